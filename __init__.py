@@ -1,0 +1,31 @@
+"""mstflow: minimum spanning forests as a dataflow of array primitives."""
+
+from importlib.metadata import version as _version
+
+from . import errors, testing
+from .graphs.edge_list import EdgeList
+from .graphs.read import read
+from .pipeline.catalogue import algorithm, algorithms
+from .pipeline.forest import Forest
+from .pipeline.pipeline import Loop, Pipeline
+from .pipeline.solve import minimum_spanning_forest
+from .primitives import backends
+from .stages import Stage, stage
+
+__version__ = _version("mstflow")
+
+__all__ = [
+    "EdgeList",
+    "Forest",
+    "Loop",
+    "Pipeline",
+    "Stage",
+    "algorithm",
+    "algorithms",
+    "backends",
+    "errors",
+    "minimum_spanning_forest",
+    "read",
+    "stage",
+    "testing",
+]

@@ -1,0 +1,25 @@
+"""Every error raised on bad input, under one base class."""
+
+
+class MstflowError(Exception):
+    """Base of everything mstflow raises on bad input."""
+
+
+class GraphError(MstflowError, ValueError):
+    """A graph that is not one: bad ids, lengths, dtypes or weights. Names the edge."""
+
+
+class FileFormatError(GraphError):
+    """A file that does not hold what it should. Names the file, and the line or edge."""
+
+
+class OptionError(MstflowError, ValueError):
+    """An option that is unknown, out of range, or at odds with another."""
+
+
+class PipelineError(MstflowError, TypeError):
+    """A pipeline or stage that cannot run as declared. Names the stage."""
+
+
+class PrimitiveError(MstflowError, ValueError):
+    """Arguments that break a primitive's contract, found in debug mode. Names the primitive."""

@@ -1,0 +1,114 @@
+"""Reads graphs kept as NumPy arrays: a `.npz` file, or a folder of `.npy` columns."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import FileFormatError, GraphError
+from .edge_list import EdgeList
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_WEIGHTS = ("w", "weight")
+
+
+def read_npz(path: Path) -> EdgeList:
+    """Read a `.npz` of arrays `u` and `v`, and maybe `w` or `weight`, and a scalar `n`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else, or holds pickled objects; names the array or edge.
+    """
+    try:
+        if not zipfile.is_zipfile(path):
+            path.open("rb").close()  # if that is why, say so
+            message = f"{path}: not a .npz file"
+            raise FileFormatError(message)
+        with np.load(path, allow_pickle=False) as archive:
+            columns = {name: _loaded(path, name, archive) for name in archive.files}
+    except (OSError, zipfile.BadZipFile) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+    num_vertices = columns.pop("n", None)
+    if num_vertices is None:
+        return _graph(path, columns, None)
+    if num_vertices.ndim or num_vertices.dtype.kind not in "iu":
+        message = f"{path}: n must be one integer"
+        raise FileFormatError(message)
+    return _graph(path, columns, int(num_vertices))
+
+
+def read_npy(path: Path) -> EdgeList:
+    """Read a folder of `u.npy` and `v.npy`, and maybe `w.npy` or `weight.npy`, and `n.txt`.
+
+    The columns are read-only memory maps: they may be larger than memory.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder holds anything else; names the file or edge.
+    """
+    if not path.is_dir():
+        message = f"{path}: no such folder"
+        raise FileFormatError(message)
+    columns = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
+    return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
+
+
+def _graph(path: Path, columns: Mapping[str, NDArray[Any]], num_vertices: int | None) -> EdgeList:
+    names = set(columns)
+    weights = [name for name in _WEIGHTS if name in names]
+    # A misspelt column of weights must not make an unweighted graph.
+    if not {"u", "v"} <= names or names - {"u", "v", *_WEIGHTS} or len(weights) > 1:
+        found = ", ".join(sorted(names)) or "nothing"
+        message = f"{path}: expected arrays u, v and at most one of w, weight; found {found}"
+        raise FileFormatError(message)
+    weight = columns[weights[0]] if weights else None
+    try:
+        return EdgeList(columns["u"], columns["v"], weight, num_vertices=num_vertices)  # type: ignore[arg-type]
+    except GraphError as error:
+        message = f"{path}: {error}"
+        raise FileFormatError(message) from error
+
+
+def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
+    try:
+        array = archive[name]
+    except (ValueError, EOFError, NotImplementedError, zlib.error) as error:
+        message = f"{path}: array {name}: {error}"
+        raise FileFormatError(message) from error
+    if not isinstance(array, np.ndarray):  # a member that is not a .npy file comes as bytes
+        message = f"{path}: {name} is not an array"
+        raise FileFormatError(message)
+    return array
+
+
+def _mapped(file: Path) -> NDArray[Any]:
+    try:
+        return np.lib.format.open_memmap(file, mode="r")
+    except (OSError, EOFError, ValueError) as error:
+        message = f"{file}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+
+
+def _stated_num_vertices(file: Path) -> int | None:
+    try:
+        text = file.read_bytes().strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        message = f"{file}: {error.strerror}"
+        raise FileFormatError(message) from error
+    if not text.isdigit() or len(text) > 18:
+        message = f"{file}: line 1: expected a number of vertices, found {text[:24]!a}"
+        raise FileFormatError(message)
+    return int(text)

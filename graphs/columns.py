@@ -1,0 +1,322 @@
+"""Text to columns: blocks of lines parsed at once, and a bad line found and named.
+
+`_tidy` leaves one blank between fields and drops comments and empty lines; `_parse` hands what is
+left to pyarrow. Only a block that one of them doubts is walked line by line, by `_explain`, to say
+what is wrong where.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..errors import FileFormatError, GraphError
+from .edge_list import EdgeList
+from .text import fail, shown, split_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
+
+BLOCK_SIZE = 4 * 2**20  # larger blocks leave the cache: 32 MiB halves the rate
+
+_LARGEST_ID = np.iinfo(np.int64).max - 1
+_LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+_ALLOWED = b"0123456789+-. \neEinfatyINFATY"  # also the tag of a line, and "nan" and "infinity"
+_INTEGER = re.compile(rb"-?[0-9]+")
+_DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
+_LONG_INTEGER_WEIGHT = re.compile(rb" (-?[0-9]{16,})\n")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
+
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on.
+    """
+
+    comments: bytes
+    tag: bytes = b""
+    weighted: bool = True
+    first_id: int = 0
+    num_vertices: int | None = None
+
+    @property
+    def last_id(self) -> int:
+        """Largest id allowed."""
+        if self.num_vertices is None:
+            return _LARGEST_ID
+        return self.first_id + self.num_vertices - 1
+
+    @property
+    def fields(self) -> list[str]:
+        """Names of the fields, in order."""
+        return ["tag"] * bool(self.tag) + ["u", "v"] + ["weight"] * self.weighted
+
+
+def column_blocks(
+    path: Path,
+    handle: IO[bytes],
+    row: Row,
+    *,
+    number: int,
+    pending: bytes = b"",
+    block_size: int = BLOCK_SIZE,
+) -> Iterator[Columns]:
+    """Parse the rest of a file, block by block.
+
+    Parameters
+    ----------
+    path : Path
+        Name for messages.
+    handle : binary file
+        Read from where it stands.
+    row : Row
+        What each line must hold.
+    number : int
+        Number of the first line.
+    pending : bytes
+        Lines already taken from `handle` that are to be parsed first.
+    block_size : int
+        Bytes to read at a time.
+
+    Yields
+    ------
+    u, v : int64 arrays
+        0-based vertex ids.
+    weight : int64, uint64 or float64 array, or None
+        float64 if a weight of the block is decimal, else the first of the other two that holds
+        all of them; None if rows have no weight.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the first line that does not hold such a row.
+    """
+    for block in _whole_lines(handle, pending, block_size):
+        try:
+            text = _tidy(block, row)
+            columns = _parse(text, row) if text else None
+        except ValueError as doubt:
+            _explain(path, block, number, row, doubt)
+        if columns is not None:
+            yield columns
+        number += block.count(b"\n")
+
+
+def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None) -> EdgeList:
+    """Collect column blocks into one graph.
+
+    Raises
+    ------
+    FileFormatError
+        If no dtype holds the weights of all blocks exactly; names the edge.
+    """
+    columns = list(zip(*blocks, strict=True))
+    if not columns:
+        columns = [(np.empty(0, np.int64),), (np.empty(0, np.int64),), (None,)]
+    u, v, weights = columns
+    try:
+        weight = None if weights[0] is None else _join_weights(weights)
+        return EdgeList(
+            np.concatenate(u),
+            np.concatenate(v),
+            weight,  # type: ignore[arg-type]
+            num_vertices=num_vertices,  # type: ignore[arg-type]
+        )
+    except GraphError as error:
+        message = f"{path}: {error}"
+        raise FileFormatError(message) from error
+
+
+def _join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate weights: float64 beats uint64 beats int64, but only where that is exact."""
+    kinds = {part.dtype.kind for part in parts}
+    dtype = np.dtype(np.float64 if "f" in kinds else np.uint64 if "u" in kinds else np.int64)
+    lowest = -_LARGEST_EXACT if "f" in kinds else 0
+    start = 0
+    for part in parts:
+        if part.dtype != dtype:
+            inexact = part < lowest
+            if "f" in kinds:
+                inexact |= part > _LARGEST_EXACT
+            if inexact.any():
+                edge = int(inexact.argmax())
+                message = (
+                    f"edge {start + edge}: weight {part[edge]} is not exact as {dtype}, "
+                    "which other weights of the file need"
+                )
+                raise GraphError(message)
+        start += len(part)
+    return np.concatenate([part.astype(dtype, copy=False) for part in parts])
+
+
+def _whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
+    """Cut what is left of a file into blocks that end where a line ends."""
+    while chunk := handle.read(size):
+        pending += chunk
+        end = pending.rfind(b"\n") + 1
+        if end:
+            yield pending[:end]
+            pending = pending[end:]
+    if pending:
+        yield pending.removesuffix(b"\n") + b"\n"
+
+
+def _tidy(block: bytes, row: Row) -> bytes:
+    """Leave rows only, with one blank between fields.
+
+    Most blocks are tidy as they stand: a repair is made where a cheap look finds need of it.
+    """
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    if b"\t" in block:
+        block = block.replace(b"\t", b" ")
+    data = np.frombuffer(block, np.uint8)
+    gap = data <= ord(" ")
+    if gap[0] or (gap[1:] & gap[:-1]).any():
+        data = _without_gaps(data)
+    ends = np.flatnonzero(data == ord("\n")) + 1
+    starts = np.append(0, ends)[:-1]
+    wanted = ~np.isin(data[starts], np.frombuffer(row.comments, np.uint8))
+    if row.tag:
+        rows = starts[wanted]
+        if (data[rows] != ord(row.tag)).any() or (data[rows + 1] != ord(" ")).any():
+            message = "a line without its tag"
+            raise ValueError(message)
+    if not wanted.all():
+        data = data[np.repeat(wanted, ends - starts)]
+    return block if data.size == len(block) else data.tobytes()
+
+
+def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Drop blanks at either end of a line, all but one of a run of blanks, and empty lines."""
+    gap = (data == ord(" ")) | (data == ord("\n"))
+    keep = data != ord(" ")
+    keep[:-1] |= ~gap[1:]
+    data, keep = data[keep], ~gap[keep]
+    keep[1:] |= data[:-1] != ord("\n")
+    kept: NDArray[np.uint8] = data[keep]
+    return kept
+
+
+def _parse(text: bytes, row: Row) -> Columns:
+    """Parse tidy text; a ValueError says that something may be wrong with it."""
+    import pyarrow as pa
+
+    # pyarrow takes hexadecimal integers, blanks other than ours and nan(...) for numbers.
+    if text.translate(None, _ALLOWED):
+        message = "a byte that is not part of a number"
+        raise ValueError(message)
+    if not row.weighted:
+        u, v = _read_csv(text, row, None)
+        weight = None
+    elif any(mark in text for mark in (b".", b"e", b"E", b"n", b"N")):
+        u, v, weight = _read_csv(text, row, pa.float64())
+        _check_decimals(text, weight)
+    else:
+        try:
+            u, v, weight = _read_csv(text, row, pa.int64())
+        except pa.ArrowInvalid:
+            u, v, weight = _read_csv(text, row, pa.uint64())
+    for ids in (u, v):
+        if ids.min() < row.first_id or ids.max() > row.last_id:
+            message = "a vertex id out of range"
+            raise ValueError(message)
+    if row.first_id:
+        u, v = u - row.first_id, v - row.first_id
+    return u, v, weight
+
+
+def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    types = {"u": pa.int64(), "v": pa.int64(), "weight": weight_type}
+    columns = [name for name in row.fields if name != "tag"]
+    table = csv.read_csv(
+        pa.BufferReader(text),
+        csv.ReadOptions(column_names=row.fields),
+        csv.ParseOptions(
+            delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False
+        ),
+        csv.ConvertOptions(
+            column_types={name: types[name] for name in columns},
+            include_columns=columns,
+            null_values=[],
+            check_utf8=False,
+        ),
+    )
+    return [table[name].to_numpy() for name in columns]
+
+
+def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
+    """Refuse what pyarrow reads but mstflow does not: NaN, overflow, a plus, rounded integers."""
+    doubtful = np.isnan(weight.min()) or (b"+" in text and b" +" in text)
+    if not doubtful and max(weight.max(), -weight.min()) > _LARGEST_EXACT:
+        doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
+            abs(int(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
+        )
+    if doubtful:
+        message = "a weight that cannot be taken as it is written"
+        raise ValueError(message)
+
+
+def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError) -> NoReturn:
+    """Find the first bad line of a block and raise the error that names it."""
+    weights = []
+    for here, line in enumerate(block.split(b"\n"), number):
+        fields = split_fields(line)
+        if not fields or fields[0][:1] in row.comments:
+            continue
+        problem = _row_problem(fields, row)
+        if problem:
+            fail(path, here, problem)
+        weights.append((here, fields[-1]))
+    # Each line is fine by itself: integer weights that need more than one dtype are left.
+    integers = [(here, int(token)) for here, token in weights if _INTEGER.fullmatch(token)]
+    if len(integers) < len(weights):
+        bound, company = _LARGEST_EXACT, "decimal weights, which are read as float64"
+    else:
+        bound, company = 2**63 - 1, "negative weights, which are read as int64"
+    for here, value in integers:
+        if abs(value) > bound and row.weighted:
+            fail(path, here, f"integer weight {value} is not exact beside {company}")
+    message = f"{path}: lines {number} to {here - 1}: {doubt}"
+    raise FileFormatError(message)
+
+
+def _row_problem(fields: list[bytes], row: Row) -> str | None:
+    """Say what is wrong with one row, if anything is."""
+    form = " ".join(row.fields).replace("tag", row.tag.decode())
+    if row.tag and fields[0] != row.tag:
+        return f"expected '{form}', found {shown(b' '.join(fields))}"
+    if len(fields) != len(row.fields):
+        return f"expected {len(row.fields)} fields, '{form}', found {len(fields)}"
+    first = len(row.tag)
+    for token in fields[first : first + 2]:
+        if not _INTEGER.fullmatch(token):
+            return f"{shown(token)} is not a vertex id"
+        if len(token) > 40 or not row.first_id <= int(token) <= row.last_id:
+            return f"vertex id {token[:24].decode()} is not in {row.first_id} to {row.last_id}"
+    return _weight_problem(fields[-1]) if row.weighted else None
+
+
+def _weight_problem(token: bytes) -> str | None:
+    if token.lower().lstrip(b"+-") == b"nan":
+        return "the weight is NaN"
+    if not _DECIMAL.fullmatch(token):
+        return f"{shown(token)} is not a weight"
+    if _INTEGER.fullmatch(token):
+        if len(token) > 40 or not -(2**63) <= int(token) < 2**64:
+            return f"integer weight {token[:24].decode()} does not fit in 64 bits"
+    elif np.isinf(float(token)) and b"inf" not in token.lower():
+        return f"weight {token[:24].decode()} is beyond float64"
+    return None

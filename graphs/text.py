@@ -1,0 +1,80 @@
+"""Text files, plain or compressed: their lines, the counts in their headers, their errors."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from ..errors import FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+DECOMPRESSORS: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+}
+
+_LONGEST_LINE = 2**20
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[bytes]]:
+    """Open a plain or compressed file; whatever fails while it is open names the file."""
+    try:
+        with DECOMPRESSORS.get(path.suffix, open)(path, "rb") as handle:
+            yield handle
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+
+
+def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield numbered lines, one at a time, for as long as the caller wants them."""
+    number = 0
+    while line := handle.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            fail(path, number, f"longer than {_LONGEST_LINE} bytes")
+        # Some editors start a file with the UTF-8 byte order mark.
+        yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+    if number == 0:
+        message = f"{path}: empty file"
+        raise FileFormatError(message)
+
+
+def split_fields(line: bytes) -> list[bytes]:
+    """Split at blanks and tabs only: any other byte is part of a field and judged there."""
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
+
+
+def parse_count(path: Path, number: int, token: bytes) -> int:
+    """Read the count of vertices or edges that line `number` gives."""
+    if not token.isdigit() or len(token) > 18:
+        fail(path, number, f"{shown(token)} is not a count of vertices or edges")
+    return int(token)
+
+
+def check_num_edges(path: Path, number: int, stated: int, found: int) -> None:
+    """Compare the number of edges found with the one stated on line `number`."""
+    if found != stated:
+        which = "more" if found > stated else "fewer"
+        fail(path, number, f"the file holds {found} edges, {which} than the {stated} stated here")
+
+
+def shown(token: bytes) -> str:
+    """Show a piece of a file in a message, whatever its bytes are."""
+    return ascii(token[:24].decode("latin-1"))
+
+
+def fail(path: Path, number: int, problem: str) -> NoReturn:
+    """Raise the error that names a line."""
+    message = f"{path}: line {number}: {problem}"
+    raise FileFormatError(message)

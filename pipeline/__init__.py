@@ -1,0 +1,1 @@
+"""In what order and where the steps run: pipelines, schedulers, partitions, merge."""

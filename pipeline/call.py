@@ -1,0 +1,107 @@
+"""One call of a stage, as a task: load its fields, call it, check what it wrote, note the cost."""
+
+from __future__ import annotations
+
+import time
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MstflowError, PipelineError
+from ..primitives import array_module
+from ..stages.declare import combine_parts
+from . import scratch
+from .report import Work
+
+if TYPE_CHECKING:
+    from ..stages import Stage
+    from ..stages.fields import Field
+
+_ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "weight": "biuf"}
+
+
+def call_stage(stage: Stage, backend: str, folder: str | None, *values: Any) -> tuple[Any, ...]:
+    """Call `stage` on the values of its reads and return what it writes, then its `Work`.
+
+    Raises
+    ------
+    PipelineError
+        If the stage fails, or what it reads or writes is not as declared. Names the stage, and the
+        dtype and length of every field it was given.
+    """
+    ops = array_module(backend)
+    fields = dict(zip(stage.reads, map(scratch.load, values), strict=True))
+    lengths = _lengths(stage, fields)
+    start = time.perf_counter()
+    try:
+        result = stage.function(ops, **fields) if stage.takes_ops else stage.function(**fields)
+    except (MstflowError, MemoryError):
+        raise
+    except Exception as error:
+        given = ", ".join(f"{name}: {_shown(value)}" for name, value in fields.items())
+        message = f"stage {stage.name!r} failed on {given}: {type(error).__name__}: {error}"
+        raise PipelineError(message) from error
+    seconds = time.perf_counter() - start
+    outputs = result if isinstance(result, tuple) else (result,)
+    _check_outputs(stage, outputs, lengths)
+    moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
+    return (*(scratch.store(output, folder) for output in outputs), Work(seconds, moved))
+
+
+def combine_results(
+    stage: Stage, backend: str, folder: str | None, *results: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Join what `stage` wrote in several parts, by the combination it declares."""
+    ops, join = array_module(backend), combine_parts(stage)
+    written = [tuple(map(scratch.load, result[: len(stage.writes)])) for result in results]
+    joined = reduce(lambda left, right: join(ops, left, right), written)
+    return tuple(scratch.store(output, folder) for output in joined)
+
+
+def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
+    """Return the length of each axis the stage reads along."""
+    lengths: dict[str, tuple[str, int]] = {}
+    for name, declared in stage.reads.items():
+        if not declared.axis:
+            continue
+        length = len(fields[name])
+        first, known = lengths.setdefault(declared.axis, (name, length))
+        if length != known:
+            message = (
+                f"stage {stage.name!r}: {first!r} and {name!r} both run along {declared.axis}, "
+                f"but have {known} and {length} entries"
+            )
+            raise PipelineError(message)
+    return {axis: length for axis, (_, length) in lengths.items()}
+
+
+def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, int]) -> None:
+    if len(outputs) != len(stage.writes):
+        message = f"stage {stage.name!r}: returned {len(outputs)} fields, not {len(stage.writes)}"
+        raise PipelineError(message)
+    lengths = {axis: length for axis, length in lengths.items() if axis not in stage.resizes}
+    for (name, declared), value in zip(stage.writes.items(), outputs, strict=True):
+        if not _is_kind(value, declared):
+            message = f"stage {stage.name!r}: wrote {name!r} as {_shown(value)}, not as {declared}"
+            raise PipelineError(message)
+        if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
+            message = (
+                f"stage {stage.name!r}: wrote {name!r} with {len(value)} entries, but along "
+                f"{declared.axis} there are {lengths[declared.axis]}"
+            )
+            raise PipelineError(message)
+
+
+def _is_kind(value: Any, declared: Field) -> bool:
+    if declared.kind in _ARRAY_KINDS:
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        return bool(getattr(value, "ndim", 0) == 1 and kind and kind in _ARRAY_KINDS[declared.kind])
+    if declared.kind in ("count", "verdict"):
+        is_bool = isinstance(value, bool) or getattr(getattr(value, "dtype", 0), "kind", "") == "b"
+        return getattr(value, "ndim", 0) == 0 and is_bool == (declared.kind == "verdict")
+    return not declared.axis or hasattr(value, "__len__")
+
+
+def _shown(value: Any) -> str:
+    if hasattr(value, "dtype"):
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    return f"{type(value).__name__} {value!r}"

@@ -1,0 +1,29 @@
+"""The known algorithms by name: a pipeline each, in a file of its own."""
+
+from ...errors import OptionError
+from ..pipeline import Pipeline
+from .boruvka_csr import boruvka_csr
+from .boruvka_edgelist import boruvka_edgelist
+
+_CATALOGUE = {pipeline.name: pipeline for pipeline in (boruvka_edgelist, boruvka_csr)}
+
+
+def algorithms() -> list[str]:
+    """Return the names of the algorithms, the default first."""
+    return list(_CATALOGUE)
+
+
+def algorithm(name: str) -> Pipeline:
+    """Return the pipeline called `name`; "auto" is the default.
+
+    Raises
+    ------
+    OptionError
+        If there is no such algorithm.
+    """
+    if name == "auto":
+        return boruvka_edgelist
+    if name not in _CATALOGUE:
+        message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(_CATALOGUE)}"
+        raise OptionError(message)
+    return _CATALOGUE[name]

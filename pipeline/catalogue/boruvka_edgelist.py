@@ -1,0 +1,51 @@
+"""Boruvka's algorithm on an edge list.
+
+Each round every vertex chooses its lightest edge, ties by edge index; the chosen edges join the
+forest; the trees they form become the vertices of the next round; edges inside a tree, now loops,
+are filtered out. A graph of n vertices takes at most log2(n) rounds, O(m log n) work.
+
+Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its CPU form. Theirs joins
+trees in a concurrent union-find; here two trees that chose the same edge are told apart by vertex
+number, roots are found by pointer jumping and numbered anew, so that every run does the same steps.
+
+Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
+"""
+
+from ...stages.edges import (
+    count_edges,
+    drop_loops,
+    find_min_edges,
+    no_edges_left,
+    order_weights,
+    relabel_edges,
+)
+from ...stages.fragments import (
+    collect_forest_edges,
+    contract_fragments,
+    create_new_vertex_ids,
+    propagate_colors,
+    remove_mirrored_edges,
+    start_forest,
+)
+from ..pipeline import Loop, Pipeline
+
+boruvka_edgelist = Pipeline(
+    "boruvka-edgelist",
+    order_weights,
+    drop_loops,
+    count_edges,
+    start_forest,
+    Loop(
+        find_min_edges,
+        remove_mirrored_edges,
+        collect_forest_edges,
+        propagate_colors,
+        create_new_vertex_ids,
+        relabel_edges,
+        drop_loops,
+        count_edges,
+        contract_fragments,
+        until=no_edges_left,
+    ),
+    summary="Boruvka on an edge list, loops filtered (Bhargava and Zaia)",
+)

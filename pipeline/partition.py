@@ -1,0 +1,73 @@
+"""Partitions: an edge list as ranges of edge ids, each loaded by a task of its own."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..primitives import array_module
+from . import scratch
+
+if TYPE_CHECKING:
+    from ..graphs.edge_list import EdgeList
+    from .schedulers import Scheduler
+
+#: What a partition carries along its edges, in this order.
+COLUMNS = ("u", "v", "weight", "edge_id")
+
+
+def load_partitions(
+    graph: EdgeList, partitions: int, scheduler: Scheduler, backend: str
+) -> list[Any]:
+    """Return for each of `partitions` ranges of edge ids a handle of its table of `COLUMNS`.
+
+    Tasks get views of the caller's arrays where they share its memory, else paths and rows.
+    """
+    columns: list[Any] = [graph.u, graph.v, graph.weight]
+    if scheduler.input_folder is not None:
+        folder = os.path.join(scheduler.input_folder, "input")
+        os.makedirs(folder)
+        columns = [scratch.store(column, folder) for column in columns]
+    bounds = [graph.num_edges * part // partitions for part in range(partitions + 1)]
+    handles = []
+    for start, stop in zip(bounds, bounds[1:], strict=False):
+        load = partial(
+            load_columns,
+            [_rows(column, start, stop) for column in columns],
+            start,
+            (graph.num_vertices, graph.num_edges),
+            backend,
+            scheduler.task_folder,
+        )
+        handles.append(scheduler.submit("load_partition", load))
+    return handles
+
+
+def load_columns(
+    columns: list[Any], first_id: int, size: tuple[int, int], backend: str, folder: str | None
+) -> tuple[Any, ...]:
+    """Return u, v, weight and the edge ids from `first_id` on, as arrays of the backend.
+
+    Vertex and edge ids are of the smaller index dtype that holds `size`, the number of vertices
+    and of edges of the whole graph.
+    """
+    ops = array_module(backend)
+    u, v, weight = (scratch.load(column) for column in columns)
+    vertex_dtype, id_dtype = (ops.index_dtype(count) for count in size)
+    edge_id = np.arange(first_id, first_id + len(u))
+    loaded = (
+        ops.asarray(u, dtype=vertex_dtype),
+        ops.asarray(v, dtype=vertex_dtype),
+        ops.asarray(weight),
+        ops.asarray(edge_id, dtype=id_dtype),
+    )
+    return tuple(scratch.store(column, folder) for column in loaded)
+
+
+def _rows(column: Any, start: int, stop: int) -> Any:
+    if isinstance(column, scratch.Stored):
+        return scratch.Stored(column.path, start, stop)
+    return column[start:stop]

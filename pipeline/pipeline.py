@@ -1,0 +1,159 @@
+"""The pipeline: stages and loops in order, as a value that is composed, checked, drawn and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import PipelineError
+from ..stages import Stage
+from . import describe as _describe
+from .check import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Loop:
+    """Steps repeated until a stage says stop; it is asked before each pass, also the first.
+
+    Parameters
+    ----------
+    *steps : Stage or Loop
+        The body.
+    until : Stage
+        Writes one verdict: True ends the loop.
+    """
+
+    steps: tuple[Stage | Loop, ...]
+    until: Stage
+
+    def __init__(self, *steps: Stage | Loop, until: Stage) -> None:
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "until", until)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Pipeline:
+    """An algorithm: named steps from a graph's edges to the fields in `result`.
+
+    It starts from the fields ``u, v, weight, edge_id`` (along the edges, in parts),
+    ``num_vertices`` and ``maximum``, and whatever `given` adds. It is checked when made.
+
+    Parameters
+    ----------
+    name : str
+        What reports and errors call it.
+    *steps : Stage or Loop
+        What it does, in order.
+    result : tuple of str
+        The fields it is run for.
+    summary : str
+        One line for listings.
+
+    Raises
+    ------
+    PipelineError
+        If a step is neither a stage nor a loop, or the steps do not fit together. Names the stage.
+    """
+
+    name: str
+    steps: tuple[Stage | Loop, ...]
+    result: tuple[str, ...]
+    summary: str
+    values: Mapping[str, Any]
+
+    def __init__(
+        self,
+        name: str,
+        *steps: Stage | Loop,
+        result: tuple[str, ...] = ("forest",),
+        summary: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "result", result)
+        object.__setattr__(self, "summary", summary)
+        object.__setattr__(self, "values", dict(values or {}))
+        check(self)
+
+    def given(self, **values: Any) -> Pipeline:
+        """Return a copy that also starts from these values; stages read them by name."""
+        return self._copy(values={**self.values, **values})
+
+    def insert_before(self, name: str, *steps: Stage | Loop) -> Pipeline:
+        """Return a copy with `steps` before every stage called `name`."""
+        return self._edit(name, lambda stage: (*steps, stage))
+
+    def insert_after(self, name: str, *steps: Stage | Loop) -> Pipeline:
+        """Return a copy with `steps` after every stage called `name`."""
+        return self._edit(name, lambda stage: (stage, *steps))
+
+    def replace(self, name: str, *steps: Stage | Loop) -> Pipeline:
+        """Return a copy with `steps` in place of every stage called `name`."""
+        return self._edit(name, lambda _: steps)
+
+    def remove(self, name: str) -> Pipeline:
+        """Return a copy without the stages called `name`."""
+        return self._edit(name, lambda _: ())
+
+    def stages(self) -> Iterator[Stage]:
+        """Yield the stages as they stand, those of a loop after the one that ends it."""
+        return _stages(self.steps)
+
+    def describe(self) -> str:
+        """Return a table of the steps: what each reads and writes, and what it runs over."""
+        return _describe.as_text(self)
+
+    def draw(self, path: str | Path | None = None) -> str:
+        """Return a picture (SVG) of the data flow, and write it to `path` if given."""
+        return _describe.as_svg(self, path)
+
+    def _repr_svg_(self) -> str:
+        return self.draw()
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.name}: {' -> '.join(stage.name for stage in self.stages())}>"
+
+    def _copy(self, **changes: Any) -> Pipeline:
+        options = {"result": self.result, "summary": self.summary, "values": self.values}
+        steps = changes.pop("steps", self.steps)
+        return Pipeline(self.name, *steps, **{**options, **changes})
+
+    def _edit(self, name: str, change: Callable[[Stage], tuple[Stage | Loop, ...]]) -> Pipeline:
+        if all(stage.name != name for stage in self.stages()):
+            known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
+            message = f"pipeline {self.name!r} has no stage {name!r}; it has: {known}"
+            raise PipelineError(message)
+        return self._copy(steps=_edited(self.steps, name, change))
+
+
+def _stages(steps: tuple[Stage | Loop, ...]) -> Iterator[Stage]:
+    for step in steps:
+        if isinstance(step, Loop):
+            yield step.until
+            yield from _stages(step.steps)
+        else:
+            yield step
+
+
+def _edited(
+    steps: tuple[Stage | Loop, ...],
+    name: str,
+    change: Callable[[Stage], tuple[Stage | Loop, ...]],
+) -> tuple[Stage | Loop, ...]:
+    edited: list[Stage | Loop] = []
+    for step in steps:
+        if isinstance(step, Loop):
+            until = change(step.until) if step.until.name == name else (step.until,)
+            if len(until) != 1 or not isinstance(until[0], Stage):
+                message = f"stage {name!r} ends a loop: it can only be replaced, by one stage"
+                raise PipelineError(message)
+            edited.append(Loop(*_edited(step.steps, name, change), until=until[0]))
+        else:
+            edited.extend(change(step) if step.name == name else (step,))
+    return tuple(edited)

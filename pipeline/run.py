@@ -1,0 +1,168 @@
+"""The run: takes a pipeline's stages in order and gives them to a scheduler, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..stages import Stage
+from .call import call_stage, combine_results
+from .report import Report, StageCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .pipeline import Loop, Pipeline
+    from .schedulers import Scheduler
+
+
+def run(
+    pipeline: Pipeline,
+    parts: list[dict[str, Any]],
+    shared: dict[str, Any],
+    *,
+    num_edges: int,
+    scheduler: Scheduler,
+    backend: str,
+    split_every: int = 4,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[dict[str, Any], Report]:
+    """Run `pipeline` and return its result fields and a report.
+
+    Parameters
+    ----------
+    parts : list of dict
+        The fields along the edges, for each part of the edge list, as the scheduler's handles.
+        The dicts are taken over: what is no longer needed is removed from them.
+    shared : dict
+        The other fields it starts from; taken over like `parts`.
+    num_edges : int
+        Number of edges in all parts.
+    split_every : int
+        How many parts' results one task combines.
+    progress : callable, optional
+        Called as ``progress(text, done, total)`` before each round, in edges.
+    """
+    flow = _Flow(scheduler, backend, split_every, progress, parts, shared | pipeline.values)
+    flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
+    flow.follow(pipeline.steps, frozenset(pipeline.result))
+    flow.settle()
+    results = scheduler.fetch([flow.shared[name] for name in pipeline.result])
+    return dict(zip(pipeline.result, results, strict=True)), flow.report
+
+
+@dataclass
+class _Flow:
+    """A run under way: the handles of all fields, of each part's and of the whole's."""
+
+    scheduler: Scheduler
+    backend: str
+    split_every: int
+    progress: Callable[[str, int, int], None] | None
+    parts: list[dict[str, Any]]
+    shared: dict[str, Any]
+    report: Report = field(default_factory=Report)
+    round: int = 0
+    scalars: set[str] = field(default_factory=lambda: {"num_vertices"})
+    unsettled: list[tuple[str, int, Any]] = field(default_factory=list)
+
+    def follow(self, steps: Sequence[Stage | Loop], after: frozenset[str]) -> None:
+        """Take the steps in order; fields that no later step nor `after` needs are let go."""
+        for position, step in enumerate(steps):
+            needed = needed_before(steps[position + 1 :], after)
+            if isinstance(step, Stage):
+                self.apply(step)
+            else:
+                self.repeat(step, needed)
+            for fields in (*self.parts, self.shared):
+                for name in fields.keys() - needed - self.scalars:
+                    del fields[name]
+
+    def repeat(self, loop: Loop, after: frozenset[str]) -> None:
+        """Pass through a loop until its verdict is true."""
+        (verdict,) = loop.until.writes
+        again = needed_before((loop,), after)
+        while True:
+            self.apply(loop.until)
+            scalars = self.settle()
+            if scalars[verdict]:
+                return
+            self.round += 1
+            self.report.counts[self.round] = scalars
+            self.tell(scalars)
+            self.follow(loop.steps, again)
+
+    def apply(self, stage: Stage) -> None:
+        """Submit a stage: once, or for every part and then the combination of their results."""
+        if stage.over == "vertices":
+            self.keep(stage, self.shared, self.submit(stage, self.shared, 0))
+            return
+        results = [
+            self.submit(stage, self.shared | fields, part)
+            for part, fields in enumerate(self.parts)
+        ]
+        if stage.combine is None:
+            for fields, result in zip(self.parts, results, strict=True):
+                self.keep(stage, fields, result)
+            return
+        combine = partial(combine_results, stage, self.backend, self.scheduler.task_folder)
+        while len(results) > 1:
+            groups = range(0, len(results), self.split_every)
+            results = [
+                self.scheduler.submit(
+                    f"combine_{stage.name}", combine, *results[start : start + self.split_every]
+                )
+                for start in groups
+            ]
+        self.keep(stage, self.shared, results[0])
+
+    def submit(self, stage: Stage, fields: dict[str, Any], part: int) -> Any:
+        """Submit one call of a stage; its result is the fields it writes and what it cost."""
+        call = partial(call_stage, stage, self.backend, self.scheduler.task_folder)
+        result = self.scheduler.submit(stage.name, call, *(fields[name] for name in stage.reads))
+        work = self.scheduler.outputs(result, len(stage.writes) + 1)[-1]
+        self.unsettled.append((stage.name, part, work))
+        return result
+
+    def keep(self, stage: Stage, fields: dict[str, Any], result: Any) -> None:
+        """Note the fields a stage wrote."""
+        outputs = self.scheduler.outputs(result, len(stage.writes))
+        fields.update(zip(stage.writes, outputs, strict=True))
+        self.scalars |= {n for n, f in stage.writes.items() if f.kind in ("count", "verdict")}
+
+    def settle(self) -> dict[str, Any]:
+        """Compute what was submitted; only scalars and what the stages cost come back."""
+        places = [(fields, name) for fields in (*self.parts, self.shared) for name in fields]
+        works = [work for _, _, work in self.unsettled]
+        handles = self.scheduler.settle([*(fields[name] for fields, name in places), *works])
+        for (fields, name), handle in zip(places, handles, strict=False):
+            fields[name] = handle
+        names = sorted(self.scalars & self.shared.keys())
+        values = self.scheduler.fetch(
+            [*(self.shared[name] for name in names), *handles[len(places) :]]
+        )
+        for (stage, part, _), work in zip(self.unsettled, values[len(names) :], strict=True):
+            self.report.calls.append(StageCall(self.round, stage, part, work))
+        self.unsettled.clear()
+        return dict(zip(names, values, strict=False))
+
+    def tell(self, scalars: dict[str, Any]) -> None:
+        """Report progress: how many edges are settled, one way or the other."""
+        if self.progress is not None and "num_edges" in scalars:
+            total = self.report.counts[0]["num_edges"]
+            self.progress(f"round {self.round}", total - scalars["num_edges"], total)
+
+
+def needed_before(steps: Sequence[Stage | Loop], after: frozenset[str]) -> frozenset[str]:
+    """Return the fields that must exist before `steps`, if `after` must exist after them."""
+    needed = after
+    for step in reversed(steps):
+        if isinstance(step, Stage):
+            needed = (needed - step.writes.keys()) | step.reads.keys()
+            continue
+        end, again = needed, frozenset[str]()
+        for _ in range(2):  # what a pass needs of the one before it shows in the second
+            needed = needed_before((step.until,), end | needed_before(step.steps, again))
+            again = needed
+    return needed

@@ -1,0 +1,53 @@
+"""Scratch files: how tasks that share no memory hand each other arrays, by path."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+
+class Stored(NamedTuple):
+    """An array in a scratch file, or the rows `start` to `stop` of it."""
+
+    path: str
+    start: int | None = None
+    stop: int | None = None
+
+
+def store(value: Any, folder: str | None) -> Any:
+    """Put an array into a new file of `folder`; anything else, or without a folder, stays."""
+    if folder is None or not isinstance(value, np.ndarray):
+        return value
+    path = os.path.join(folder, f"{uuid.uuid4().hex}.npy")
+    np.save(path, value, allow_pickle=False)
+    return Stored(path)
+
+
+def load(value: Any) -> Any:
+    """Return the array a `Stored` stands for, as a read-only memory map; others as they are."""
+    if not isinstance(value, Stored):
+        return value
+    column: NDArray[Any] = np.load(value.path, mmap_mode="r", allow_pickle=False)
+    return column[value.start : value.stop]
+
+
+def fetch(value: Any) -> Any:
+    """Return the array a `Stored` stands for, in memory; others as they are."""
+    return np.array(load(value)) if isinstance(value, Stored) else value
+
+
+def keep_only(folder: str, values: Iterable[Any]) -> None:
+    """Remove the files of `folder` that none of `values` stands for; subfolders stay."""
+    kept = {value.path for value in values if isinstance(value, Stored)}
+    for path in Path(folder).glob("*.npy"):
+        if str(path) not in kept:
+            path.unlink()

@@ -1,0 +1,211 @@
+"""The front door's one call: from anything that is a graph to its minimum spanning forest."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GraphError, OptionError
+from ..graphs.edge_list import EdgeList
+from ..graphs.read import read
+from ..primitives import resolve_backend
+from .catalogue import algorithm as named_algorithm
+from .forest import Forest
+from .partition import COLUMNS, load_partitions
+from .pipeline import Pipeline
+from .run import run
+from .schedulers import open_scheduler
+from .tree import merge_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from .report import Report
+    from .schedulers import Scheduler
+
+STRATEGIES = ("auto", "whole", "tree", "iterate")
+
+
+def minimum_spanning_forest(
+    graph: EdgeList | Sequence[Any] | str | os.PathLike[str],
+    *,
+    num_vertices: int | None = None,
+    weight: str | None = "weight",
+    maximum: bool = False,
+    algorithm: str | Pipeline = "auto",
+    backend: str = "auto",
+    threads: int | None = None,
+    scheduler: Any = "inline",
+    partitions: int | None = None,
+    strategy: str = "auto",
+    split_every: int = 4,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Forest:
+    """Find the minimum spanning forest under the total order (weight, edge id).
+
+    The same edge ids come back from every algorithm, backend, scheduler and partitioning.
+
+    Parameters
+    ----------
+    graph : EdgeList, tuple of arrays, path, or list of paths
+        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; or files, which
+        together are one graph (see `mstflow.read`). Never written to.
+    num_vertices : int, optional
+        Number of vertices; what the graph or file says if not given, or the largest id plus one.
+    weight : str or None
+        None takes every weight as integer 1. A name chooses among named weights; the graphs this
+        version takes have one weight, called "weight".
+    maximum : bool
+        Find the maximum spanning forest instead; ties still go to the smaller edge id.
+    algorithm : str or Pipeline
+        A name from `mstflow.algorithms()`, "auto", or a pipeline of your own that gives the field
+        ``forest``.
+    backend : str
+        A name from `mstflow.backends()`, or "auto".
+    threads : int, optional
+        Workers of the schedulers "threads" and "processes"; all processors if not given. The
+        numpy backend itself runs on one thread.
+    scheduler : str or distributed.Client
+        "inline", "synchronous", "threads", "processes", "dask" (whatever Dask has active), the
+        address of a scheduler, or a client.
+    partitions : int, optional
+        Into how many ranges of edge ids the edges are split; one for each worker if not given.
+    strategy : {"auto", "whole", "tree", "iterate"}
+        "whole": one part. "tree": a forest of each part, merged up a tree. "iterate": every round
+        over all parts. "auto": "tree" for a named algorithm in parts, "iterate" for a pipeline
+        of your own in parts, "whole" otherwise. Merging supposes that a pipeline finds the whole
+        forest of what it is given.
+    split_every : int
+        How many results one task joins.
+    memory, checkpoint
+        Not available in this version; anything but None is refused.
+    progress : callable, optional
+        Called as ``progress(step, done, total)`` while it works.
+
+    Returns
+    -------
+    Forest
+        Its `edge_ids` are computed; all else is derived when asked for.
+
+    Raises
+    ------
+    MstflowError
+        On a graph, file or option that is not right; nothing has been changed then.
+    """
+    _refuse(memory=memory, checkpoint=checkpoint)
+    for name, value, least in (
+        ("threads", threads, 1),
+        ("partitions", partitions, 1),
+        ("split_every", split_every, 2),
+    ):
+        _check_count(name, value, least)
+    pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
+    if "forest" not in pipeline.result:
+        message = f"pipeline {pipeline.name!r} does not give the field 'forest'"
+        raise OptionError(message)
+    backend = resolve_backend(backend)
+    edges = _edge_list(graph, num_vertices, weight)
+    with open_scheduler(scheduler, threads) as where:
+        strategy, partitions = _plan(strategy, partitions, where, pipeline is algorithm)
+        edge_ids, report = _solve(
+            pipeline,
+            load_partitions(edges, partitions, where, backend),
+            {"num_vertices": edges.num_vertices, "maximum": bool(maximum)},
+            strategy,
+            edges.num_edges,
+            scheduler=where,
+            backend=backend,
+            split_every=split_every,
+            progress=progress,
+        )
+        return Forest(
+            edge_ids,
+            edges,
+            algorithm=pipeline.name,
+            backend=backend,
+            scheduler=where.name,
+            strategy=strategy,
+            partitions=partitions,
+            report=report,
+        )
+
+
+def _solve(
+    pipeline: Pipeline,
+    tables: list[Any],
+    shared: dict[str, Any],
+    strategy: str,
+    num_edges: int,
+    **options: Any,
+) -> tuple[NDArray[np.int64], Report]:
+    if strategy == "tree":
+        edge_ids, report = merge_tree(pipeline, tables, shared, **options)
+        return np.asarray(edge_ids, dtype=np.int64), report
+    outputs = options["scheduler"].outputs
+    parts = [dict(zip(COLUMNS, outputs(table, len(COLUMNS)), strict=True)) for table in tables]
+    tables.clear()  # or its arrays would outlive their use
+    found, report = run(pipeline, parts, shared, num_edges=num_edges, **options)
+    return np.sort(np.asarray(found["forest"], dtype=np.int64)), report
+
+
+def _plan(
+    strategy: str, partitions: int | None, scheduler: Scheduler, is_own: bool
+) -> tuple[str, int]:
+    """Return the strategy and number of partitions that follow from what was asked for."""
+    if strategy not in STRATEGIES:
+        message = f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
+        raise OptionError(message)
+    if strategy == "whole" and (partitions or 1) > 1:
+        message = f"strategy 'whole' has one partition, not {partitions}"
+        raise OptionError(message)
+    partitions = partitions or (1 if strategy == "whole" else scheduler.workers)
+    if strategy == "auto":
+        strategy = "whole" if partitions == 1 else "iterate" if is_own else "tree"
+    return strategy, partitions
+
+
+def _edge_list(graph: Any, num_vertices: int | None, weight: str | None) -> EdgeList:
+    if weight not in ("weight", None):
+        message = f"the graph has no weights called {weight!r}; it has: 'weight'"
+        raise OptionError(message)
+    if isinstance(graph, str | os.PathLike) or _is_paths(graph):
+        graph = read(graph, num_vertices=num_vertices)
+    if isinstance(graph, EdgeList):
+        if weight is not None and num_vertices in (None, graph.num_vertices):
+            return graph
+        weights = None if weight is None else graph.weight
+        return EdgeList(graph.u, graph.v, weights, num_vertices=num_vertices or graph.num_vertices)
+    if isinstance(graph, tuple | list) and len(graph) in (2, 3):
+        columns = graph if weight is not None else graph[:2]
+        return EdgeList(*columns, num_vertices=num_vertices)
+    message = (
+        f"a graph is an EdgeList, a tuple of arrays (u, v) or (u, v, weight), a path or a list "
+        f"of paths, not {type(graph).__name__}"
+    )
+    raise GraphError(message)
+
+
+def _is_paths(graph: Any) -> bool:
+    is_sequence = isinstance(graph, tuple | list) and len(graph) > 0
+    return is_sequence and all(isinstance(item, str | os.PathLike) for item in graph)
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        message = f"{name} must be an integer of at least {least}, not {value!r}"
+        raise OptionError(message)
+
+
+def _refuse(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            message = f"{name}= is not available in this version; leave it out"
+            raise OptionError(message)

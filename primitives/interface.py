@@ -1,0 +1,166 @@
+"""The vocabulary: every primitive an array module offers, on one page.
+
+An array module is a Python module (or object) with these functions over its own one-dimensional
+arrays. All are pure: arguments are never written to and may be read-only. Array operators
+(``==``, ``&``, ``~``, ``+``, slices, ``len``) are expected of the arrays themselves.
+
+=================== ====================================================== =================
+primitive           result                                                 work, extra space
+=================== ====================================================== =================
+iota, full          0, 1, 2, ...; one value over and over                  n, 0
+where, minimum      elementwise choice                                     n, 0
+maximum
+concatenate         arrays one after another                               n, 0
+count               number of true flags                                   n, 0
+scan                sums of all values up to each (or before each)         n, 0
+offsets             CSR offsets from segment lengths                       n, 0
+segmented_reduce    min, max or sum of each segment                        n, 0
+segmented_argmin    position of the first smallest value of each segment   n, 8n
+segmented_broadcast one value a segment, repeated over the segment         n, 0
+scatter             values to distinct places                              n, 0
+scatter_reduce      values to places, those that meet are reduced          n, 0
+scatter_argmin      position of the first smallest value at each place     n, 8n
+gather              values from places                                     n, 0
+compact             what a mask selects, order kept                        n, 8n
+sort, argsort       ascending; argsort is stable                           n log n, 8n
+partition           the k smallest first, in any order                     n, 0
+order_key           unsigned integers in the order of the weights          n, 0
+pointer_jump        root of every node of a parent forest                  n log depth, n
+=================== ====================================================== =================
+
+A *position* that does not exist (an empty segment, a place no value reached) is the length of the
+array it would point into; `gather` turns such positions into a fill value. Places and positions
+have `index_dtype`: int32 where that suffices, else int64. `CheckedModule` refuses what breaks
+these contracts; the plain modules trust their callers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+Array = Any
+DType = Any
+
+
+class ArrayModule(Protocol):
+    """The functions above, for the arrays of one library."""
+
+    def index_dtype(self, size: int, /) -> DType:
+        """Return the smaller of int32 and int64 that holds `size`."""
+
+    def largest(self, dtype: DType, /) -> int:
+        """Return the largest value of an integer dtype: "none" where values are compared."""
+
+    def asarray(self, values: Any, /, dtype: DType = None) -> Array:
+        """Return `values` as an array of this module, copied only if it must be."""
+
+    def iota(self, size: int, /, dtype: DType) -> Array:
+        """Return 0, 1, ..., size - 1."""
+
+    def full(self, size: int, value: Any, /, dtype: DType) -> Array:
+        """Return `size` times `value`."""
+
+    def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
+        """Return `yes` where the mask is true, else `no`, elementwise."""
+
+    def minimum(self, left: Array, right: Any, /) -> Array:
+        """Return the smaller of both, elementwise."""
+
+    def maximum(self, left: Array, right: Any, /) -> Array:
+        """Return the larger of both, elementwise."""
+
+    def concatenate(self, arrays: list[Array], /) -> Array:
+        """Return the arrays, at least one, one after another."""
+
+    def count(self, mask: Array, /) -> int:
+        """Return how many flags are true."""
+
+    def scan(self, values: Array, /, dtype: DType, *, exclusive: bool = False) -> Array:
+        """Return the running sum: of the values up to and with each, or strictly before it."""
+
+    def offsets(self, lengths: Array, /, dtype: DType) -> Array:
+        """Return the n + 1 CSR offsets of n segments: 0, then the inclusive scan of `lengths`."""
+
+    def segmented_reduce(
+        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+    ) -> Array:
+        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``; an empty one is `initial`.
+
+        Parameters
+        ----------
+        values : array of length m
+            Numbers; the result has their dtype.
+        offsets : integer array of length n + 1
+            Ascending from 0 to m.
+        """
+
+    def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
+        """Return the position of the first smallest value of each segment; m for an empty one."""
+
+    def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
+        """Return ``values[i]`` for every position of segment i: the inverse of a reduction."""
+
+    def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
+        """Return `size` times `fill`, with ``values`` written at distinct places `index`."""
+
+    def scatter_reduce(
+        self, index: Array, values: Array, size: int, op: Literal["min", "max", "add"],
+        initial: Any, /,
+    ) -> Array:  # fmt: skip
+        """Reduce all values that share a place; a place none reaches is `initial`.
+
+        Parameters
+        ----------
+        index : integer array of length m
+            Places below `size`; duplicates welcome.
+        values : array of length m
+            Numbers; the result has their dtype.
+        """
+
+    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+        """Return at each place the position of the first smallest value that is sent there.
+
+        Parameters
+        ----------
+        indices : tuple of integer arrays of length m
+            ``values[i]`` is sent to ``index[i]`` of each of them.
+        values : unsigned integer array of length m
+            Ties go to the smaller position.
+
+        Returns
+        -------
+        integer array of length `size`
+            Positions below m; m where no value is sent.
+        """
+
+    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        """Return ``values[index]``; positions equal to ``len(values)`` give `fill` if it is given.
+
+        `fill` is one value or an array as long as `index`.
+        """
+
+    def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
+        """Return of each array the elements whose flag is true, order kept."""
+
+    def sort(self, values: Array, /) -> Array:
+        """Return the values in ascending order."""
+
+    def argsort(self, values: Array, /) -> Array:
+        """Return the positions of the values in ascending order; ties by position."""
+
+    def partition(self, values: Array, k: int, /) -> Array:
+        """Return the values reordered: none of the first `k` is larger than any of the rest."""
+
+    def order_key(self, weights: Array, /, *, descending: bool = False) -> Array:
+        """Return unsigned integers, as wide as the weights, that compare as the weights do.
+
+        Parameters
+        ----------
+        weights : array of bool, any integer, float16, float32 or float64
+            No NaN. -0.0 and 0.0 have one key.
+        descending : bool
+            Reverse the order: the heaviest weight gets the smallest key.
+        """
+
+    def pointer_jump(self, parent: Array, /) -> Array:
+        """Return the root of every node. A root is its own parent; there is no other cycle."""

@@ -1,0 +1,197 @@
+"""The NumPy module: the reference, short enough to be read as the definition of each primitive."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Array = NDArray[Any]
+
+_REDUCE: dict[str, np.ufunc] = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "sum": np.add,
+    "add": np.add,
+}
+
+where = np.where
+minimum = np.minimum
+maximum = np.maximum
+
+
+def index_dtype(size: int, /) -> np.dtype[Any]:
+    return np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
+
+
+def largest(dtype: DTypeLike, /) -> int:
+    return int(np.iinfo(dtype).max)
+
+
+def asarray(values: Any, /, dtype: DTypeLike = None) -> Array:
+    return np.asarray(values, dtype=dtype)
+
+
+def iota(size: int, /, dtype: DTypeLike) -> Array:
+    return np.arange(size, dtype=dtype)
+
+
+def full(size: int, value: Any, /, dtype: DTypeLike) -> Array:
+    return np.full(size, value, dtype)
+
+
+def concatenate(arrays: list[Array], /) -> Array:
+    return np.concatenate(arrays)
+
+
+def count(mask: Array, /) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def scan(values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
+    sums = np.cumsum(values, dtype=dtype)
+    return sums - values.astype(dtype, copy=False) if exclusive else sums
+
+
+def offsets(lengths: Array, /, dtype: DTypeLike) -> Array:
+    ends = np.zeros(len(lengths) + 1, dtype)
+    np.cumsum(lengths, out=ends[1:])
+    return ends
+
+
+def segmented_reduce(
+    values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+) -> Array:
+    reduced = np.full(len(offsets) - 1, initial, values.dtype)
+    starts = offsets[:-1]
+    # reduceat gives an empty segment the value after it, so only the others take part.
+    filled = starts < offsets[1:]
+    if len(values):
+        reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=values.dtype)
+    return reduced
+
+
+def segmented_argmin(values: Array, offsets: Array, /) -> Array:
+    none = len(values)
+    packed = _pack_with_position(values)
+    if packed is not None:
+        return _position(segmented_reduce(packed, offsets, "min", _ALL_ONES), none)
+    smallest = segmented_reduce(values, offsets, "min", 0)
+    is_smallest = values == segmented_broadcast(smallest, offsets)
+    position = np.where(is_smallest, np.arange(none, dtype=index_dtype(none)), none)
+    return segmented_reduce(position, offsets, "min", none)
+
+
+def segmented_broadcast(values: Array, offsets: Array, /) -> Array:
+    return np.repeat(values, np.diff(offsets))
+
+
+def scatter(index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike) -> Array:
+    target = np.full(size, fill, dtype)
+    target[index] = values
+    return target
+
+
+def scatter_reduce(
+    index: Array, values: Array, size: int, op: Literal["min", "max", "add"], initial: Any, /
+) -> Array:
+    target = np.full(size, initial, values.dtype)
+    _REDUCE[op].at(target, index, values)
+    return target
+
+
+def scatter_argmin(indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+    none = len(values)
+    packed = _pack_with_position(values)
+    if packed is not None:
+        best = np.full(size, _ALL_ONES)
+        for index in indices:
+            np.minimum.at(best, index, packed)
+        return _position(best, none)
+    smallest = np.full(size, np.iinfo(values.dtype).max, values.dtype)
+    for index in indices:
+        np.minimum.at(smallest, index, values)
+    position = np.full(size, none, index_dtype(none))
+    for index in indices:
+        hits = np.flatnonzero(values == smallest.take(index))
+        np.minimum.at(position, index.take(hits), hits.astype(position.dtype))
+    return position
+
+
+def gather(values: Array, index: Array, /, fill: Any = None) -> Array:
+    if fill is None:
+        return values.take(index)
+    if not len(values):
+        return np.full(len(index), fill, values.dtype)
+    found = values.take(np.minimum(index, len(values) - 1))
+    return np.where(index < len(values), found, np.asarray(fill, values.dtype))
+
+
+def compact(mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
+    selected = np.flatnonzero(mask)
+    return tuple(array.take(selected) for array in arrays)
+
+
+def sort(values: Array, /) -> Array:
+    return np.sort(values)
+
+
+def argsort(values: Array, /) -> Array:
+    packed = _pack_with_position(values)
+    if packed is not None:  # several times faster than a stable argsort
+        packed.sort()
+        return _position(packed, len(values))
+    return np.argsort(values, kind="stable").astype(index_dtype(len(values)))
+
+
+def partition(values: Array, k: int, /) -> Array:
+    return np.partition(values, k) if 0 < k < len(values) else values.copy()
+
+
+def order_key(weights: Array, /, *, descending: bool = False) -> Array:
+    unsigned = np.dtype(f"u{weights.dtype.itemsize}")
+    sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
+    if weights.dtype.kind == "f":
+        bits = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
+        # Negative floats compare in reverse, so all their bits flip; of others the sign does.
+        is_negative = bits >= sign
+        key = np.where(is_negative, ~bits, bits ^ sign)
+    elif weights.dtype.kind == "i":
+        key = weights.view(unsigned) ^ sign
+    else:
+        key = weights.view(unsigned)
+    return ~key if descending else key
+
+
+def pointer_jump(parent: Array, /) -> Array:
+    while True:
+        grandparent = parent.take(parent)
+        if np.array_equal(grandparent, parent):
+            return grandparent
+        parent = grandparent
+
+
+_ALL_ONES = np.uint64(2**64 - 1)
+
+
+def _pack_with_position(values: Array) -> Array | None:
+    """Put the position below the value in one 64-bit word, so that minima carry their position.
+
+    None if the range of the values leaves too few bits for it.
+    """
+    if not len(values):
+        return np.empty(0, np.uint64)
+    lowest, bits = int(values.min()), len(values).bit_length()
+    if (int(values.max()) - lowest).bit_length() + bits > 64:
+        return None
+    packed = (values - values.dtype.type(lowest)).astype(np.uint64)
+    packed <<= np.uint64(bits)
+    packed |= np.arange(len(values), dtype=np.uint64)
+    return packed
+
+
+def _position(packed: Array, none: int) -> Array:
+    """Take the position out of packed words; all ones means there is none."""
+    mask = np.uint64((1 << none.bit_length()) - 1)
+    return np.minimum(packed & mask, np.uint64(none)).astype(index_dtype(none))

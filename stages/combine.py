@@ -1,0 +1,43 @@
+"""How the results of a stage over two parts of the edge list join into the result over both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..primitives.interface import ArrayModule
+
+Combine = Callable[["ArrayModule", tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]
+
+
+def add(_: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sums, of arrays or of numbers."""
+    return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+def minimum(ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Smaller values, elementwise."""
+    return tuple(ops.minimum(a, b) for a, b in zip(left, right, strict=True))
+
+
+def maximum(ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Larger values, elementwise."""
+    return tuple(ops.maximum(a, b) for a, b in zip(left, right, strict=True))
+
+
+def lexicographic_minimum(
+    ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Smaller rows: by the first field, ties by the second; the other fields come along."""
+    key, tie = zip(left[:2], right[:2], strict=True)
+    is_right = (key[1] < key[0]) | ((key[1] == key[0]) & (tie[1] < tie[0]))
+    return tuple(ops.where(is_right, b, a) for a, b in zip(left, right, strict=True))
+
+
+COMBINE: dict[str, Combine] = {
+    "sum": add,
+    "minimum": minimum,
+    "maximum": maximum,
+    "lexicographic minimum": lexicographic_minimum,
+}

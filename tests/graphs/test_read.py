@@ -1,0 +1,247 @@
+"""Every format and compression reads back what was written, whatever the block size."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.graphs.columns import BLOCK_SIZE
+from mstflow.graphs.dimacs import read_gr
+from mstflow.graphs.edge_text import read_txt
+from mstflow.graphs.read import read
+
+COMPRESS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+READERS = {".gr": read_gr, ".txt": read_txt}
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+WEIGHTS = {
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "uint64": st.integers(0, 2**64 - 1),
+    "float64": st.floats(allow_nan=False),
+}
+
+
+def edges_of(graph):
+    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
+
+
+@st.composite
+def weighted_edges(draw):
+    """Edges whose weights come from one of the three dtypes that text is read into."""
+    dtype = draw(st.sampled_from(sorted(WEIGHTS)))
+    ids = st.integers(0, 99) | st.integers(0, 2**63 - 2)
+    edges = draw(st.lists(st.tuples(ids, ids, WEIGHTS[dtype]), min_size=1, max_size=30))
+    if dtype == "uint64" and max(edge[2] for edge in edges) < 2**63:
+        dtype = "int64"
+    return edges, dtype
+
+
+@given(weighted_edges(), st.sampled_from([1, 7, 64, BLOCK_SIZE]), st.sampled_from(["\n", "\r\n"]))
+def test_text_round_trip_whatever_the_block_size(tmp_path_factory, case, block_size, newline):
+    edges, dtype = case
+    path = tmp_path_factory.mktemp("text") / "edges.txt"
+    lines = ["% comment", *(f"{u}\t{v} {w}" for u, v, w in edges)]
+    path.write_bytes(newline.join(lines).encode())
+    graph = read_txt(path, block_size=block_size)
+    assert edges_of(graph) == edges
+    assert graph.weight.dtype == dtype
+
+
+@pytest.mark.parametrize("compression", COMPRESS)
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".gr", "c a comment\n\np sp 6 2\na 1 2 7\nc another\na 3 1 -8\n"),
+        (".gr", "p tw 6 2\n1 2\n3 1\n"),
+        (".gr", "a 0 1 7\na 2 0 -8"),
+        (".txt", "0 1 7\n2 0 -8\n"),
+        (".tsv", "# comment\n0\t1\t7\n2\t0\t-8"),
+        (".edges", "6 2\n0 1 7\n2 0 -8\n"),
+        (".el", "6\n2\n0 1 7\n2 0 -8\n"),
+        (".edgelist", "6\n0 1\n2 0\n"),
+    ],
+)
+def test_formats_and_compressions(tmp_path, compression, suffix, text):
+    path = tmp_path / f"graph{suffix}{compression}"
+    path.write_bytes(COMPRESS[compression](text.encode()))
+    weights = [7, -8] if "7" in text else [1, 1]
+    graph = read(path)
+    assert edges_of(graph) == [(0, 1, weights[0]), (2, 0, weights[1])]
+    assert graph.num_vertices == (6 if "6" in text else 3)
+    assert graph.weight.dtype == np.int64
+
+
+UNTIDY = (
+    "\ufeff# head\r\n\r\n  5 \t 3\r\n% between\r\n 0 1   0.5 \r\n\r\n\t3 4\t1e-3\r\n"
+    "   \r\n   # caf\u00e9\x00  x\r\n\n4    0 inf   "
+)
+
+
+@pytest.mark.parametrize("block_size", [1, 2, 3, 5, 8, 64, BLOCK_SIZE])
+def test_untidy_text(tmp_path, block_size):
+    path = tmp_path / "untidy.txt"
+    path.write_bytes(UNTIDY.encode())
+    graph = read_txt(path, block_size=block_size)
+    assert edges_of(graph) == [(0, 1, 0.5), (3, 4, 0.001), (4, 0, float("inf"))]
+    assert graph.num_vertices == 5
+
+
+@pytest.mark.parametrize("block_size", [1, 64, BLOCK_SIZE])
+def test_a_bad_line_is_named_whatever_the_block_size(tmp_path, block_size):
+    path = tmp_path / "graph.gr"
+    path.write_text("c x\np sp 9 99\n" + "a 1 2 3\n\nc  y\n" * 20 + "a 1 2 x\n")
+    with pytest.raises(FileFormatError, match=r"graph\.gr: line 63: 'x' is not a weight"):
+        read_gr(path, block_size=block_size)
+
+
+@pytest.mark.parametrize("block_size", [1, BLOCK_SIZE])
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ("1 0.5 3", [1.0, 0.5, 3.0]),
+        ("0.1 5e-324 1.7976931348623157e308", [0.1, 5e-324, 1.7976931348623157e308]),
+        ("-inf Infinity INF", [-np.inf, np.inf, np.inf]),
+        ("9007199254740992 .5 5.", [2.0**53, 0.5, 5.0]),
+        ("1e30 123456789012345678901234567890.0 2", [1e30, 123456789012345678901234567890.0, 2.0]),
+        ("1 2 18446744073709551615", [1, 2, 2**64 - 1]),
+        ("-9223372036854775808 0 007", [-(2**63), 0, 7]),
+    ],
+)
+def test_weights_keep_their_value(tmp_path, block_size, weights, expected):
+    path = tmp_path / "weights.txt"
+    path.write_text("".join(f"0 1 {weight}\n" for weight in weights.split()))
+    weight = read_txt(path, block_size=block_size).weight
+    assert weight.tolist() == expected
+    kind = "f" if isinstance(expected[0], float) else "u" if max(expected) >= 2**63 else "i"
+    assert (weight.dtype.kind, weight.dtype.itemsize) == (kind, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "num_vertices"),
+    [
+        ("none.gr", "p sp 5 0\n", 5),
+        ("none.gr", "p tw 0 0", 0),
+        ("none.txt", "5\n0\n", 5),
+        ("none.txt", "# no edges\n5", 5),
+    ],
+)
+def test_graphs_without_edges(tmp_path, name, text, num_vertices):
+    path = tmp_path / name
+    path.write_text(text)
+    graph = read(path)
+    assert (graph.num_vertices, graph.num_edges) == (num_vertices, 0)
+
+
+def test_a_pair_before_pairs_is_an_edge(tmp_path):
+    path = tmp_path / "pairs.txt"
+    path.write_text("3 2\n# c\n0 1\n")
+    assert edges_of(read(path)) == [(3, 2, 1), (0, 1, 1)]
+    path.write_text("3 2")
+    assert edges_of(read(path)) == [(3, 2, 1)]
+
+
+@pytest.mark.parametrize("weight", ["w", "weight", None])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.uint64, ">i8"])
+def test_arrays(tmp_path, weight, dtype):
+    columns = {"u": np.array([0, 1], dtype), "v": np.array([2, 1], dtype)}
+    if weight:
+        columns[weight] = np.array([0.5, -1], np.float16)
+    np.savez(tmp_path / "graph.npz", n=4, **columns)
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    (folder / "n.txt").write_text("4\n")
+    for name, values in columns.items():
+        np.save(folder / f"{name}.npy", values)
+    for path in (tmp_path / "graph.npz", folder):
+        graph = read(path)
+        assert edges_of(graph) == [(0, 2, 0.5 if weight else 1), (1, 1, -1 if weight else 1)]
+        assert graph.num_vertices == 4
+        assert graph.u.dtype == np.dtype(dtype).newbyteorder("=")
+    (folder / "n.txt").unlink()
+    assert read(folder).num_vertices == 3
+
+
+def test_a_folder_is_mapped_and_not_loaded(tmp_path):
+    for name in "uvw":
+        np.save(tmp_path / f"{name}.npy", np.arange(3))
+    graph = read(tmp_path)
+    assert not graph.u.flags.owndata
+    assert not graph.weight.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        graph.u[0] = 1
+
+
+def test_an_empty_folder_graph(tmp_path):
+    for name in "uv":
+        np.save(tmp_path / f"{name}.npy", np.empty(0, np.int64))
+    assert read(tmp_path).num_edges == 0
+
+
+def test_several_files_are_one_graph(tmp_path):
+    (tmp_path / "1.txt").write_text("0 1 5\n")
+    (tmp_path / "2.gr").write_text("p sp 9 1\na 2 3 -6\n")
+    graph = read([tmp_path / "1.txt", str(tmp_path / "2.gr")])
+    assert edges_of(graph) == [(0, 1, 5), (1, 2, -6)]
+    assert graph.num_vertices == 9
+    assert read([tmp_path / "1.txt"], num_vertices=20).num_vertices == 20
+    with pytest.raises(GraphError, match="edge 0"):
+        read(tmp_path / "1.txt", num_vertices=1)
+
+
+def test_the_format_may_be_named(tmp_path):
+    (tmp_path / "graph.dat").write_text("0 1 5\n")
+    assert edges_of(read(tmp_path / "graph.dat", format="txt")) == [(0, 1, 5)]
+    with pytest.raises(OptionError, match="known: gr, txt, npz, npy"):
+        read(tmp_path / "graph.dat", format="text")
+    with pytest.raises(OptionError, match="no files"):
+        read([])
+
+
+# Vertices, records and the dtype of the weights, as shared/data/expected.json has them.
+REAL = {
+    "USA-road-d.NY.gr.gz": (264346, 733846, "int64"),
+    "rome99.gr": (3353, 8870, "int64"),
+    "fastpaths-bremen_dist.gr": (40461, 86475, "int64"),
+    "pace16-NE.gr.xz": (1524453, 1934010, "int64"),
+    "tinyEWG.txt": (8, 16, "float64"),
+    "mediumEWG.txt": (250, 1273, "float64"),
+    "10000EWG.txt": (10000, 61731, "float64"),
+    "Email-Enron.txt": (36692, 367662, "int64"),
+    "openflights-routes-metres.txt": (3214, 18858, "int64"),
+    "pandapower-case6515rte-lines.txt": (6515, 7422, "int64"),
+    "sgb-miles-100-10-0.txt": (100, 405, "int64"),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in REAL if (DATA / name).exists()])
+def test_real_graphs(name):
+    graph = read(DATA / name)
+    assert (graph.num_vertices, graph.num_edges, str(graph.weight.dtype)) == REAL[name]
+    opener = {".gz": gzip.open, ".xz": lzma.open}.get(Path(name).suffix, open)
+    with opener(DATA / name, "rt") as file:
+        *_, last = (line.split() for line in file if line.strip())
+    one_based = name[:3] in ("USA", "rom", "pac")
+    fields = last[1:] if last[0] == "a" else last
+    assert [graph.u[-1], graph.v[-1]] == [int(field) - one_based for field in fields[:2]]
+    assert graph.weight[-1] == (float(fields[2]) if len(fields) == 3 else 1)
+
+
+def test_reading_is_what_loads_pyarrow():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys, mstflow.graphs.read, mstflow.graphs.write; print('pyarrow' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "False\n"
