@@ -1,1 +1,156 @@
-"""Checks."""
+"""For authors of stages: a check that a stage keeps the promises it declares."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+
+from .errors import PipelineError
+from .graphs.edge_list import EdgeList
+from .pipeline.call import call_stage, combine_results
+from .pipeline.partition import COLUMNS, load_partitions
+from .pipeline.run import run
+from .pipeline.schedulers import Inline
+from .primitives import backends
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .pipeline.pipeline import Pipeline
+    from .stages import Stage
+
+
+def check_stage(stage: Stage, pipeline: Pipeline) -> None:
+    """Run a pipeline on small graphs of every kind and check each call of one of its stages.
+
+    Checked are: what the stage writes is what it declares (number, dtypes, lengths); it never
+    writes to what it reads; the same input gives the same output, also after a journey to another
+    process and on every usable backend; over edges, what it writes in parts combines to what it
+    writes at once; and the pipeline's result does not depend on how the edges are split.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage to check.
+    pipeline : Pipeline
+        A pipeline that has it.
+
+    Raises
+    ------
+    PipelineError
+        Naming the stage and the promise it breaks.
+    """
+    calls = 0
+    for graph in _graphs():
+        results = []
+        for partitions in (1, 2, 5):
+            result, inputs = _record(stage, pipeline, graph, partitions)
+            results.append(result)
+            for values in inputs:
+                _check_call(stage, values)
+                calls += 1
+        for other in results[1:]:
+            if not _equal(results[0], other):
+                _fail(stage, f"changes the result of {pipeline.name!r} when the edges are split")
+    if not calls:
+        _fail(stage, f"is never called by pipeline {pipeline.name!r}")
+
+
+class _Recorder(Inline):
+    """An inline scheduler that keeps the arguments of one task's calls."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__()
+        self.task, self.calls = task, list[tuple[Any, ...]]()
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        if name == self.task:
+            self.calls.append(arguments)
+        return super().submit(name, function, *arguments)
+
+
+def _record(
+    stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
+) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
+    recorder = _Recorder(stage.name)
+    tables = load_partitions(graph, partitions, recorder, "numpy")
+    result, _ = run(
+        pipeline,
+        [dict(zip(COLUMNS, table, strict=True)) for table in tables],
+        {"num_vertices": graph.num_vertices, "maximum": False},
+        num_edges=graph.num_edges,
+        scheduler=recorder,
+        backend="numpy",
+    )
+    if "forest" in result:  # a set, gathered in an order of its own
+        result["forest"] = np.sort(result["forest"])
+    return result, recorder.calls
+
+
+def _check_call(stage: Stage, values: tuple[Any, ...]) -> None:
+    call = partial(call_stage, stage, "numpy", None)
+    try:
+        written = call(*map(_read_only, values))[:-1]
+    except PipelineError as error:
+        if isinstance(error.__cause__, ValueError) and "read-only" in str(error):
+            _fail(stage, f"writes to what it reads: {error}")
+        raise
+    if not _equal(written, call(*values)[:-1]):
+        _fail(stage, "gives two results for one input")
+    copy = cloudpickle.loads(cloudpickle.dumps(stage))
+    if not _equal(written, call_stage(copy, "numpy", None, *values)[:-1]):
+        _fail(stage, "gives another result after pickling")
+    for backend in backends():
+        if not _equal(written, call_stage(stage, backend, None, *values)[:-1]):
+            _fail(stage, f"gives another result on backend {backend!r}")
+    axes = {field.axis for field in stage.reads.values()} & {"edges", "arcs", "offsets"}
+    if stage.combine is not None and axes == {"edges"}:
+        parts = [call(*half) for half in _halves(stage, values)]
+        if not _equal(written, combine_results(stage, "numpy", None, *parts)):
+            _fail(stage, "writes in two parts what does not combine to what it writes at once")
+
+
+def _halves(stage: Stage, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    along = [field.axis == "edges" for field in stage.reads.values()]
+    middle = next(len(value) for value, is_edge in zip(values, along, strict=True) if is_edge) // 2
+    for half in (slice(None, middle), slice(middle, None)):
+        yield tuple(
+            value[half] if is_edge else value for value, is_edge in zip(values, along, strict=True)
+        )
+
+
+def _graphs() -> Iterator[EdgeList]:
+    """Yield graphs with ties, loops, parallel edges, isolated vertices, and without edges."""
+    empty = np.empty(0, np.int64)
+    yield EdgeList(empty, empty)
+    yield EdgeList(empty, empty, num_vertices=3)
+    random = np.random.default_rng(20)
+    for vertices, edges, dtype in ((2, 3, bool), (9, 12, np.int8), (40, 200, np.float32)):
+        u, v = random.integers(0, vertices, (2, edges))
+        weight = random.integers(-2, 3, edges).astype(dtype)
+        yield EdgeList(u, v, weight, num_vertices=vertices + 2)
+    path = np.arange(50)
+    yield EdgeList(path, path + 1, random.random(50))
+
+
+def _read_only(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if isinstance(left, dict):
+        left, right = tuple(left.values()), tuple(right.values())
+    pairs = zip(left, right, strict=True)
+    return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in pairs)
+
+
+def _fail(stage: Stage, promise: str) -> None:
+    message = f"stage {stage.name!r}: {promise}"
+    raise PipelineError(message)

@@ -57,10 +57,12 @@ def read_npy(path: Path) -> EdgeList:
     FileFormatError
         If the folder holds anything else; names the file or edge.
     """
-    if not path.is_dir():
-        message = f"{path}: no such folder"
-        raise FileFormatError(message)
-    columns = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
+    try:
+        files = sorted(path.iterdir())
+    except OSError as error:
+        message = f"{path}: {error.strerror}"
+        raise FileFormatError(message) from error
+    columns = {file.stem: _mapped(file) for file in files if file.suffix == ".npy"}
     return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
 
 
@@ -83,7 +85,7 @@ def _graph(path: Path, columns: Mapping[str, NDArray[Any]], num_vertices: int | 
 def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
     try:
         array = archive[name]
-    except (ValueError, EOFError, NotImplementedError, zlib.error) as error:
+    except (ValueError, EOFError, RuntimeError, zlib.error) as error:
         message = f"{path}: array {name}: {error}"
         raise FileFormatError(message) from error
     if not isinstance(array, np.ndarray):  # a member that is not a .npy file comes as bytes

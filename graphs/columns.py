@@ -260,9 +260,9 @@ def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
 def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
     """Refuse what pyarrow reads but mstflow does not: NaN, overflow, a plus, rounded integers."""
     doubtful = np.isnan(weight.min()) or (b"+" in text and b" +" in text)
-    if not doubtful and max(weight.max(), -weight.min()) > _LARGEST_EXACT:
+    if not doubtful and max(weight.max(), -weight.min()) >= _LARGEST_EXACT:
         doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
-            abs(int(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
+            abs(_integer(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
         )
     if doubtful:
         message = "a weight that cannot be taken as it is written"
@@ -281,7 +281,7 @@ def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError)
             fail(path, here, problem)
         weights.append((here, fields[-1]))
     # Each line is fine by itself: integer weights that need more than one dtype are left.
-    integers = [(here, int(token)) for here, token in weights if _INTEGER.fullmatch(token)]
+    integers = [(here, _integer(token)) for here, token in weights if _INTEGER.fullmatch(token)]
     if len(integers) < len(weights):
         bound, company = _LARGEST_EXACT, "decimal weights, which are read as float64"
     else:
@@ -304,9 +304,15 @@ def _row_problem(fields: list[bytes], row: Row) -> str | None:
     for token in fields[first : first + 2]:
         if not _INTEGER.fullmatch(token):
             return f"{shown(token)} is not a vertex id"
-        if len(token) > 40 or not row.first_id <= int(token) <= row.last_id:
+        if not row.first_id <= _integer(token) <= row.last_id:
             return f"vertex id {token[:24].decode()} is not in {row.first_id} to {row.last_id}"
     return _weight_problem(fields[-1]) if row.weighted else None
+
+
+def _integer(token: bytes) -> int:
+    """Value of an integer, cut to 40 digits: more than any check allows, less than int() refuses."""
+    value = int(token.lstrip(b"-0")[:40] or b"0")
+    return -value if token.startswith(b"-") else value
 
 
 def _weight_problem(token: bytes) -> str | None:
@@ -315,7 +321,7 @@ def _weight_problem(token: bytes) -> str | None:
     if not _DECIMAL.fullmatch(token):
         return f"{shown(token)} is not a weight"
     if _INTEGER.fullmatch(token):
-        if len(token) > 40 or not -(2**63) <= int(token) < 2**64:
+        if not -(2**63) <= _integer(token) < 2**64:
             return f"integer weight {token[:24].decode()} does not fit in 64 bits"
     elif np.isinf(float(token)) and b"inf" not in token.lower():
         return f"weight {token[:24].decode()} is beyond float64"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from ..errors import GraphError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class EdgeList:
     """An undirected graph as columns, checked when it is made and never written to.
 
@@ -42,25 +42,29 @@ class EdgeList:
 
     u: NDArray[Any]
     v: NDArray[Any]
-    weight: NDArray[Any] = None  # type: ignore[assignment]  # an array once checked
-    num_vertices: int = field(default=None, kw_only=True)  # type: ignore[assignment]
+    weight: NDArray[Any]
+    num_vertices: int
 
-    def __post_init__(self) -> None:
-        """Check the columns and fill in what was left out."""
-        u, v = _ids("u", self.u), _ids("v", self.v)
+    def __init__(
+        self,
+        u: ArrayLike,
+        v: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        num_vertices: int | None = None,
+    ) -> None:
+        u, v = _ids("u", u), _ids("v", v)
         # One 1 stands for all of them: a broadcast view takes no memory.
-        weight = np.broadcast_to(np.int64(1), u.shape) if self.weight is None else self.weight
-        weight = _weights(weight)
+        weight = _weights(np.broadcast_to(np.int64(1), u.shape) if weight is None else weight)
         if not len(u) == len(v) == len(weight):
             message = (
                 f"columns differ in length: u has {len(u)}, v has {len(v)}, "
                 f"weight has {len(weight)} edges"
             )
             raise GraphError(message)
-        num_vertices = _checked_num_vertices(u, v, self.num_vertices)
-        for name, value in (("u", u), ("v", v), ("weight", weight)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "num_vertices", num_vertices)
+        num_vertices = _checked_num_vertices(u, v, num_vertices)
+        values = {"u": u, "v": v, "weight": weight, "num_vertices": num_vertices}
+        self.__dict__.update(values)  # frozen: set once, here
 
     @property
     def num_edges(self) -> int:
@@ -159,9 +163,7 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
         message = f"num_vertices must be a non-negative integer, not {given!r}"
         raise GraphError(message)
     if largest >= given:
-        edge = min(
-            int(hits[0]) for ids in (u, v) if (hits := np.flatnonzero(ids >= given)).size
-        )
+        edge = min(int(hits[0]) for ids in (u, v) if (hits := np.flatnonzero(ids >= given)).size)
         message = (
             f"edge {edge}: joins {u[edge]} and {v[edge]}, "
             f"but there are {given} vertices (ids 0 to {given - 1})"

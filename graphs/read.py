@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,5 +90,8 @@ def _format_of(path: Path) -> str:
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
     if plain.suffix in SUFFIXES:
         return SUFFIXES[plain.suffix]
+    if not path.exists():
+        message = f"{path}: {os.strerror(errno.ENOENT)}"
+        raise FileFormatError(message)
     message = f"{path}: unknown kind of file; name a format: {', '.join(READERS)}"
     raise FileFormatError(message)

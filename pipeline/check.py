@@ -1,4 +1,4 @@
-"""The check before a run: does every stage find what it reads, of the right axis and kind?"""
+"""The check before a run: that every stage finds what it reads, of the right axis and kind."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check(pipeline: Pipeline) -> None:
     """
     known = {name: _Known(field, bool(field.axis)) for name, field in INPUTS.items()}
     known |= {name: _Known(ANYTHING, False) for name in pipeline.values}
-    known = _after_steps(pipeline.steps, known, pipeline.name)
+    known = _after_steps(pipeline.steps, known)
     for name in pipeline.result:
         reader = f"pipeline {pipeline.name!r}: its result"
         if _find(known, name, reader).in_parts:
@@ -56,37 +56,25 @@ def check(pipeline: Pipeline) -> None:
             raise PipelineError(message)
 
 
-def _after_steps(
-    steps: tuple[Stage | Loop, ...], known: Mapping[str, _Known], pipeline: str
-) -> dict[str, _Known]:
-    known = dict(known)
+def _after_steps(steps: tuple[Stage | Loop, ...], known: dict[str, _Known]) -> dict[str, _Known]:
     for step in steps:
         if isinstance(step, Stage):
             known = _after_stage(step, known)
-        elif hasattr(step, "until"):
-            known = _after_loop(step, known, pipeline)
         else:
-            message = (
-                f"pipeline {pipeline!r}: {step!r} is neither a stage nor a Loop; "
-                "declare functions with @stage"
-            )
-            raise PipelineError(message)
+            known = _after_loop(step, known)
     return known
 
 
-def _after_loop(loop: Loop, before: dict[str, _Known], pipeline: str) -> dict[str, _Known]:
+def _after_loop(loop: Loop, before: dict[str, _Known]) -> dict[str, _Known]:
     until = loop.until
-    if not isinstance(until, Stage) or len(until.writes) != 1 or until.over != "vertices":
-        message = f"pipeline {pipeline!r}: until={until!r} must be a stage that writes one verdict"
-        raise PipelineError(message)
-    (verdict,) = until.writes.values()
-    if not _fits(verdict, Field("", "verdict")):
-        message = f"stage {until.name!r}: ends a loop, so it must write a verdict, not {verdict}"
+    written = list(until.writes.values())
+    if len(written) != 1 or until.stays_in_parts or not _fits(written[0], Field("", "verdict")):
+        message = f"stage {until.name!r}: ends a loop, so it must write one verdict for all parts"
         raise PipelineError(message)
     skipped = _after_stage(until, before)
     entered = skipped
     for _ in range(2):  # the second pass meets what the first one left
-        entered = _after_stage(until, _after_steps(loop.steps, entered, pipeline))
+        entered = _after_stage(until, _after_steps(loop.steps, entered))
     only_inside = "written only inside a loop, which may make no pass"
     return {
         name: entry if name in skipped else _Known(entry.field, entry.in_parts, only_inside)
@@ -94,7 +82,7 @@ def _after_loop(loop: Loop, before: dict[str, _Known], pipeline: str) -> dict[st
     }
 
 
-def _after_stage(stage: Stage, known: Mapping[str, _Known]) -> dict[str, _Known]:
+def _after_stage(stage: Stage, known: dict[str, _Known]) -> dict[str, _Known]:
     reader = f"stage {stage.name!r}"
     for name, wanted in stage.reads.items():
         entry = _find(known, name, reader)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ def load_partitions(
         columns = [scratch.store(column, folder) for column in columns]
     bounds = [graph.num_edges * part // partitions for part in range(partitions + 1)]
     handles = []
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in itertools.pairwise(bounds):
         load = partial(
             load_columns,
             [_rows(column, start, stop) for column in columns],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from . import describe as _describe
 from .check import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -41,7 +40,8 @@ class Pipeline:
     """An algorithm: named steps from a graph's edges to the fields in `result`.
 
     It starts from the fields ``u, v, weight, edge_id`` (along the edges, in parts),
-    ``num_vertices`` and ``maximum``, and whatever `given` adds. It is checked when made.
+    ``num_vertices`` and ``maximum``, and whatever `given` adds. It is checked before it runs, so
+    that edits may pass through states that do not fit.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Pipeline:
     Raises
     ------
     PipelineError
-        If a step is neither a stage nor a loop, or the steps do not fit together. Names the stage.
+        If a step is neither a stage nor a loop. Names it.
     """
 
     name: str
@@ -79,6 +79,11 @@ class Pipeline:
         object.__setattr__(self, "result", result)
         object.__setattr__(self, "summary", summary)
         object.__setattr__(self, "values", dict(values or {}))
+        for step in steps:
+            _check_step(step, name)
+
+    def check(self) -> None:
+        """Check that the steps fit together: see `check.check`; a run does this first."""
         check(self)
 
     def given(self, **values: Any) -> Pipeline:
@@ -132,6 +137,18 @@ class Pipeline:
         return self._copy(steps=_edited(self.steps, name, change))
 
 
+def _check_step(step: Any, pipeline: str) -> None:
+    if isinstance(step, Loop):
+        for inner in (*step.steps, step.until):
+            _check_step(inner, pipeline)
+    elif not isinstance(step, Stage):
+        message = (
+            f"pipeline {pipeline!r}: {step!r} is neither a stage nor a Loop; "
+            "declare functions with @stage"
+        )
+        raise PipelineError(message)
+
+
 def _stages(steps: tuple[Stage | Loop, ...]) -> Iterator[Stage]:
     for step in steps:
         if isinstance(step, Loop):
@@ -150,7 +167,7 @@ def _edited(
     for step in steps:
         if isinstance(step, Loop):
             until = change(step.until) if step.until.name == name else (step.until,)
-            if len(until) != 1 or not isinstance(until[0], Stage):
+            if len(until) != 1 or isinstance(until[0], Loop):
                 message = f"stage {name!r} ends a loop: it can only be replaced, by one stage"
                 raise PipelineError(message)
             edited.append(Loop(*_edited(step.steps, name, change), until=until[0]))

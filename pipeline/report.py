@@ -71,9 +71,9 @@ class Report:
         lines = [f"{'round':>5} {'vertices':>12} {'edges':>12} {'ms':>10} {'MB':>10}"]
         for row in self.rounds:
             sizes = ["" if count is None else f"{count:,}" for count in (row.vertices, row.edges)]
-            spent = sum(row.seconds.values()) * 1e3
+            spent, moved = sum(row.seconds.values()) * 1e3, row.bytes / 1e6
             lines.append(
-                f"{row.number:>5} {sizes[0]:>12} {sizes[1]:>12} {spent:>10.1f} {row.bytes / 1e6:>10.1f}"
+                f"{row.number:>5} {sizes[0]:>12} {sizes[1]:>12} {spent:>10.1f} {moved:>10.1f}"
             )
         lines += ["", f"{'stage':<30} {'ms':>10}"]
         lines += [f"{name:<30} {spent * 1e3:>10.1f}" for name, spent in self.seconds.items()]

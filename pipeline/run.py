@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..stages import Stage
 from .call import call_stage, combine_results
+from .check import check
 from .report import Report, StageCall
 
 if TYPE_CHECKING:
@@ -43,8 +44,14 @@ def run(
         How many parts' results one task combines.
     progress : callable, optional
         Called as ``progress(text, done, total)`` before each round, in edges.
+
+    Raises
+    ------
+    PipelineError
+        If the steps do not fit together, before any of them runs, or a stage fails. Names it.
     """
-    flow = _Flow(scheduler, backend, split_every, progress, parts, shared | pipeline.values)
+    check(pipeline)
+    flow = _Flow(scheduler, backend, split_every, progress, parts, {**shared, **pipeline.values})
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
     flow.settle()
@@ -99,8 +106,7 @@ class _Flow:
             self.keep(stage, self.shared, self.submit(stage, self.shared, 0))
             return
         results = [
-            self.submit(stage, self.shared | fields, part)
-            for part, fields in enumerate(self.parts)
+            self.submit(stage, self.shared | fields, part) for part, fields in enumerate(self.parts)
         ]
         if stage.combine is None:
             for fields, result in zip(self.parts, results, strict=True):

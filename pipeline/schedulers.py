@@ -69,8 +69,8 @@ class Inline:
 
     name = "inline"
     workers = 1
-    input_folder = None
-    task_folder = None
+    input_folder: str | None = None
+    task_folder: str | None = None
 
     def __init__(self) -> None:
         self.on_done: Callable[[str], None] | None = None

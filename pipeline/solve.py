@@ -106,6 +106,7 @@ def minimum_spanning_forest(
     ):
         _check_count(name, value, least)
     pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
+    pipeline.check()
     if "forest" not in pipeline.result:
         message = f"pipeline {pipeline.name!r} does not give the field 'forest'"
         raise OptionError(message)

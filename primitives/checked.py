@@ -69,9 +69,7 @@ def _check_broadcast(name: str, values: Any, offsets: Any) -> None:
         raise PrimitiveError(message)
 
 
-def _check_scatter(
-    name: str, index: Any, values: Any, size: int, *_: Any, dtype: Any
-) -> None:
+def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, dtype: Any) -> None:
     _places(name, "index", index, size)
     if np.ndim(values):
         _same_length(name, index=index, values=values)

@@ -29,7 +29,7 @@ def largest(dtype: DTypeLike, /) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def asarray(values: Any, /, dtype: DTypeLike = None) -> Array:
+def asarray(values: Any, /, dtype: DTypeLike | None = None) -> Array:
     return np.asarray(values, dtype=dtype)
 
 
@@ -161,7 +161,7 @@ def order_key(weights: Array, /, *, descending: bool = False) -> Array:
         key = weights.view(unsigned) ^ sign
     else:
         key = weights.view(unsigned)
-    return ~key if descending else key
+    return ~key if descending else key  # type: ignore[no-any-return]
 
 
 def pointer_jump(parent: Array, /) -> Array:
@@ -178,14 +178,17 @@ _ALL_ONES = np.uint64(2**64 - 1)
 def _pack_with_position(values: Array) -> Array | None:
     """Put the position below the value in one 64-bit word, so that minima carry their position.
 
-    None if the range of the values leaves too few bits for it.
+    None if the range of the values leaves too few bits for it, or they are no integers.
     """
+    if values.dtype.kind == "f":
+        return None
     if not len(values):
         return np.empty(0, np.uint64)
     lowest, bits = int(values.min()), len(values).bit_length()
     if (int(values.max()) - lowest).bit_length() + bits > 64:
         return None
-    packed = (values - values.dtype.type(lowest)).astype(np.uint64)
+    packed = values.astype(np.uint64)  # negative ones wrap, and wrap back
+    packed -= np.uint64(lowest % 2**64)
     packed <<= np.uint64(bits)
     packed |= np.arange(len(values), dtype=np.uint64)
     return packed

@@ -12,24 +12,24 @@ Combine = Callable[["ArrayModule", tuple[Any, ...], tuple[Any, ...]], tuple[Any,
 
 
 def add(_: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Sums, of arrays or of numbers."""
+    """Add, arrays or numbers."""
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
 def minimum(ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Smaller values, elementwise."""
+    """Take the smaller values."""
     return tuple(ops.minimum(a, b) for a, b in zip(left, right, strict=True))
 
 
 def maximum(ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Larger values, elementwise."""
+    """Take the larger values."""
     return tuple(ops.maximum(a, b) for a, b in zip(left, right, strict=True))
 
 
 def lexicographic_minimum(
     ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Smaller rows: by the first field, ties by the second; the other fields come along."""
+    """Take the smaller rows: by the first field, then the second; the others come along."""
     key, tie = zip(left[:2], right[:2], strict=True)
     is_right = (key[1] < key[0]) | ((key[1] == key[0]) & (tie[1] < tie[0]))
     return tuple(ops.where(is_right, b, a) for a, b in zip(left, right, strict=True))

@@ -45,7 +45,9 @@ def build_csr(
     edge = ops.iota(len(u), dtype=dtype)
     source = ops.concatenate([u, v])
     order = ops.argsort(source)
-    degree = ops.scatter_reduce(source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0)
+    degree = ops.scatter_reduce(
+        source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0
+    )
     return (
         ops.gather(ops.concatenate([edge, edge]), order),
         ops.gather(ops.concatenate([v, u]), order),
@@ -53,9 +55,7 @@ def build_csr(
     )
 
 
-@stage(
-    writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum"
-)
+@stage(writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum")
 def find_min_edge_per_vertex(
     ops: ArrayModule,
     arc_edge: ArcIndex,

@@ -45,9 +45,7 @@ def no_edges_left(num_edges: Count) -> Verdict:
     return num_edges == 0
 
 
-@stage(
-    writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum"
-)
+@stage(writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum")
 def find_min_edges(
     ops: ArrayModule,
     u: EdgeIndex,

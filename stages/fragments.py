@@ -46,7 +46,7 @@ def propagate_colors(ops: ArrayModule, successor: VertexIndex) -> VertexIndex:
 
 @stage(writes=("label", "num_fragments"))
 def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexIndex, Count]:
-    """Number the roots in order, by an exclusive scan of flags, and every vertex like its root.
+    """Give roots new ids in order, by an exclusive scan of flags, and all others their root's.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 4.
     """
@@ -75,7 +75,7 @@ def compose_labels(ops: ArrayModule, labels: Index, label: VertexIndex) -> Index
 
 @stage(writes="labels")
 def number_by_first_vertex(ops: ArrayModule, labels: Index) -> Index:
-    """Number the labels in the order of the first vertex that carries each."""
+    """Renumber the labels in the order of the first vertex that carries each."""
     vertex = ops.iota(len(labels), dtype=labels.dtype)
     first = ops.gather(ops.scatter_reduce(labels, vertex, len(labels), "min", len(labels)), labels)
     return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)

@@ -11,6 +11,4 @@ _labelled = boruvka_edgelist.insert_before("start_forest", start_labels).insert_
     "create_new_vertex_ids", compose_labels
 )
 
-components = Pipeline(
-    "components", *_labelled.steps, number_by_first_vertex, result=("labels",)
-)
+components = Pipeline("components", *_labelled.steps, number_by_first_vertex, result=("labels",))

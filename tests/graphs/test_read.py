@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from mstflow.errors import FileFormatError, GraphError, OptionError
 from mstflow.graphs.columns import BLOCK_SIZE
 from mstflow.graphs.dimacs import read_gr
@@ -44,6 +43,7 @@ def weighted_edges(draw):
     return edges, dtype
 
 
+@settings(deadline=None)  # the first example loads pyarrow
 @given(weighted_edges(), st.sampled_from([1, 7, 64, BLOCK_SIZE]), st.sampled_from(["\n", "\r\n"]))
 def test_text_round_trip_whatever_the_block_size(tmp_path_factory, case, block_size, newline):
     edges, dtype = case

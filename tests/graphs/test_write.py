@@ -6,9 +6,8 @@ import csv
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from mstflow.errors import OptionError
 from mstflow.graphs.read import read
 from mstflow.graphs.write import check_output, write_columns
@@ -43,6 +42,7 @@ def test_folder_round_trip(tmp_path, name, exists):
         )
 
 
+@settings(deadline=None)  # the first example loads pyarrow
 @given(
     st.lists(
         st.tuples(

@@ -1,0 +1,203 @@
+"""The command line: `mstflow` and `python -m mstflow`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import importlib.util
+import json
+import math
+import os
+import platform
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read
+from .errors import MstflowError, OptionError
+from .graphs.write import check_output
+from .pipeline.schedulers import LOCAL
+from .pipeline.solve import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .pipeline.forest import Forest
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, or 2 after one line ``error: ...``."""
+    try:
+        options = _parser().parse_args(arguments)
+        options.command(options)
+    except (MstflowError, OSError, MemoryError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        print(f"error: {reason}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
+    parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    solve = commands.add_parser("solve", help="find the minimum spanning forest of a graph")
+    solve.set_defaults(command=_solve)
+    add = solve.add_argument
+    add("inputs", nargs="+", metavar="INPUT", help="files that together are one graph")
+    add("-o", "--output", metavar="OUT", help="write the forest: .npz, .csv, or a new folder")
+    add("--format", metavar="F", help="format of the inputs, where the names do not tell")
+    for name, known in (
+        ("algorithm", ["auto", *algorithms()]),
+        ("backend", ["auto", *backends()]),
+        ("strategy", STRATEGIES),
+    ):
+        add(
+            f"--{name}",
+            default="auto",
+            choices=known,
+            metavar=name[0].upper(),
+            help=", ".join(known),
+        )
+    add("--threads", type=int, metavar="T", help="workers of the schedulers threads, processes")
+    schedulers = ", ".join((*LOCAL, "dask"))
+    add("--scheduler", default="inline", metavar="S", help=f"{schedulers}, or an address")
+    add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
+    add("--memory", metavar="SIZE", help="not available in this version")
+    add("--maximum", action="store_true", help="find the maximum spanning forest")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--quiet", action="store_true", help="print nothing but errors and JSON")
+
+    command = commands.add_parser("algorithms", help="list the algorithms")
+    command.set_defaults(command=_list_algorithms)
+    command = commands.add_parser("info", help="tell what is usable on this machine")
+    command.set_defaults(command=_info)
+    return parser
+
+
+def _solve(options: argparse.Namespace) -> None:
+    if options.output is not None:
+        check_output(options.output)  # before the work, not after it
+    started = time.perf_counter()
+    graph = read(options.inputs, format=options.format)
+    was_read = time.perf_counter()
+    with _progress_bar(show=not options.quiet and sys.stderr.isatty()) as progress:
+        forest = minimum_spanning_forest(
+            graph,
+            maximum=options.maximum,
+            algorithm=options.algorithm,
+            backend=options.backend,
+            threads=options.threads,
+            scheduler=options.scheduler,
+            partitions=options.partitions,
+            strategy=options.strategy,
+            memory=options.memory,
+            progress=progress,
+        )
+    was_solved = time.perf_counter()
+    if options.output is not None:
+        forest.save(options.output)
+    was_written = time.perf_counter()
+    seconds = {
+        "read": was_read - started,
+        "solve": was_solved - was_read,
+        "write": was_written - was_solved,
+    }
+    facts = _facts(forest, seconds)
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        _print_summary(facts, options.output)
+
+
+def _facts(forest: Forest, seconds: dict[str, float]) -> dict[str, Any]:
+    total = forest.total_weight
+    return {
+        "vertices": forest.num_vertices,
+        "edges": forest.graph.num_edges,
+        "components": forest.num_components,
+        "forest_edges": len(forest.edge_ids),
+        "total_weight": total if math.isfinite(total) else None,
+        "algorithm": forest.algorithm,
+        "backend": forest.backend,
+        "scheduler": forest.scheduler,
+        "strategy": forest.strategy,
+        "partitions": forest.partitions,
+        "seconds": {step: round(spent, 6) for step, spent in seconds.items()},
+        "peak_rss_bytes": _peak_rss_bytes(),
+    }
+
+
+def _peak_rss_bytes() -> int:
+    """Return the largest resident memory this process or one of its children has had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    ours, theirs = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    return unit * max(resource.getrusage(who).ru_maxrss for who in (ours, theirs))
+
+
+def _print_summary(facts: dict[str, Any], output: str | None) -> None:
+    seconds = facts["seconds"]
+    weight = facts["total_weight"]
+    parts = f", {facts['partitions']} partitions" if facts["partitions"] > 1 else ""
+    lines = {
+        "vertices": f"{facts['vertices']:,}",
+        "edges": f"{facts['edges']:,}",
+        "components": f"{facts['components']:,}",
+        "forest edges": f"{facts['forest_edges']:,}",
+        "total weight": "not finite" if weight is None else str(weight),
+        "by": f"{facts['algorithm']} on {facts['backend']}, "
+        f"{facts['scheduler']} ({facts['strategy']}{parts})",
+        "seconds": ", ".join(f"{spent:.3g} {step}" for step, spent in seconds.items()),
+        "peak memory": f"{facts['peak_rss_bytes'] / 1e6:,.0f} MB",
+    }
+    if output is not None:
+        lines["written to"] = output
+    for name, value in lines.items():
+        print(f"{name:<13} {value}")
+
+
+@contextlib.contextmanager
+def _progress_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Yield a progress callback that draws on standard error, or None."""
+    if not show:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("solving", total=None)
+        yield lambda step, done, total: bar.update(
+            task, description=step, completed=done, total=total
+        )
+
+
+def _list_algorithms(_: argparse.Namespace) -> None:
+    width = max(map(len, algorithms()))
+    for name in algorithms():
+        print(f"{name:<{width}}  {algorithm(name).summary}")
+
+
+def _info(_: argparse.Namespace) -> None:
+    print(f"mstflow {__version__}, Python {platform.python_version()}, {os.cpu_count()} processors")
+    print(f"backends usable: {', '.join(backends())}")
+    for package in ("numpy", "dask", "pyarrow", "distributed", "matplotlib"):
+        found = importlib.util.find_spec(package) is not None
+        print(f"{package:<12} {importlib.metadata.version(package) if found else 'not installed'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

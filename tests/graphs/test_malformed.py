@@ -1,0 +1,326 @@
+"""Malformed files are refused, in one line that names the file and the line, array or edge."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from mstflow.errors import FileFormatError, MstflowError
+from mstflow.graphs.columns import BLOCK_SIZE
+from mstflow.graphs.dimacs import read_gr
+from mstflow.graphs.edge_text import read_txt
+from mstflow.graphs.read import read
+
+P = "p sp 3 2\n"
+
+# name: (suffix, content, what the message says after the file's name)
+TEXT = {
+    "empty gr": (".gr", "", ": empty file"),
+    "empty txt": (".txt", "", ": empty file"),
+    "only comments in gr": (".gr", "c nothing\n", ": holds no 'p' line and no arcs"),
+    "only comments in txt": (".txt", "# nothing\n\n", ": holds no edges"),
+    "only blank lines": (".txt", "\n \n\t\n", ": holds no edges"),
+    "word as id": (".gr", P + "a 1 2 5\na x 2 5\n", ": line 3: 'x' is not a vertex id"),
+    "word as weight": (".gr", P + "a 1 2 5\na 1 2 five\n", ": line 3: 'five' is not a weight"),
+    "decimal id": (".txt", "0 1 5\n1.5 2 5\n", ": line 2: '1.5' is not a vertex id"),
+    "decimal id, decimal weights": (".txt", "0 1.0 5.5\n", ": line 1: '1.0' is not a vertex id"),
+    "hexadecimal id": (".txt", "0 1 5\n0x10 2 5\n", ": line 2: '0x10' is not a vertex id"),
+    "hexadecimal weight": (".txt", "0 1 5\n1 2 0x1F\n", ": line 2: '0x1F' is not a weight"),
+    "underscore": (".txt", "0 1 5\n1 2 1_000\n", ": line 2: '1_000' is not a weight"),
+    "thousands": (".txt", "0 1 5\n1 2 1,000\n", ": line 2: '1,000' is not a weight"),
+    "quotes": (".txt", '0 1 5\n1 2 "5"\n', ": line 2: '\"5\"' is not a weight"),
+    "plus before an integer": (".txt", "0 1 5\n1 2 +5\n", ": line 2: '+5' is not a weight"),
+    "plus before a decimal": (".txt", "0 1 .5\n1 2 +.5\n", ": line 2: '+.5' is not a weight"),
+    "plus id": (".txt", "0 1 5\n+1 2 5\n", ": line 2: '+1' is not a vertex id"),
+    "null": (".txt", "0 1 5\n1 2 NULL\n", ": line 2: 'NULL' is not a weight"),
+    "half an exponent": (".txt", "0 1 5\n1 2 1e\n", ": line 2: '1e' is not a weight"),
+    "a lone point": (".txt", "0 1 5\n1 2 .\n", ": line 2: '.' is not a weight"),
+    "nul byte": (".txt", "0 1 5\n1 2 5\0\n", r": line 2: '5\x00' is not a weight"),
+    "nul bytes between": (".txt", "0 1 5\n1 \0 2 5\n", ": line 2: expected 3 fields"),
+    "vertical tab": (".txt", "0 1 5\n1 2\v5\n", ": line 2: expected 3 fields"),
+    "no-break space": (".txt", "0 1 5\n1 2\u00a05\n", ": line 2: expected 3 fields"),
+    "carriage returns only": (".txt", "0 1 5\r1 2 5\r", ": line 1: expected 'u v'"),
+    "carriage return inside": (".txt", "0 1 5\n1 2\r 5\n", r": line 2: '2\r' is not a vertex id"),
+    "id above n": (".gr", P + "a 1 2 5\na 3 4 5\n", ": line 3: vertex id 4 is not in 1 to 3"),
+    "zero in a 1-based file": (".gr", P + "\na 0 2 5\n", ": line 3: vertex id 0 is not in 1 to 3"),
+    "zero in PACE": (".gr", "p tw 3 1\n0 2\n", ": line 2: vertex id 0 is not in 1 to 3"),
+    "negative id": (".txt", "# c\n0 1 5\n-1 2 5\n", ": line 3: vertex id -1 is not in 0 to"),
+    "negative id, no p line": (".gr", "a 0 1 5\na 1 -2 5\n", ": line 2: vertex id -2 is not in 0"),
+    "id at the count": (".txt", "3\n2\n0 1 5\n1 3 5\n", ": line 4: vertex id 3 is not in 0 to 2"),
+    "id of 64 bits": (".txt", "0 9223372036854775807\n", ": line 1: vertex id 9223372036854775807"),
+    "id beyond 64 bits": (
+        ".txt",
+        f"0 1\n0 {10**30}\n",
+        ": line 2: vertex id 1000000000000000000000",
+    ),
+    "id of 5000 digits": (".txt", f"0 1\n0 {'9' * 5000}\n", ": line 2: vertex id 999999999999"),
+    "fewer edges": (".gr", P + "a 1 2 5\n", ": line 1: the file holds 1 edges, fewer than the 2"),
+    "more edges": (".gr", P + "a 1 2 5\n" * 3, ": line 1: the file holds 3 edges, more than the 2"),
+    "fewer edges in txt": (".txt", "# c\n3\n2\n0 1 5\n", ": line 3: the file holds 1 edges, fewer"),
+    "more edges in txt": (".txt", "3 1\n0 1 5\n0 1 6\n", ": line 1: the file holds 2 edges, more"),
+    "counts without edges": (".txt", "3\n2\n", ": line 2: the file holds 0 edges, fewer"),
+    "NaN": (".txt", "0 1 .5\n1 2 nan\n", ": line 2: the weight is NaN"),
+    "negative NaN": (".gr", "c\na 0 1 -NaN\n", ": line 2: the weight is NaN"),
+    "NaN with a payload": (".txt", "0 1 .5\n1 2 nan(1)\n", ": line 2: 'nan(1)' is not a weight"),
+    "overflow": (".txt", "0 1 .5\n1 2 1e400\n", ": line 2: weight 1e400 is beyond float64"),
+    "overflow beside inf": (".txt", "0 1 inf\n1 2 -1e400\n", ": line 2: weight -1e400 is beyond"),
+    "wide integer": (".txt", f"0 1 5\n1 2 {2**64}\n", f": line 2: integer weight {2**64} does not"),
+    "wide negative": (".txt", f"0 1 5\n1 2 {-(2**63) - 1}\n", ": line 2: integer weight -92233"),
+    "weight of 5000 digits": (".txt", f"0 1 {'9' * 5000}\n", ": line 1: integer weight 9999999"),
+    "5000 zeros are fine": (
+        ".txt",
+        f"0 {'0' * 5000}1 {'0' * 5000}5\n0 1 x\n",
+        ": line 2: 'x' is not a weight",
+    ),
+    "arc without weight": (
+        ".gr",
+        P + "a 1 2 5\na 1 2\n",
+        ": line 3: expected 4 fields, 'a u v wei",
+    ),
+    "arc with too much": (
+        ".gr",
+        P + "a 1 2 5 6\n",
+        ": line 2: expected 4 fields, 'a u v weight', f",
+    ),
+    "ragged, more": (".txt", "0 1 5\n1 2 3 4\n", ": line 2: expected 3 fields, 'u v weight', foun"),
+    "ragged, fewer": (".txt", "0 1 5\n1 2\n", ": line 2: expected 3 fields, 'u v weight', found 2"),
+    "ragged pairs": (".txt", "0 1\n1 2\n1 2 3\n", ": line 3: expected 2 fields, 'u v', found 3"),
+    "one column": (".txt", "0\n1\n2\n", ": line 3: expected 'u v' or 'u v weight', found 1 fields"),
+    "four columns": (
+        ".txt",
+        "0 1 2 3\n",
+        ": line 1: expected 'u v' or 'u v weight', found 4 field",
+    ),
+    "cut in mid-line": (".gr", P + "a 1 2 5\na 1", ": line 3: expected 4 fields"),
+    "edge line tag": (
+        ".gr",
+        P + "a 1 2 5\ne 1 2 5\n",
+        ": line 3: expected 'a u v weight', found 'e",
+    ),
+    "tag of two letters": (".gr", P + "ab 1 2 5\n", ": line 2: expected 'a u v weight', found 'ab"),
+    "tag alone": (".gr", P + "a\n", ": line 2: expected 4 fields"),
+    "bare pair in sp": (".gr", P + "1 2\n", ": line 2: expected 'a u v weight', found '1 2'"),
+    "arc in PACE": (".gr", "p tw 3 1\na 1 2 5\n", ": line 2: expected 2 fields"),
+    "pairs without p line": (".gr", "1 2\n", ": line 1: expected 'a u v weight', found '1 2'"),
+    "p line after arcs": (".gr", "a 1 2 5\n" + P, ": line 2: expected 'a u v weight', found 'p sp"),
+    "two p lines": (".gr", P + P + "a 1 2 5\n", ": line 2: expected 'a u v weight', found 'p sp 3"),
+    "p line with words": (".gr", "c\np sp three 2\n", ": line 2: 'three' is not a count"),
+    "p line with negative": (".gr", "p sp 3 -2\n", ": line 1: '-2' is not a count"),
+    "p line too short": (
+        ".gr",
+        "p sp 3\n",
+        ": line 1: expected 'p sp n m' or 'p tw n m', found 'p",
+    ),
+    "p line of another kind": (
+        ".gr",
+        "p max 3 2\n",
+        ": line 1: expected 'p sp n m' or 'p tw n m',",
+    ),
+    "p line with a huge count": (
+        ".gr",
+        f"p sp {10**20} 2\n",
+        ": line 1: '100000000000000000000' is",
+    ),
+    "count with words": (".txt", "three\n0 1 5\n", ": line 1: 'three' is not a count"),
+    "decimal counts": (".txt", "3.0 2\n0 1 5\n", ": line 1: '3.0' is not a count"),
+}
+
+
+def refused(path, **options):
+    """Return the message with which reading fails."""
+    with pytest.raises(FileFormatError) as caught:
+        read(path, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert isinstance(caught.value, MstflowError)
+    return message
+
+
+@pytest.mark.parametrize("block_size", [1, 16, BLOCK_SIZE])
+@pytest.mark.parametrize("case", TEXT)
+def test_text(tmp_path, case, block_size):
+    suffix, content, expected = TEXT[case]
+    path = tmp_path / f"bad{suffix}"
+    path.write_bytes(content.encode())
+    reader = {".gr": read_gr, ".txt": read_txt}[suffix]
+    with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
+        reader(path, block_size=block_size)
+    assert refused(path).startswith(f"{path}{expected}")
+
+
+@pytest.mark.parametrize(
+    ("weights", "place"),
+    [
+        (f"0.5 {2**53 + 1}", "line 2"),
+        (f"{-(2**53) - 1} 1e0", "line 1"),
+        (f"-1 {2**63}", "line 2"),
+        (f"{2**64 - 1} 5 -1", "line 1"),
+        (f"0.5 {2**63}", "line 2"),
+    ],
+)
+def test_integer_weights_that_would_be_rounded(tmp_path, weights, place):
+    path = tmp_path / "bad.txt"
+    path.write_text("".join(f"0 1 {weight}\n" for weight in weights.split()))
+    assert refused(path).startswith(f"{path}: {place}: integer weight")
+    # In blocks of one line each, no block is wrong by itself: the edge is named instead.
+    with pytest.raises(FileFormatError, match=r"bad\.txt: edge \d: weight .* is not exact as"):
+        read_txt(path, block_size=1)
+
+
+def test_a_line_without_end(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"#" * 2**21)
+    assert refused(path) == f"{path}: line 1: longer than 1048576 bytes"
+
+
+COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("damage", ["cut", "cut in the header", "flipped", "plain text"])
+def test_damaged_compression(tmp_path, suffix, damage):
+    rng = np.random.default_rng(0)
+    text = "".join(f"{u} {v}\n" for u, v in rng.integers(0, 10**6, (3000, 2))).encode()
+    data = COMPRESS[suffix](text)
+    middle = len(data) // 2
+    path = tmp_path / f"bad.txt{suffix}"
+    path.write_bytes(
+        {
+            "cut": data[:middle],
+            "cut in the header": data[:5],
+            "flipped": data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :],
+            "plain text": text,
+        }[damage]
+    )
+    assert refused(path).startswith(f"{path}: ")
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def zipped(**members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+ONE = np.array([1])
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("bad.txt", gzip.compress(b"0 1\n"), ": line 1: "),
+        ("bad.gr", PNG, r": line 1: expected 'a u v weight', found '\x89PNG'"),
+        ("bad.gr", npz(u=ONE, v=ONE), ": line 1: expected 'a u v weight', found 'PK"),
+        ("bad.txt", "0 1\n1 2\n".encode("utf-16"), ": line 1: "),
+        ("bad.txt", "0 1 5\n1 2 5\n".encode("utf-16-le"), ": line 1: "),
+        ("bad.npz", b"0 1\n1 2\n", ": not a .npz file"),
+        ("bad.npz", b"", ": not a .npz file"),
+        ("bad.npz", gzip.compress(npz(u=ONE, v=ONE)), ": not a .npz file"),
+        ("bad.npz", npz(u=ONE, v=ONE)[:300], ": not a .npz file"),
+        ("bad.npz", zipped(u="0 1", v="1 2"), ": u is not an array"),
+        ("bad.npz", zipped(**{"u.npy": b"\x93NUMPY\1\0v\0{"}), ": array u: "),
+        ("bad.npz", npz(u=ONE), ": expected arrays u, v and at most one of w, weight; found u"),
+        ("bad.npz", npz(u=ONE, v=ONE, weights=ONE), ": expected arrays u, v"),
+        ("bad.npz", npz(u=ONE, v=ONE, w=ONE, weight=ONE), ": expected arrays u, v"),
+        ("bad.npz", npz(u=ONE, v=np.array([{}])), ": array v: Object arrays cannot be loaded"),
+        ("bad.npz", npz(u=ONE, v=ONE * 1.0), ": v must hold integers, not float64"),
+        ("bad.npz", npz(u=ONE, v=ONE > 0), ": v must hold integers, not bool"),
+        ("bad.npz", npz(u=ONE, v=np.array([[1]])), ": v must be one-dimensional"),
+        ("bad.npz", npz(u=ONE, v=np.array([1, 2])), ": columns differ in length"),
+        ("bad.npz", npz(u=ONE, v=ONE, w=np.array([1, 2])), ": columns differ in length"),
+        ("bad.npz", npz(u=ONE, v=ONE, w=np.array(["5"])), ": weight must be bool, integer or fl"),
+        ("bad.npz", npz(u=ONE, v=ONE, w=ONE * np.nan), ": edge 0: the weight is NaN"),
+        ("bad.npz", npz(u=ONE, v=-ONE), ": edge 0: v is -1"),
+        ("bad.npz", npz(u=ONE, v=ONE, n=1), ": edge 0: joins 1 and 1, but there are 1 vertices"),
+        ("bad.npz", npz(u=ONE, v=ONE, n=-1), ": num_vertices must be"),
+        ("bad.npz", npz(u=ONE, v=ONE, n=2.0), ": n must be one integer"),
+        ("bad.npz", npz(u=ONE, v=ONE, n=ONE), ": n must be one integer"),
+        ("bad.npy", b"", ": unknown kind of file; name a format: gr, txt, npz, npy"),
+        ("bad", b"0 1\n", ": unknown kind of file"),
+        ("bad.gz", gzip.compress(b"0 1\n"), ": unknown kind of file"),
+    ],
+)
+def test_files_that_are_not_what_they_say(tmp_path, name, content, expected):
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert refused(path).startswith(f"{path}{expected}")
+
+
+def test_a_damaged_npz(tmp_path):
+    path = tmp_path / "bad.npz"
+    data = bytearray(npz(u=np.arange(1000), v=np.arange(1000)))
+    data[1000] ^= 255
+    path.write_bytes(data)
+    assert refused(path).startswith(f"{path}: Bad CRC-32 for file 'u.npy'")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"v.npy": None}, ": expected arrays u, v and at most one of w, weight; found u"),
+        ({"u.npy": None, "v.npy": None}, ": expected arrays u, v and at most one of w, weight; fo"),
+        (
+            {"weights.npy": ONE},
+            ": expected arrays u, v and at most one of w, weight; found u, v, w",
+        ),
+        ({"w.npy": ONE, "weight.npy": ONE}, ": expected arrays u, v"),
+        ({"w.npy": np.array([1, 2])}, ": columns differ in length"),
+        ({"w.npy": np.array([np.nan])}, ": edge 0: the weight is NaN"),
+        ({"v.npy": np.array([[1]])}, ": v must be one-dimensional"),
+        ({"v.npy": np.array([1.0])}, ": v must hold integers"),
+        ({"v.npy": np.array([{}])}, "/v.npy: Array can't be memory-mapped: Python objects"),
+        ({"v.npy": b""}, "/v.npy: "),
+        ({"v.npy": b"1 2 3\n"}, "/v.npy: "),
+        ({"v.npy": b"\x93NUMPY\1\0v\0"}, "/v.npy: "),
+        ({"n.txt": b"two\n"}, "/n.txt: line 1: expected a number of vertices, found b'two'"),
+        ({"n.txt": b""}, "/n.txt: line 1: expected a number of vertices"),
+        ({"n.txt": b"-2"}, "/n.txt: line 1: expected a number of vertices"),
+        ({"n.txt": b"2\n3\n"}, "/n.txt: line 1: expected a number of vertices"),
+        ({"n.txt": b"1\n"}, ": edge 0: joins 1 and 1, but there are 1 vertices"),
+    ],
+)
+def test_folders(tmp_path, changes, expected):
+    for name, content in ({"u.npy": ONE, "v.npy": ONE} | changes).items():
+        if isinstance(content, bytes):
+            (tmp_path / name).write_bytes(content)
+        elif content is not None:
+            np.save(tmp_path / name, content)
+    assert refused(tmp_path).startswith(f"{tmp_path}{expected}")
+
+
+def test_a_column_cut_short(tmp_path):
+    for name in "uv":
+        np.save(tmp_path / f"{name}.npy", np.arange(1000))
+    whole = (tmp_path / "v.npy").read_bytes()
+    (tmp_path / "v.npy").write_bytes(whole[:-100])
+    assert refused(tmp_path).startswith(f"{tmp_path}/v.npy: ")
+
+
+@pytest.mark.parametrize("name", ["no.gr", "no.gr.gz", "no.txt.xz", "no.npz", "no/no.txt", "no"])
+def test_missing_files(tmp_path, name):
+    assert refused(tmp_path / name) == f"{tmp_path / name}: No such file or directory"
+
+
+@pytest.mark.parametrize("format_", ["gr", "txt", "npz"])
+def test_a_folder_in_place_of_a_file(tmp_path, format_):
+    assert refused(tmp_path, format=format_) == f"{tmp_path}: Is a directory"
+
+
+def test_a_file_in_place_of_a_folder(tmp_path):
+    path = tmp_path / "graph.txt"
+    path.write_text("0 1\n")
+    assert refused(path, format="npy") == f"{path}: Not a directory"
