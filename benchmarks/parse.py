@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from mstflow.graphs.read import read
 
 if TYPE_CHECKING:

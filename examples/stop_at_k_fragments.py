@@ -5,8 +5,9 @@ Stopped early, its fragments are clusters: affinity clustering (Bateni et al., N
 
 from pathlib import Path
 
-import mstflow
 import numpy as np
+
+import mstflow
 from mstflow.stages.fields import Count, Verdict
 from mstflow.testing import check_stage
 

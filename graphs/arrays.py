@@ -69,14 +69,14 @@ def read_npy(path: Path) -> EdgeList:
 def _graph(path: Path, columns: Mapping[str, NDArray[Any]], num_vertices: int | None) -> EdgeList:
     names = set(columns)
     weights = [name for name in _WEIGHTS if name in names]
-    # A misspelt column of weights must not make an unweighted graph.
-    if not {"u", "v"} <= names or names - {"u", "v", *_WEIGHTS} or len(weights) > 1:
+    # A misspelt column of weights must not make an unweighted graph. A saved forest is one.
+    if not {"u", "v"} <= names or names - {"edge_id", "u", "v", *_WEIGHTS} or len(weights) > 1:
         found = ", ".join(sorted(names)) or "nothing"
         message = f"{path}: expected arrays u, v and at most one of w, weight; found {found}"
         raise FileFormatError(message)
     weight = columns[weights[0]] if weights else None
     try:
-        return EdgeList(columns["u"], columns["v"], weight, num_vertices=num_vertices)  # type: ignore[arg-type]
+        return EdgeList(columns["u"], columns["v"], weight, num_vertices=num_vertices)
     except GraphError as error:
         message = f"{path}: {error}"
         raise FileFormatError(message) from error

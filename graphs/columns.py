@@ -14,11 +14,11 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
-from .edge_list import EdgeList
+from .edge_list import EdgeList, join_weights
 from .text import fail, shown, split_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -124,38 +124,11 @@ def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None)
         columns = [(np.empty(0, np.int64),), (np.empty(0, np.int64),), (None,)]
     u, v, weights = columns
     try:
-        weight = None if weights[0] is None else _join_weights(weights)
-        return EdgeList(
-            np.concatenate(u),
-            np.concatenate(v),
-            weight,  # type: ignore[arg-type]
-            num_vertices=num_vertices,  # type: ignore[arg-type]
-        )
+        weight = None if weights[0] is None else join_weights(weights)
+        return EdgeList(np.concatenate(u), np.concatenate(v), weight, num_vertices=num_vertices)
     except GraphError as error:
         message = f"{path}: {error}"
         raise FileFormatError(message) from error
-
-
-def _join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate weights: float64 beats uint64 beats int64, but only where that is exact."""
-    kinds = {part.dtype.kind for part in parts}
-    dtype = np.dtype(np.float64 if "f" in kinds else np.uint64 if "u" in kinds else np.int64)
-    lowest = -_LARGEST_EXACT if "f" in kinds else 0
-    start = 0
-    for part in parts:
-        if part.dtype != dtype:
-            inexact = part < lowest
-            if "f" in kinds:
-                inexact |= part > _LARGEST_EXACT
-            if inexact.any():
-                edge = int(inexact.argmax())
-                message = (
-                    f"edge {start + edge}: weight {part[edge]} is not exact as {dtype}, "
-                    "which other weights of the file need"
-                )
-                raise GraphError(message)
-        start += len(part)
-    return np.concatenate([part.astype(dtype, copy=False) for part in parts])
 
 
 def _whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
@@ -310,7 +283,7 @@ def _row_problem(fields: list[bytes], row: Row) -> str | None:
 
 
 def _integer(token: bytes) -> int:
-    """Value of an integer, cut to 40 digits: more than any check allows, less than int() refuses."""
+    """Value of an integer, cut to 40 digits: enough to fail every check, few enough for int()."""
     value = int(token.lstrip(b"-0")[:40] or b"0")
     return -value if token.startswith(b"-") else value
 

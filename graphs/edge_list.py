@@ -88,28 +88,39 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
     """
     if len(graphs) == 1:
         return graphs[0]
-    weights = [graph.weight for graph in graphs]
-    dtype = np.result_type(*weights)
-    for part in weights:
-        if not _exact(part, dtype):
-            message = f"weights of dtype {part.dtype} cannot be joined with {dtype} exactly"
-            raise GraphError(message)
     return EdgeList(
         np.concatenate([graph.u for graph in graphs]),
         np.concatenate([graph.v for graph in graphs]),
-        np.concatenate([part.astype(dtype, copy=False) for part in weights]),
+        join_weights([graph.weight for graph in graphs]),
         num_vertices=max(graph.num_vertices for graph in graphs),
     )
 
 
-def _exact(values: NDArray[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether casting to `dtype` keeps every value."""
-    if np.can_cast(values.dtype, dtype, casting="safe") and not (
-        values.dtype.kind in "iu" and dtype.kind == "f" and values.dtype.itemsize == 8
-    ):
-        return True
-    # An integer beyond 2^53 may round to a float that rounds back to another integer.
-    return bool(np.all(np.abs(values.astype(np.float64)) <= 2**53))
+def join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate weights in a dtype that holds all of them exactly.
+
+    Raises
+    ------
+    GraphError
+        If there is none; names the first edge whose weight would be rounded.
+    """
+    dtype = np.result_type(*parts)
+    if dtype.kind == "f" and all(part.dtype.kind != "f" for part in parts):
+        dtype = np.dtype(np.uint64)  # beside int64: holds them unless one is negative
+    lowest, largest = (0, 2**64 - 1) if dtype.kind == "u" else (-(2**53), 2**53)
+    start = 0
+    for part in parts:
+        if part.dtype != dtype and part.dtype.kind in "iu" and part.dtype.itemsize == 8:
+            inexact = (part < lowest) | (part > largest)
+            if inexact.any():
+                edge = int(inexact.argmax())
+                message = (
+                    f"edge {start + edge}: weight {part[edge]} is not exact as {dtype}, "
+                    "which other weights need"
+                )
+                raise GraphError(message)
+        start += len(part)
+    return np.concatenate([part.astype(dtype, copy=False) for part in parts])
 
 
 def _ids(name: str, values: Any) -> NDArray[Any]:

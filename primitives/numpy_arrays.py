@@ -197,4 +197,5 @@ def _pack_with_position(values: Array) -> Array | None:
 def _position(packed: Array, none: int) -> Array:
     """Take the position out of packed words; all ones means there is none."""
     mask = np.uint64((1 << none.bit_length()) - 1)
-    return np.minimum(packed & mask, np.uint64(none)).astype(index_dtype(none))
+    position: Array = np.minimum(packed & mask, np.uint64(none))
+    return position.astype(index_dtype(none))

@@ -30,7 +30,7 @@ def drop_loops(
     is_edge = u != v
     if ops.count(is_edge) == len(u):
         return u, v, key, edge_id
-    return ops.compact(is_edge, u, v, key, edge_id)  # type: ignore[return-value]
+    return ops.compact(is_edge, u, v, key, edge_id)
 
 
 @stage(writes="num_edges", over="edges", combine="sum")

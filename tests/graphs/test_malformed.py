@@ -11,6 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
+
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.columns import BLOCK_SIZE
 from mstflow.graphs.dimacs import read_gr
@@ -103,7 +104,7 @@ TEXT = {
         P + "a 1 2 5\ne 1 2 5\n",
         ": line 3: expected 'a u v weight', found 'e",
     ),
-    "tag of two letters": (".gr", P + "ab 1 2 5\n", ": line 2: expected 'a u v weight', found 'ab"),
+    "tag of two letters": (".gr", P + "aa 1 2 5\n", ": line 2: expected 'a u v weight', found 'aa"),
     "tag alone": (".gr", P + "a\n", ": line 2: expected 4 fields"),
     "bare pair in sp": (".gr", P + "1 2\n", ": line 2: expected 'a u v weight', found '1 2'"),
     "arc in PACE": (".gr", "p tw 3 1\na 1 2 5\n", ": line 2: expected 2 fields"),

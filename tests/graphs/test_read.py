@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from mstflow.errors import FileFormatError, GraphError, OptionError
 from mstflow.graphs.columns import BLOCK_SIZE
 from mstflow.graphs.dimacs import read_gr

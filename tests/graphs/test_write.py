@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from mstflow.errors import OptionError
 from mstflow.graphs.read import read
 from mstflow.graphs.write import check_output, write_columns

@@ -1,0 +1,49 @@
+"""Fixtures and options of all tests: how many examples, a cluster, where real graphs lie."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import mstflow
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("default", max_examples=100, **_COMMON)
+settings.register_profile("thorough", max_examples=2000, **_COMMON)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="2,000 examples a test, not 100")
+
+
+def pytest_configure(config):
+    settings.load_profile("thorough" if config.getoption("--thorough") else "default")
+
+
+@pytest.fixture(params=mstflow.algorithms(), scope="session")
+def algorithm(request):
+    return request.param
+
+
+@pytest.fixture
+def examples(request):
+    """How many examples a test that gathers them itself should take."""
+    return settings().max_examples
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """A `distributed` cluster of two worker processes on this machine."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def new_york():
+    """The roads of New York, as shipped."""
+    return mstflow.read(Path(__file__).parents[1] / "examples" / "data" / "USA-road-d.NY.gr.gz")

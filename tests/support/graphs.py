@@ -1,0 +1,75 @@
+"""Graphs for tests: hypothesis strategies with everything that goes wrong, and their unions."""
+
+import numpy as np
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from mstflow import EdgeList
+
+ID_DTYPES = ("i1", "u1", "i2", "i4", "u4", "i8", "u8")
+WEIGHT_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+
+
+def weights(dtype):
+    """Few distinct values, so that most of them tie: extremes, zeros of both signs, neighbours."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        info = np.finfo(dtype)
+        pool = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            2.5,
+            np.inf,
+            -np.inf,
+            info.max,
+            info.tiny,
+            info.smallest_subnormal,
+        ]
+        pool.append(np.nextafter(dtype.type(1), dtype.type(2)))
+    elif dtype.kind == "b":
+        pool = [False, True]
+    else:
+        info = np.iinfo(dtype)
+        pool = [0, 1, 2, info.max, info.max - 1, info.min, info.min + 1]
+    return st.sampled_from([dtype.type(value) for value in pool])
+
+
+@st.composite
+def edge_lists(draw, weight_dtypes=WEIGHT_DTYPES):
+    """Small graphs with ties, loops, parallel edges, isolated vertices, and none of them."""
+    vertices = draw(st.integers(0, 12))
+    size = draw(st.integers(0, 40)) if vertices else 0
+    ids = st.lists(st.integers(0, max(vertices - 1, 0)), min_size=size, max_size=size)
+    id_dtype = draw(st.sampled_from(ID_DTYPES))
+    dtype = draw(st.sampled_from(weight_dtypes))
+    weight = draw(st.lists(weights(dtype), min_size=size, max_size=size))
+    return EdgeList(
+        np.array(draw(ids), dtype=id_dtype),
+        np.array(draw(ids), dtype=id_dtype),
+        np.array(weight, dtype=dtype),
+        num_vertices=vertices,
+    )
+
+
+def union_of_many(count, dtype):
+    """Return one graph whose components are `count` drawn graphs, their edges shuffled.
+
+    Where one run is costly, this tests many examples in one.
+    """
+    drawn = []
+
+    @settings(max_examples=count, phases=[Phase.generate], database=None, derandomize=True)
+    @given(edge_lists(weight_dtypes=(dtype,)))
+    def collect(graph):
+        drawn.append(graph)
+
+    collect()
+    starts = np.cumsum([0, *(graph.num_vertices for graph in drawn)])
+    pairs = list(zip(drawn, starts, strict=False))
+    u = np.concatenate([graph.u.astype(np.int64) + start for graph, start in pairs])
+    v = np.concatenate([graph.v.astype(np.int64) + start for graph, start in pairs])
+    weight = np.concatenate([graph.weight for graph in drawn])
+    order = np.random.default_rng(7).permutation(len(u))
+    return EdgeList(u[order], v[order], weight[order], num_vertices=int(starts[-1]))

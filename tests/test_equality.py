@@ -1,0 +1,97 @@
+"""The promise: every algorithm, scheduler, strategy and partitioning returns the oracle's ids."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mstflow
+from graphs import edge_lists, union_of_many
+from oracle import components, kruskal
+
+SPLITS = [("whole", 1), *((s, k) for s in ("tree", "iterate") for k in (1, 3, 8))]
+
+
+@given(graph=edge_lists(), maximum=st.booleans(), split_every=st.integers(2, 4))
+def test_inline_equals_oracle(algorithm, graph, maximum, split_every):
+    expected = kruskal(graph, maximum)
+    for strategy, partitions in SPLITS:
+        forest = mstflow.minimum_spanning_forest(
+            graph,
+            maximum=maximum,
+            algorithm=algorithm,
+            strategy=strategy,
+            partitions=partitions,
+            split_every=split_every,
+        )
+        assert forest.edge_ids.tolist() == expected.tolist(), (strategy, partitions)
+
+
+@given(graph=edge_lists())
+def test_what_follows_from_the_edge_ids(graph):
+    forest = mstflow.minimum_spanning_forest(graph)
+    assert forest.edge_ids.dtype == np.int64
+    labels = components(graph)
+    assert forest.labels.dtype == np.int64
+    assert forest.labels.tolist() == labels.tolist()
+    assert forest.num_components == len(set(labels.tolist()))
+    for column in ("u", "v", "weight"):
+        expected = getattr(graph, column)[forest.edge_ids]
+        assert getattr(forest, column).tolist() == expected.tolist()
+        assert getattr(forest, column).dtype == expected.dtype
+
+
+@pytest.mark.parametrize("strategy", ["tree", "iterate"])
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes", "distributed"])
+@pytest.mark.parametrize("dtype", ["f8", "i8"])
+def test_dask_equals_oracle(algorithm, scheduler, strategy, dtype, examples, request):
+    graph = union_of_many(examples, dtype)
+    expected = kruskal(graph)
+    for partitions in (3, 8):
+        forest = mstflow.minimum_spanning_forest(
+            graph,
+            algorithm=algorithm,
+            scheduler=request.getfixturevalue("cluster")
+            if scheduler == "distributed"
+            else scheduler,
+            strategy=strategy,
+            partitions=partitions,
+            threads=None if scheduler == "distributed" else 2,
+        )
+        assert forest.scheduler == scheduler
+        assert forest.edge_ids.tolist() == expected.tolist()
+
+
+def test_new_york_on_every_scheduler(algorithm, new_york, cluster):
+    expected = None
+    for scheduler in ("inline", "threads", "processes", cluster):
+        for strategy, partitions in SPLITS:
+            forest = mstflow.minimum_spanning_forest(
+                new_york,
+                algorithm=algorithm,
+                scheduler=scheduler,
+                strategy=strategy,
+                partitions=partitions,
+            )
+            if expected is None:
+                expected = forest.edge_ids
+                assert forest.total_weight == 261159288
+            assert np.array_equal(forest.edge_ids, expected), (scheduler, strategy, partitions)
+
+
+def test_other_ways_to_a_cluster(cluster, new_york):
+    address = cluster.scheduler.address
+    by_address = mstflow.minimum_spanning_forest(new_york, scheduler=address)
+    assert (by_address.scheduler, by_address.strategy, by_address.partitions) == (
+        "distributed", "tree", 2,
+    )  # fmt: skip
+    with cluster.as_current():
+        by_dask = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=3)
+    assert by_dask.scheduler == "distributed"
+    assert np.array_equal(by_address.edge_ids, by_dask.edge_ids)
+
+
+def test_dask_without_a_cluster_is_threads(new_york):
+    forest = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=2)
+    assert forest.scheduler == "threads"
+    assert forest.total_weight == 261159288
