@@ -21,8 +21,9 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a `.gr` file, plain or compressed.
 
     After `p sp n m` come m arcs `a u v weight`; after `p tw n m` or `p td n m` m edges `u v`,
-    unweighted. Both number vertices from 1. A file of arcs without a `p` line is taken as written: from 0, with
-    as many vertices as its largest id asks for. Lines that start with `c` are comments.
+    unweighted. Both number vertices from 1. A file of arcs without a `p` line is taken as written:
+    from 0, with as many vertices as its largest id asks for. Lines that start with `c` are
+    comments.
 
     Raises
     ------

@@ -133,4 +133,4 @@ def total(weight: NDArray[Any]) -> int | float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf

@@ -37,10 +37,14 @@ def _checked(name: str, function: Callable[..., Any], *args: Any, **options: Any
     return function(*args, **options)
 
 
-def _places(name: str, argument: str, index: Any, size: int) -> None:
-    if index.dtype.kind not in "iu":
-        message = f"{name}: {argument} must hold integers, not {index.dtype}"
+def _dtype(name: str, argument: str, array: Any, kinds: str, wanted: str) -> None:
+    if array.dtype.kind not in kinds:
+        message = f"{name}: {argument} must hold {wanted}, not {array.dtype}"
         raise PrimitiveError(message)
+
+
+def _places(name: str, argument: str, index: Any, size: int) -> None:
+    _dtype(name, argument, index, "iu", "integers")
     if len(index) and not (int(index.min()) >= 0 and int(index.max()) < size):
         bad = index[(index < 0) | (index >= size)][0]
         message = f"{name}: {argument} holds {bad}, but there are {size} places"
@@ -54,28 +58,36 @@ def _same_length(name: str, **arrays: Any) -> None:
         raise PrimitiveError(message)
 
 
-def _segments(name: str, values: Any, offsets: Any, *_: Any) -> None:
-    _places(name, "offsets", offsets, len(values) + 1)
-    ends = len(offsets) and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
-    if not ends or bool((offsets[1:] < offsets[:-1]).any()):
-        message = f"{name}: offsets must ascend from 0 to {len(values)}"
+def _ascending(name: str, offsets: Any, end: int | None) -> None:
+    _dtype(name, "offsets", offsets, "iu", "integers")
+    if (
+        not len(offsets)
+        or int(offsets[0]) != 0
+        or (end is not None and int(offsets[-1]) != end)
+        or bool((offsets[1:] < offsets[:-1]).any())
+    ):
+        message = f"{name}: offsets must ascend from 0" + ("" if end is None else f" to {end}")
         raise PrimitiveError(message)
+
+
+def _check_segments(name: str, values: Any, offsets: Any, *_: Any) -> None:
+    _ascending(name, offsets, len(values))
 
 
 def _check_broadcast(name: str, values: Any, offsets: Any) -> None:
+    _ascending(name, offsets, None)
     _same_length(name, values=values, segments=offsets[1:])
-    if len(offsets) and bool((offsets[1:] < offsets[:-1]).any()):
-        message = f"{name}: offsets must ascend"
-        raise PrimitiveError(message)
 
 
-def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, dtype: Any) -> None:
+def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, **__: Any) -> None:
     _places(name, "index", index, size)
     if np.ndim(values):
         _same_length(name, index=index, values=values)
-    flags = np.bincount(index, minlength=1) if len(index) else np.zeros(1)
-    if int(flags.max()) > 1:
-        message = f"{name}: place {int(flags.argmax())} occurs twice; use scatter_reduce"
+    ordered = index.copy()
+    ordered.sort()
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        message = f"{name}: index holds {repeated[0]} more than once; use scatter_reduce"
         raise PrimitiveError(message)
 
 
@@ -85,36 +97,52 @@ def _check_scatter_reduce(name: str, index: Any, values: Any, size: int, *_: Any
 
 
 def _check_scatter_argmin(name: str, indices: Any, values: Any, size: int) -> None:
-    for index in indices:
-        _check_scatter_reduce(name, index, values, size)
+    _dtype(name, "values", values, "u", "unsigned integers")
+    for position, index in enumerate(indices):
+        _places(name, f"indices[{position}]", index, size)
+        _same_length(name, **{f"indices[{position}]": index, "values": values})
 
 
 def _check_gather(name: str, values: Any, index: Any, fill: Any = None) -> None:
     _places(name, "index", index, len(values) + (fill is not None))
+    if np.ndim(fill):
+        _same_length(name, index=index, fill=fill)
 
 
 def _check_compact(name: str, mask: Any, *arrays: Any) -> None:
+    _dtype(name, "mask", mask, "b", "flags")
     for position, array in enumerate(arrays):
         _same_length(name, mask=mask, **{f"array {position}": array})
 
 
+def _check_order_key(name: str, weights: Any, **_: Any) -> None:
+    _dtype(name, "weights", weights, "biuf", "real numbers")
+    if bool((weights != weights).any()):
+        message = f"{name}: weights hold NaN"
+        raise PrimitiveError(message)
+
+
 def _check_pointer_jump(name: str, parent: Any) -> None:
     _places(name, "parent", parent, len(parent))
+    ancestor = parent
     for _ in range(len(parent).bit_length()):
-        parent = parent[parent]
-    if bool((parent[parent] != parent).any()):
-        message = f"{name}: the parents have a cycle"
+        ancestor = ancestor[ancestor]
+    # By now every node points at a root, or into a cycle: at a node that is not its own parent.
+    lost = ancestor[parent[ancestor] != ancestor]
+    if len(lost):
+        message = f"{name}: parent has a cycle through node {lost[0]}"
         raise PrimitiveError(message)
 
 
 _CHECKS: dict[str, Callable[..., None]] = {
-    "segmented_reduce": _segments,
-    "segmented_argmin": _segments,
+    "segmented_reduce": _check_segments,
+    "segmented_argmin": _check_segments,
     "segmented_broadcast": _check_broadcast,
     "scatter": _check_scatter,
     "scatter_reduce": _check_scatter_reduce,
     "scatter_argmin": _check_scatter_argmin,
     "gather": _check_gather,
     "compact": _check_compact,
+    "order_key": _check_order_key,
     "pointer_jump": _check_pointer_jump,
 }

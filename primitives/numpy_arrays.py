@@ -153,10 +153,11 @@ def order_key(weights: Array, /, *, descending: bool = False) -> Array:
     unsigned = np.dtype(f"u{weights.dtype.itemsize}")
     sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
     if weights.dtype.kind == "f":
-        bits = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
+        key = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
         # Negative floats compare in reverse, so all their bits flip; of others the sign does.
-        is_negative = bits >= sign
-        key = np.where(is_negative, ~bits, bits ^ sign)
+        flip = (key.view(f"i{unsigned.itemsize}") >> (8 * unsigned.itemsize - 1)).view(unsigned)
+        flip |= sign
+        key ^= flip
     elif weights.dtype.kind == "i":
         key = weights.view(unsigned) ^ sign
     else:
@@ -184,11 +185,13 @@ def _pack_with_position(values: Array) -> Array | None:
         return None
     if not len(values):
         return np.empty(0, np.uint64)
-    lowest, bits = int(values.min()), len(values).bit_length()
-    if (int(values.max()) - lowest).bit_length() + bits > 64:
-        return None
-    packed = values.astype(np.uint64)  # negative ones wrap, and wrap back
-    packed -= np.uint64(lowest % 2**64)
+    bits = len(values).bit_length()
+    packed = values.astype(np.uint64)
+    if values.dtype.kind == "i" or 8 * values.dtype.itemsize + bits > 64:
+        lowest = int(values.min())
+        if (int(values.max()) - lowest).bit_length() + bits > 64:
+            return None
+        packed -= np.uint64(lowest % 2**64)  # negative ones wrapped, and wrap back
     packed <<= np.uint64(bits)
     packed |= np.arange(len(values), dtype=np.uint64)
     return packed

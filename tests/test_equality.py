@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mstflow
-from graphs import edge_lists, union_of_many
+from graph_strategies import edge_lists, union_of_many
 from oracle import components, kruskal
 
 SPLITS = [("whole", 1), *((s, k) for s in ("tree", "iterate") for k in (1, 3, 8))]

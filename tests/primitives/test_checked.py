@@ -1,0 +1,63 @@
+"""`CheckedModule` names the primitive and the argument of every call that breaks a contract."""
+
+import numpy as np
+import pytest
+
+from mstflow.errors import PrimitiveError
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+HALF, THREE = np.array([0.5]), ints(7, 8, 9)
+KEYS = THREE.astype(np.uint64)
+TO_UINT64 = {"dtype": np.uint64}
+
+#: Places no array of three has, and what no integer is.
+BAD_PLACES = [ints(0, -1, 1), ints(0, 3, 1), np.zeros(3), np.zeros(3, bool)]
+#: Offsets that do not cut three values into two segments.
+BAD_OFFSETS = [
+    ints(0, 2, 1, 3),
+    ints(0, 1, 2),
+    ints(0, 1, 4),
+    ints(1, 2, 3),
+    ints(-1, 2, 3),
+    ints(),
+]
+BAD_OFFSETS += [np.array([0.0, 3.0])]
+
+VIOLATIONS = [
+    *(("gather", "index", (THREE, index)) for index in BAD_PLACES),
+    *(("scatter", "index", (index, THREE, 3, 0, "int64")) for index in BAD_PLACES),
+    *(("scatter_reduce", "index", (index, THREE, 3, "min", 0)) for index in BAD_PLACES),
+    *(("scatter_argmin", "indices", ((ints(0, 1, 2), index), KEYS, 3)) for index in BAD_PLACES),
+    *(("pointer_jump", "parent", (index,)) for index in BAD_PLACES),
+    *(("segmented_reduce", "offsets", (THREE, offsets, "min", 0)) for offsets in BAD_OFFSETS),
+    *(("segmented_argmin", "offsets", (THREE, offsets)) for offsets in BAD_OFFSETS),
+    ("gather", "index", (THREE, ints(4), 0)),
+    ("gather", "fill", (THREE, ints(3), ints(1, 2))),
+    ("scatter", "index", (ints(0, 2, 0), THREE, 3, 0, "int64")),
+    ("scatter", "values", (ints(0, 1), THREE, 3, 0, "int64")),
+    ("scatter_reduce", "values", (ints(0, 1), THREE, 3, "min", 0)),
+    ("scatter_argmin", "values", ((ints(0, 1),), KEYS, 3)),
+    ("scatter_argmin", "values", ((ints(0, 1, 2),), THREE, 3)),
+    ("segmented_broadcast", "values", (THREE, ints(0, 1, 3))),
+    ("segmented_broadcast", "offsets", (THREE, ints(0, 2, 1, 3))),
+    ("segmented_broadcast", "offsets", (THREE, ints(1, 1, 2, 3))),
+    ("segmented_broadcast", "offsets", (THREE, np.zeros(4))),
+    ("compact", "mask", (np.ones(2, bool), THREE)),
+    ("compact", "mask", (ints(1, 0, 1), THREE)),
+    ("order_key", "weights", (np.array([1.0, np.nan]),)),
+    ("order_key", "weights", (np.array([1j]),)),
+    *(
+        ("pointer_jump", "parent", (ints(*cycle),))
+        for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])
+    ),
+]
+
+
+@pytest.mark.parametrize(("primitive", "argument", "args"), VIOLATIONS)
+def test_violation(checked_ops, primitive, argument, args):
+    with pytest.raises(PrimitiveError, match=rf"^{primitive}: .*\b{argument}\b"):
+        getattr(checked_ops, primitive)(*args)

@@ -1,0 +1,409 @@
+"""Conformance: every primitive of every array module against a plain definition, and its laws."""
+
+import functools
+import itertools
+import operator
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+INDEX = [np.dtype(name) for name in ("int32", "int64")]
+UNSIGNED = [np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)]
+INTEGERS = [*(np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)), *UNSIGNED]
+NUMBERS = [*INTEGERS, *(np.dtype(f"float{bits}") for bits in (16, 32, 64))]
+ALL = [np.dtype(bool), *NUMBERS]
+
+FOLD = {"min": min, "max": max, "sum": operator.add, "add": operator.add}
+
+#: Primitives that may return either of two equal values: -0.0 or 0.0.
+EITHER_ZERO = {"minimum", "maximum", "segmented_reduce", "scatter_reduce", "sort"}
+
+
+# What to call a primitive with. `rng` is a `random.Random`, Hypothesis's own where it can shrink.
+
+
+def extremes(dtype):
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind == "f":
+        info = np.finfo(dtype)
+        sizes = [0, info.smallest_subnormal, info.tiny, 1, info.max, np.inf]
+        return np.array([*sizes, *np.negative(sizes)], dtype)
+    info = np.iinfo(dtype)
+    return np.array([info.min, info.max, 0, 1, info.max // 2 + 1 if info.min == 0 else -1], dtype)
+
+
+def some_values(rng, dtype, n):
+    """Few distinct values, extremes and random bits: ties are the rule."""
+    pool = extremes(dtype)
+    if dtype.kind != "b":
+        bits = [rng.getrandbits(8 * dtype.itemsize) for _ in range(4)]
+        drawn = np.array(bits, f"u{dtype.itemsize}").view(dtype)
+        pool = np.concatenate([pool, drawn[drawn == drawn]])  # no NaN
+    few = rng.choices(range(len(pool)), k=rng.randint(1, 6))
+    return pool[np.array(rng.choices(few, k=n), np.int64)]
+
+
+def small_values(rng, dtype, n):
+    """Values whose sums no dtype rounds or overflows."""
+    filled = min(n, 100)
+    most = 100 // max(filled, 1)
+    least = 0 if dtype.kind in "bu" else -most
+    drawn = [rng.randint(least, most) for _ in range(filled)]
+    positions = rng.sample(range(n), filled)
+    values = np.zeros(n, dtype)
+    values[np.array(positions, np.int64)] = drawn
+    return values
+
+
+def some_index(rng, bound, n):
+    return np.array([rng.randrange(bound) for _ in range(n)], rng.choice(INDEX))
+
+
+def some_offsets(rng, m):
+    """Offsets of several segments, empty ones among them, and of none if `m` is 0."""
+    if not m and rng.randrange(2):
+        return np.zeros(1, rng.choice(INDEX))
+    cuts = [rng.randint(0, m) for _ in range(rng.randint(0, m // 2 + 3))]
+    return np.array([0, *sorted(cuts), m], rng.choice(INDEX))
+
+
+def array_or_item(rng, values):
+    """`values`, or one of them where a primitive takes both: (argument, what it is to mean)."""
+    if rng.randrange(2) or not len(values):
+        return values, values.tolist()
+    return values[0].item(), [values[0].item()] * len(values)
+
+
+def segments(values, offsets):
+    return [values.tolist()[start:stop] for start, stop in itertools.pairwise(offsets.tolist())]
+
+
+# What primitives must return: each case gives arguments, options and the expected result.
+
+CASES = {}
+
+
+def case(dtypes):
+    def register(build):
+        CASES[build.__name__] = (dtypes, build)
+        return build
+
+    return register
+
+
+def positions(values, none):
+    return np.array(values, np.int32 if none < 2**31 else np.int64)
+
+
+@case(ALL)
+def asarray(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values.tolist(),), {"dtype": dtype}, values
+
+
+@case(INTEGERS)
+def iota(rng, dtype, n):
+    n = min(n, 128)
+    return (n,), {"dtype": dtype}, np.array(list(range(n)), dtype)
+
+
+@case(ALL)
+def full(rng, dtype, n):
+    value = some_values(rng, dtype, 1)[0].item()
+    return (n, value), {"dtype": dtype}, np.array([value] * n, dtype)
+
+
+@case(ALL)
+def where(rng, dtype, n):
+    mask = some_values(rng, np.dtype(bool), n)
+    yes = some_values(rng, dtype, n)
+    no, nos = array_or_item(rng, some_values(rng, dtype, n))
+    chosen = [y if flag else x for flag, y, x in zip(mask, yes.tolist(), nos, strict=True)]
+    return (mask, yes, no), {}, np.array(chosen, dtype)
+
+
+def _elementwise(choose, rng, dtype, n):
+    left = some_values(rng, dtype, n)
+    right, rights = array_or_item(rng, some_values(rng, dtype, n))
+    return (left, right), {}, np.array(list(map(choose, left.tolist(), rights)), dtype)
+
+
+@case(NUMBERS)
+def minimum(rng, dtype, n):
+    return _elementwise(min, rng, dtype, n)
+
+
+@case(NUMBERS)
+def maximum(rng, dtype, n):
+    return _elementwise(max, rng, dtype, n)
+
+
+@case(ALL)
+def concatenate(rng, dtype, n):
+    arrays = [some_values(rng, dtype, rng.randint(0, n)) for _ in range(rng.randint(1, 3))]
+    return (arrays,), {}, np.array([x for array in arrays for x in array.tolist()], dtype)
+
+
+@case([np.dtype(bool)])
+def count(rng, dtype, n):
+    mask = some_values(rng, dtype, n)
+    return (mask,), {}, mask.tolist().count(True)
+
+
+@case([np.dtype(bool), *INTEGERS])
+def scan(rng, dtype, n):
+    values, sum_dtype, exclusive = (
+        small_values(rng, dtype, n),
+        rng.choice(INDEX),
+        rng.choice([0, 1]),
+    )
+    sums = list(itertools.accumulate(values.tolist(), initial=0))
+    options = {"dtype": sum_dtype, "exclusive": bool(exclusive)}
+    return (values,), options, np.array(sums[:-1] if exclusive else sums[1:], sum_dtype)
+
+
+@case(INTEGERS)
+def offsets(rng, dtype, n):
+    lengths, sum_dtype = abs(small_values(rng, dtype, n)), rng.choice(INDEX)
+    sums = list(itertools.accumulate(lengths.tolist(), initial=0))
+    return (lengths,), {"dtype": sum_dtype}, np.array(sums, sum_dtype)
+
+
+@case(NUMBERS)
+def segmented_reduce(rng, dtype, n):
+    op = rng.choice(["min", "max", "sum"])
+    values = small_values(rng, dtype, n) if op == "sum" else some_values(rng, dtype, n)
+    offsets, initial = some_offsets(rng, n), some_values(rng, dtype, 1)[0].item()
+    parts = segments(values, offsets)
+    reduced = [functools.reduce(FOLD[op], part) if part else initial for part in parts]
+    return (values, offsets, op, initial), {}, np.array(reduced, dtype)
+
+
+@case(ALL)
+def segmented_argmin(rng, dtype, n):
+    values, offsets = some_values(rng, dtype, n), some_offsets(rng, n)
+    parts = zip(offsets.tolist(), segments(values, offsets), strict=False)
+    first = [start + part.index(min(part)) if part else n for start, part in parts]
+    return (values, offsets), {}, positions(first, n)
+
+
+@case(ALL)
+def segmented_broadcast(rng, dtype, n):
+    offsets = some_offsets(rng, n)
+    values = some_values(rng, dtype, len(offsets) - 1)
+    lengths = map(len, segments(np.empty(n), offsets))
+    repeated = [
+        x for x, length in zip(values.tolist(), lengths, strict=True) for _ in range(length)
+    ]
+    return (values, offsets), {}, np.array(repeated, dtype)
+
+
+@case(ALL)
+def scatter(rng, dtype, n):
+    size = n + rng.randint(0, 3)
+    index = np.array(rng.sample(range(size), n), rng.choice(INDEX))
+    values, items = array_or_item(rng, some_values(rng, dtype, n))
+    fill = some_values(rng, dtype, 1)[0].item()
+    target = [fill] * size
+    for place, value in zip(index.tolist(), items, strict=True):
+        target[place] = value
+    return (index, values, size, fill), {"dtype": dtype}, np.array(target, dtype)
+
+
+@case(NUMBERS)
+def scatter_reduce(rng, dtype, n):
+    op = rng.choice(["min", "max", "add"])
+    draw = small_values if op == "add" else some_values
+    values, initial, size = draw(rng, dtype, n), draw(rng, dtype, 1)[0].item(), n // 2 + 1
+    if op == "add" and dtype.itemsize == 1:
+        initial = 0  # leaves no room for more
+    index = some_index(rng, size, n)
+    target = [initial] * size
+    for place, value in zip(index.tolist(), values.tolist(), strict=True):
+        target[place] = FOLD[op](target[place], value)
+    return (index, values, size, op, initial), {}, np.array(target, dtype)
+
+
+@case(UNSIGNED)
+def scatter_argmin(rng, dtype, n):
+    values, size = some_values(rng, dtype, n), n // 2 + 1
+    indices = tuple(some_index(rng, size, n) for _ in range(rng.randint(1, 2)))
+    first = [n] * size
+    for position, value in enumerate(values):
+        for index in indices:
+            best = first[index[position]]
+            if best == n or value < values[best]:
+                first[index[position]] = position
+    return (indices, values, size), {}, positions(first, n)
+
+
+@case(ALL)
+def gather(rng, dtype, n):
+    values = some_values(rng, dtype, rng.randint(0, n))
+    has_fill = bool(rng.randrange(2)) or not len(values)
+    index = some_index(rng, len(values) + has_fill, n)
+    if not has_fill:
+        return (values, index), {}, np.array([values.tolist()[i] for i in index], dtype)
+    fill, fills = array_or_item(rng, some_values(rng, dtype, n))
+    found = [[*values.tolist(), other][i] for i, other in zip(index, fills, strict=True)]
+    return (values, index), {"fill": fill}, np.array(found, dtype)
+
+
+@case(ALL)
+def compact(rng, dtype, n):
+    mask = some_values(rng, np.dtype(bool), n)
+    arrays = [some_values(rng, d, n) for d in (dtype, rng.choice(ALL))[: rng.randint(0, 2)]]
+    return (
+        (mask, *arrays),
+        {},
+        tuple(
+            np.array([x for x, flag in zip(array.tolist(), mask, strict=True) if flag], array.dtype)
+            for array in arrays
+        ),
+    )
+
+
+@case(ALL)
+def sort(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values,), {}, np.array(sorted(values.tolist()), dtype)
+
+
+@case(ALL)
+def argsort(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values,), {}, positions(sorted(range(n), key=values.tolist().__getitem__), n)
+
+
+@case(INDEX)
+def pointer_jump(rng, dtype, n):
+    name = rng.sample(range(n), n)
+    parent, root = np.zeros((2, n), dtype)
+    is_deep = rng.randrange(2)
+    for node in range(n):  # parents come before their children, so their roots are known
+        above = max(node - 1, 0) if is_deep and rng.randrange(20) else rng.randint(0, node)
+        parent[name[node]] = name[above]
+        root[name[node]] = name[node] if above == node else root[name[above]]
+    return (parent,), {}, root
+
+
+def check(ops, name, rng, dtype, n):
+    args, options, expected = CASES[name][1](rng, dtype, n)
+    results = getattr(ops, name)(*args, **options)
+    if not isinstance(expected, tuple):
+        results, expected = (results,), (expected,)
+    for result, one in zip(results, expected, strict=True):
+        assert type(result) is type(one)
+        assert_array_equal(result, one, strict=True)
+        if name not in EITHER_ZERO:
+            assert np.asarray(result).tobytes() == np.asarray(one).tobytes()
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(rng=st.randoms(), n=st.integers(0, 20))
+def test_definition(ops, name, rng, n):
+    check(ops, name, rng, rng.choice(CASES[name][0]), n)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(name, dtype) for name, (dtypes, _) in CASES.items() for dtype in dtypes]
+)
+def test_definition_of_each_dtype(ops, name, dtype):
+    for n in [*range(9), 500]:
+        check(ops, name, random.Random(n), dtype, n)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_definition_of_large_arrays(ops, name):
+    """More elements than one thread, block or 16-bit position takes."""
+    check(ops, name, random.Random(0), CASES[name][0][-1], 70_000)
+
+
+@pytest.mark.parametrize("span_bits", [60, 61, 62, 64])
+@pytest.mark.parametrize(("dtype", "lowest"), [("uint64", 0), ("int64", -(2**63))])
+def test_first_smallest_where_value_and_position_fill_a_word(ops, dtype, lowest, span_bits):
+    """Six positions take 3 bits: 61 bits of value fit into the same word, 62 do not."""
+    largest, half = 2**span_bits - 1, 2 ** (span_bits - 1)
+    values = np.array([lowest + x for x in (half, largest, 0, largest, 0, half)], dtype)
+    order = [2, 4, 0, 5, 1, 3]
+    assert ops.argsort(values).tolist() == order
+    assert ops.segmented_argmin(values, np.array([0, 0, 6])).tolist() == [6, 2]
+    if dtype == "uint64":
+        places = np.zeros(6, np.int32)
+        assert ops.scatter_argmin((places,), values, 2).tolist() == [2, 6]
+        one_largest = ops.scatter_argmin((places[:1],), values[1:2], 1)
+        assert one_largest.tolist() == [0]
+
+
+def test_index_dtype_and_largest(ops):
+    assert [ops.index_dtype(size) for size in (0, 2**31 - 1, 2**31)] == [
+        INDEX[i] for i in (0, 0, 1)
+    ]
+    assert [ops.largest(dtype) for dtype in INTEGERS] == [np.iinfo(d).max for d in INTEGERS]
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+@given(rng=st.randoms(), n=st.integers(0, 20))
+def test_order_key_compares_as_weights_do(ops, dtype, rng, n):
+    weights = some_values(rng, dtype, n)
+    up, down = ops.order_key(weights), ops.order_key(weights, descending=True)
+    assert up.dtype == down.dtype == np.dtype(f"u{dtype.itemsize}")
+    is_less = weights[:, None] < weights
+    assert_array_equal(up[:, None] < up, is_less)
+    assert_array_equal(down[:, None] > down, is_less)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in ALL if dtype.itemsize <= 2], ids=str)
+@pytest.mark.parametrize("descending", [False, True])
+def test_order_key_of_every_short_weight(ops, dtype, descending):
+    if dtype.kind == "b":
+        weights = extremes(dtype)
+    else:
+        weights = np.arange(2 ** (8 * dtype.itemsize)).astype(f"u{dtype.itemsize}").view(dtype)
+    weights = np.sort(weights[weights == weights])  # no NaN
+    key = ops.order_key(weights, descending=descending).astype(np.int64)
+    rise = np.diff(-key if descending else key)
+    assert_array_equal(rise > 0, weights[1:] > weights[:-1])
+    assert (rise >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", INDEX, ids=str)
+def test_pointer_jump_on_a_path_of_10_000(ops, dtype):
+    node = np.arange(10_000, dtype=dtype)
+    assert_array_equal(ops.pointer_jump(np.maximum(node - 1, 0)), 0)
+    assert_array_equal(ops.pointer_jump(np.minimum(node + 1, 9_999)), 9_999)
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+@given(rng=st.randoms(), n=st.integers(0, 20), k=st.integers(0, 22))
+def test_partition_puts_the_k_smallest_first(ops, dtype, rng, n, k):
+    values = some_values(rng, dtype, n)
+    parted = ops.partition(values, k)
+    assert parted.dtype == dtype
+    assert sorted(parted[:k].tolist()) == sorted(values.tolist())[:k]
+    assert sorted(parted.tolist()) == sorted(values.tolist())
+
+
+@given(rng=st.randoms(), n=st.integers(0, 20))
+def test_laws(ops, rng, n):
+    values = some_values(rng, rng.choice(ALL), n)
+    place = np.array(rng.sample(range(n), n), rng.choice(INDEX))
+    moved = ops.scatter(place, values, n, 0, dtype=values.dtype)
+    assert_array_equal(ops.gather(moved, place), values, strict=True)
+    order = ops.argsort(values)
+    assert_array_equal(ops.gather(values, order), ops.sort(values), strict=True)
+    inclusive, exclusive = (ops.scan(place, dtype="int64", exclusive=x) for x in (False, True))
+    assert_array_equal(exclusive + place, inclusive)
+
+
+@given(rng=st.randoms(), n=st.integers(0, 20), op=st.sampled_from(["min", "max"]))
+def test_reducing_what_was_broadcast_gives_it_back(ops, rng, n, op):
+    offsets, dtype = some_offsets(rng, n), rng.choice(NUMBERS)
+    values = some_values(rng, dtype, len(offsets) - 1)
+    reduced = ops.segmented_reduce(ops.segmented_broadcast(values, offsets), offsets, op, 1)
+    assert_array_equal(reduced, np.where(np.diff(offsets) > 0, values, 1), strict=True)

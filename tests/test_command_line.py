@@ -1,0 +1,159 @@
+"""The command line: what it prints, what it leaves behind, how it fails."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.__main__ import main
+
+ROADS = Path(__file__).parents[1] / "examples" / "data" / "USA-road-d.NY.gr.gz"
+KEYS = ["vertices", "edges", "components", "forest_edges", "total_weight", "algorithm"]
+KEYS += ["backend", "scheduler", "strategy", "partitions", "seconds", "peak_rss_bytes"]
+
+
+@pytest.fixture
+def graph(tmp_path):
+    path = tmp_path / "graph.txt"
+    path.write_text("0 1 3\n1 2 1\n2 0 2\n0 3 5\n")
+    return str(path)
+
+
+def solve(capsys, *arguments):
+    """Run `mstflow solve --json` and return its object, which must be all it prints."""
+    assert main(["solve", *arguments, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.count("\n") == 1
+    return json.loads(out)
+
+
+def test_json(capsys):
+    facts = solve(capsys, str(ROADS), "--algorithm", "boruvka-csr", "--partitions", "3")
+    assert list(facts) == KEYS
+    assert set(facts["seconds"]) == {"read", "solve", "write"}
+    assert min(facts["seconds"].values()) >= 0
+    assert facts["peak_rss_bytes"] > 2**20
+    rest = {key: facts[key] for key in KEYS[:-2]}
+    assert rest == {
+        "vertices": 264346,
+        "edges": 733846,
+        "components": 1,
+        "forest_edges": 264345,
+        "total_weight": 261159288,
+        "algorithm": "boruvka-csr",
+        "backend": "numpy",
+        "scheduler": "inline",
+        "strategy": "tree",
+        "partitions": 3,
+    }
+
+
+def test_json_where_the_total_is_not_finite(capsys, tmp_path):
+    (tmp_path / "inf.txt").write_text("0 1 inf\n1 2 -inf\n")
+    assert solve(capsys, str(tmp_path / "inf.txt"))["total_weight"] is None
+
+
+def test_options_reach_the_solver(capsys, graph):
+    assert solve(capsys, graph)["total_weight"] == 8
+    assert solve(capsys, graph, "--maximum")["total_weight"] == 10
+    several = solve(capsys, graph, graph, "--strategy", "iterate", "--scheduler", "threads")
+    assert (several["edges"], several["strategy"]) == (8, "iterate")
+    assert several["scheduler"] == "threads"
+    named = solve(capsys, graph, "--format", "txt", "--threads", "1", "--backend", "numpy")
+    assert named["total_weight"] == 8
+
+
+@pytest.mark.parametrize("name", ["forest.npz", "forest", "forest.csv"])
+def test_output(capsys, graph, tmp_path, name):
+    out = tmp_path / name
+    assert main(["solve", graph, "-o", str(out), "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    if name == "forest.csv":
+        assert out.read_text() == "edge_id,u,v,weight\n1,1,2,1\n2,2,0,2\n3,0,3,5\n"
+        return
+    again = mstflow.read(out)  # a forest is a graph
+    assert (again.num_edges, again.weight.tolist()) == (3, [1, 2, 5])
+    columns = np.load(out) if name.endswith(".npz") else None
+    ids = columns["edge_id"] if columns else np.load(out / "edge_id.npy")
+    assert ids.tolist() == [1, 2, 3]
+
+
+def test_summary(capsys, graph, tmp_path):
+    assert main(["solve", graph, "-o", str(tmp_path / "f.npz")]) == 0
+    out = capsys.readouterr().out
+    assert "total weight  8" in out
+    assert "boruvka-edgelist on numpy, inline (whole)" in out
+    assert f"written to    {tmp_path / 'f.npz'}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "absent.gr"], "absent.gr: No such file"),
+        (["solve"], "the following arguments are required: INPUT"),
+        ([], "the following arguments are required: COMMAND"),
+        (["dissolve"], "invalid choice: 'dissolve'"),
+        (["solve", "{graph}", "--partitions", "many"], "argument --partitions: invalid int"),
+        (["solve", "{graph}", "--partitions", "0"], "partitions must be"),
+        (["solve", "{graph}", "--backend", "cupy"], "argument --backend: invalid choice: 'cupy'"),
+        (["solve", "{graph}", "--algorithm", "prim"], "argument --algorithm: invalid choice"),
+        (["solve", "{graph}", "--strategy", "fold"], "argument --strategy: invalid choice"),
+        (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
+        (["solve", "{graph}", "--memory", "2GB"], "memory= is not available in this version"),
+        (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
+        (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
+        (["solve", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
+        (["solve", "{graph}", "-o", "{folder}/no/such/out.npz"], "there is no folder"),
+        (["solve", "{folder}/bad.txt", "-o", "{folder}/out.npz"], "bad.txt: line 2: 'x' is not"),
+        (["solve", "{graph}", "{folder}/bad.txt"], "bad.txt: line 2"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, graph, tmp_path, arguments, message):
+    (tmp_path / "bad.txt").write_text("0 1 3\nx 2 1\n")
+    before = sorted(tmp_path.rglob("*"))
+    code = main([part.format(graph=graph, folder=tmp_path) for part in arguments])
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_listings(capsys):
+    assert main(["algorithms"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == mstflow.algorithms()
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert "backends usable: numpy" in out
+    assert "distributed" in out
+
+
+@pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])
+def test_as_a_process(command, graph, tmp_path):
+    if command == ["mstflow"]:
+        command = [str(Path(sys.executable).with_name("mstflow"))]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout == f"mstflow {mstflow.__version__}\n"
+    processes = [
+        *command,
+        "solve",
+        graph,
+        "--scheduler",
+        "processes",
+        "--partitions",
+        "2",
+        "--json",
+    ]
+    done = subprocess.run(processes, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert json.loads(done.stdout)["total_weight"] == 8
+    failed = subprocess.run([*command, "solve", "nothing.gr"], capture_output=True, text=True)
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr == "error: nothing.gr: No such file or directory\n"

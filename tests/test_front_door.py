@@ -1,0 +1,201 @@
+"""The front door: what a graph may be, what options do, what is refused and how."""
+
+import math
+
+import dask
+import numpy as np
+import pytest
+
+import mstflow
+from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
+from mstflow import EdgeList, minimum_spanning_forest
+from mstflow.errors import GraphError, MstflowError, OptionError
+from oracle import kruskal
+
+U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
+
+
+def ids(*args, **options):
+    return minimum_spanning_forest(*args, **options).edge_ids.tolist()
+
+
+def test_forms_of_a_graph(tmp_path):
+    np.savez(tmp_path / "g.npz", u=U, v=V, w=W)
+    path = tmp_path / "g.npz"
+    for graph in (EdgeList(U, V, W), (U, V, W), [U.tolist(), V.tolist(), W.tolist()], path, [path]):
+        assert ids(graph) == [1, 2, 3]
+    assert ids((U, V)) == ids((U, V, W), weight=None) == [0, 1, 3]
+    assert ids([path, str(path)]) == [1, 2, 3]  # the second copy's edges are ids 4 to 7
+    assert minimum_spanning_forest((U, V, W), num_vertices=9).num_components == 6
+    assert minimum_spanning_forest(EdgeList(U, V, W), num_vertices=9).num_components == 6
+
+
+def test_maximum_keeps_the_smaller_id_on_ties():
+    assert ids((U, V, W), maximum=True) == [0, 2, 3]
+    assert ids((U, V, np.zeros(4)), maximum=True) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    "graph", [([], []), (np.empty(0, "i4"), np.empty(0, "u8"), np.empty(0, "f2"))]
+)
+def test_no_edges(graph):
+    empty = minimum_spanning_forest(graph)
+    assert (empty.num_vertices, empty.num_components, empty.total_weight) == (0, 0, 0)
+    alone = minimum_spanning_forest(graph, num_vertices=3)
+    assert (alone.num_components, alone.labels.tolist()) == (3, [0, 1, 2])
+
+
+@pytest.mark.parametrize("weight_dtype", WEIGHT_DTYPES)
+@pytest.mark.parametrize("id_dtype", ID_DTYPES)
+def test_every_dtype(id_dtype, weight_dtype):
+    random = np.random.default_rng(1)
+    u, v = random.integers(0, 60, (2, 300)).astype(id_dtype)
+    weight = random.integers(0, 9, 300).astype(weight_dtype)
+    for array in (u, v, weight):
+        array.flags.writeable = False
+    forest = minimum_spanning_forest((u, v, weight))
+    assert forest.edge_ids.tolist() == kruskal(forest.graph).tolist()
+    assert (forest.u.dtype, forest.weight.dtype) == (u.dtype, weight.dtype)
+
+
+def test_layouts_of_arrays():
+    columns = np.stack([U, V, W.astype(np.int64)], axis=1)  # strided views
+    assert ids((columns[:, 0], columns[:, 1], columns[:, 2])) == [1, 2, 3]
+    swapped = [array.astype(array.dtype.newbyteorder()) for array in (U, V, W)]
+    assert ids(tuple(swapped)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("weight", "total"),
+    [
+        (np.array([True, True]), 2),
+        (np.array([2**63 - 1] * 2), 2**64 - 2),
+        (np.array([-(2**63)] * 2), -(2**64)),
+        (np.array([2**64 - 1] * 2, dtype=np.uint64), 2**65 - 2),
+        (np.array([0.1] * 10), 1.0),
+        (np.array([1e308, 1e308, -1e308]), 1e308),
+        (np.array([1e308, 1e308]), math.inf),
+        (np.array([-1e308, -1e308]), -math.inf),
+        (np.array([math.inf, 1.0]), math.inf),
+        (np.array([-math.inf, 1.0, -math.inf]), -math.inf),
+        (np.array([math.inf, -math.inf]), math.nan),
+        (np.array([65504.0, 65504.0], dtype=np.float16), 131008.0),
+        (np.array([], dtype=np.float32), 0.0),
+    ],
+)
+def test_total_weight(weight, total):
+    path = np.arange(len(weight))
+    found = minimum_spanning_forest((path, path + 1, weight)).total_weight
+    assert type(found) is type(total)
+    assert found == total or (math.isnan(found) and math.isnan(total))
+
+
+def test_weights_are_compared_exactly():
+    two = np.array([0, 0]), np.array([1, 1])
+    assert ids((*two, np.array([2**53 + 1, 2**53]))) == [1]
+    assert ids((*two, np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64))) == [1]
+    assert ids((*two, np.array([0.0, -0.0]))) == [0]
+    assert ids((*two, np.array([5e-324, 0.0]))) == [1]
+    assert ids((*two, np.array([np.inf, np.inf]))) == [0]
+
+
+@pytest.mark.parametrize(
+    ("graph", "options", "message"),
+    [
+        ((U, V[:3], W), {}, "u has 4, v has 3, weight has 4"),
+        ((U, V, np.array([1, 2, np.nan, np.nan])), {}, "edge 2: the weight is NaN"),
+        ((U, np.array([1, 2, -7, 3]), W), {}, "edge 2: v is -7"),
+        ((U, V, W), {"num_vertices": 3}, "edge 3: joins 0 and 3, but there are 3 vertices"),
+        ((U, V, W), {"num_vertices": -1}, "num_vertices must be"),
+        ((U, V, W), {"num_vertices": 2.5}, "num_vertices must be"),
+        ((U.astype(float), V, W), {}, "u must hold integers, not float64"),
+        ((U, V > 1, W), {}, "v must hold integers, not bool"),
+        ((U, V, W.astype(complex)), {}, "weight must be bool, integer or float"),
+        ((U, V, W.astype(str)), {}, "weight must be bool, integer or float"),
+        ((U.reshape(2, 2), V, W), {}, "u must be one-dimensional"),
+        ((U, V, W.reshape(2, 2)), {}, "weight must be one-dimensional"),
+        ((np.array([2**64 - 1], dtype="u8"), np.array([0])), {}, "is too large"),
+        ((U,), {}, "a graph is"),
+        ({"u": U}, {}, "a graph is .* not dict"),
+        (None, {}, "a graph is .* not NoneType"),
+        ("no/such/file.gr", {}, "no/such/file.gr"),
+    ],
+)
+def test_bad_graphs(graph, options, message):
+    with pytest.raises(GraphError, match=message):
+        minimum_spanning_forest(graph, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "prim"}, "'prim' is not known; choose from: auto, boruvka-edgelist"),
+        ({"backend": "abacus"}, "'abacus' is not available; choose from: auto, numpy"),
+        ({"scheduler": "carrier pigeon"}, "'carrier pigeon' is not known"),
+        ({"scheduler": None}, "None is not known"),
+        ({"strategy": "fold"}, "'fold' is not known"),
+        ({"strategy": "whole", "partitions": 2}, "'whole' has one partition, not 2"),
+        ({"partitions": 0}, "partitions must be an integer of at least 1"),
+        ({"partitions": 2.0}, "partitions must be"),
+        ({"threads": True}, "threads must be"),
+        ({"split_every": 1}, "split_every must be an integer of at least 2"),
+        ({"memory": "2GB"}, "memory= is not available"),
+        ({"checkpoint": "here"}, "checkpoint= is not available"),
+        ({"weight": "length"}, "no weights called 'length'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(OptionError, match=message) as raised:
+        minimum_spanning_forest((U, V, W), **options)
+    assert isinstance(raised.value, MstflowError)
+
+
+def test_unreachable_scheduler():
+    quick = dask.config.set({"distributed.comm.timeouts.connect": "200ms"})
+    with quick, pytest.raises(OptionError, match="no scheduler answers at tcp://"):
+        minimum_spanning_forest((U, V, W), scheduler="tcp://127.0.0.1:9")
+
+
+def test_listings():
+    assert mstflow.algorithms()[0] == "boruvka-edgelist"
+    assert "boruvka-csr" in mstflow.algorithms()
+    assert mstflow.backends() == ["numpy"]
+
+
+@pytest.mark.parametrize("strategy", ["whole", "tree", "iterate"])
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_progress_runs_to_the_end(strategy, scheduler):
+    random = np.random.default_rng(2)
+    graph = tuple(random.integers(0, 500, (2, 2000)))
+    seen = []
+    minimum_spanning_forest(
+        graph,
+        strategy=strategy,
+        scheduler=scheduler,
+        partitions=None if strategy == "whole" else 5,
+        progress=lambda step, done, total: seen.append((step, done, total)),
+    )
+    done = [entry[1] for entry in seen]
+    assert done == sorted(done)
+    assert done[0] >= 0
+    assert done[-1] <= seen[-1][2]
+    if strategy == "tree":
+        assert seen[-1][1:] == (7, 7)  # five leaves, two merges
+
+
+def test_report(algorithm):
+    random = np.random.default_rng(3)
+    report = minimum_spanning_forest(
+        tuple(random.integers(0, 99, (2, 400))), algorithm=algorithm
+    ).report
+    first = report.rounds[1]
+    assert (first.number, first.vertices) == (1, 99)
+    vertices = [row.vertices for row in report.rounds[1:]]
+    assert vertices == sorted(vertices, reverse=True)
+    assert all(row.bytes > 0 and min(row.seconds.values()) >= 0 for row in report.rounds)
+    assert "propagate_colors" in str(report)
+
+
+def test_forest_says_what_it_is():
+    text = repr(minimum_spanning_forest((U, V, W)))
+    assert text == "<Forest: 3 edges on 4 vertices, 1 components, total weight 8.0>"

@@ -1,0 +1,239 @@
+"""Pipelines: checked before they run, edited as values, described, and exact about failures."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow import Loop, Pipeline, stage
+from mstflow.errors import PipelineError
+from mstflow.stages.edges import count_edges, drop_loops, no_edges_left, order_weights
+from mstflow.stages.fields import (
+    ArcIndex,
+    Count,
+    EdgeFlags,
+    EdgeIndex,
+    EdgeWeights,
+    Index,
+    Verdict,
+    VertexIndex,
+)
+from mstflow.stages.fragments import compose_labels, start_forest, start_labels
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+GRAPH = (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0]))
+
+
+@stage(writes="is_light", over="edges")
+def mark_light_edges(weight: EdgeWeights, limit: float) -> EdgeFlags:
+    """Flag the edges no heavier than a limit."""
+    return weight <= limit
+
+
+@stage(writes="num_light", over="edges", combine="sum")
+def count_light_edges(is_light: EdgeFlags) -> Count:
+    return int(is_light.sum())
+
+
+@stage(writes="all_light")
+def all_light(num_light: Count, num_edges: Count) -> Verdict:
+    return num_light == num_edges
+
+
+@stage(writes="is_light", over="edges")
+def use_light_vertices(is_light: VertexIndex) -> EdgeFlags:
+    return is_light
+
+
+@stage(writes="forest")
+def take_light_edges(is_light: EdgeFlags) -> Index:
+    return is_light
+
+
+@stage(writes="arc", over="vertices")
+def write_arcs_at_once(num_vertices: Count) -> ArcIndex:
+    return np.arange(num_vertices)
+
+
+@stage(writes="is_heavy", over="edges")
+def use_light_edges(is_light: EdgeFlags) -> EdgeFlags:
+    return ~is_light
+
+
+COUNT_LIGHT = (mark_light_edges, count_light_edges, start_forest)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (COUNT_LIGHT, "'mark_light_edges': reads 'limit', which no earlier stage writes"),
+        ((count_light_edges,), "'count_light_edges': reads 'is_light', which no earlier"),
+        ((order_weights,), "pipeline 'p': its result: reads 'forest', which no earlier"),
+        ((start_labels, compose_labels), "'compose_labels': reads 'label', which no earlier"),
+        (
+            (*COUNT_LIGHT, order_weights, drop_loops, use_light_edges),
+            "'use_light_edges': reads 'is_light', which was lost when 'drop_loops' resized",
+        ),
+        (
+            (*COUNT_LIGHT, use_light_vertices),
+            "reads 'is_light' as index along vertices, but it is flag along edges",
+        ),
+        (
+            (*COUNT_LIGHT, take_light_edges),
+            "'take_light_edges': runs once over vertices, but 'is_light' lies in the parts",
+        ),
+        ((start_forest, write_arcs_at_once), "'write_arcs_at_once': writes 'arc' along arcs"),
+        (
+            (count_edges, Loop(start_forest, until=no_edges_left)),
+            "its result: reads 'forest', which was written only inside a loop",
+        ),
+        (
+            (start_forest, Loop(order_weights, until=start_labels)),
+            "'start_labels': ends a loop, so it must write one verdict",
+        ),
+        (
+            (start_forest, count_edges, Loop(order_weights, drop_loops, until=no_edges_left)),
+            "'order_weights': reads 'weight', which was lost when 'drop_loops' resized",
+        ),
+    ],
+)
+def test_check_names_the_stage(steps, message):
+    if steps[:3] == COUNT_LIGHT and "limit" not in message:
+        pipeline = Pipeline("p", *steps).given(limit=2)
+    else:
+        pipeline = Pipeline("p", *steps)
+    with pytest.raises(PipelineError, match=message):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
+
+
+def test_check_of_what_fits(algorithm):
+    mstflow.algorithm(algorithm).check()
+    Pipeline("p", *COUNT_LIGHT, count_edges, Loop(until=all_light)).given(limit=9.0).check()
+
+
+@pytest.mark.parametrize("step", [print, "order_weights", Loop(print, until=no_edges_left)])
+def test_only_stages_and_loops_are_steps(step):
+    with pytest.raises(PipelineError, match="is neither a stage nor a Loop"):
+        Pipeline("p", step)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "message"),
+    [
+        ({"over": "faces"}, "over must be 'edges' or 'vertices', not 'faces'"),
+        ({"over": "edges", "combine": "median"}, "combine='median' needs over='edges'"),
+        ({"combine": "sum"}, "combine='sum' needs over='edges'"),
+        ({"writes": ("a", "b")}, "returns 1 fields, but writes 2"),
+    ],
+)
+def test_declarations_that_contradict_themselves(declaration, message):
+    def odd_stage(u: EdgeIndex) -> EdgeFlags:
+        return u > 0
+
+    with pytest.raises(PipelineError, match=f"stage 'odd_stage': {message}"):
+        stage(**{"writes": "is_odd", **declaration})(odd_stage)
+
+
+def test_stages_name_what_they_read():
+    with pytest.raises(PipelineError, match="stage 'anything': reads must be named"):
+
+        @stage(writes="x")
+        def anything(*fields):
+            return fields
+
+
+def failing(returns, **declaration):
+    @stage(writes="bad", over="edges", **declaration)
+    def bad_stage(u: EdgeIndex) -> EdgeIndex:
+        return returns(u)
+
+    return Pipeline("p", bad_stage, start_forest)
+
+
+@pytest.mark.parametrize(
+    ("returns", "message"),
+    [
+        (lambda u: u[:2], "wrote 'bad' with 2 entries, but along edges there are 4"),
+        (lambda u: u > 1, r"wrote 'bad' as bool\[4\], not as index along edges"),
+        (lambda u: 7, "wrote 'bad' as int 7, not as index along edges"),
+        (lambda u: (u, u), "returned 2 fields, not 1"),
+        (lambda u: u[99], r"failed on u: int32\[4\]: IndexError: index 99"),
+        (lambda u: u + "x", r"failed on u: int32\[4\]: "),
+    ],
+)
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_failures_name_the_stage(returns, message, scheduler):
+    with pytest.raises(PipelineError, match=f"stage 'bad_stage'.*{message}"):
+        mstflow.minimum_spanning_forest(
+            GRAPH, algorithm=failing(returns), scheduler=scheduler, strategy="whole"
+        )
+
+
+def test_fields_of_one_axis_have_one_length():
+    @stage(writes="key", over="edges", resizes="edges")
+    def halve_keys(key) -> EdgeFlags:
+        return key[::2] > 0
+
+    pipeline = mstflow.algorithm("boruvka-edgelist").insert_after("order_weights", halve_keys)
+    with pytest.raises(PipelineError, match="'drop_loops': reads 'u', which was lost"):
+        pipeline.check()
+
+
+def names(pipeline):
+    return [stage.name for stage in pipeline.stages()]
+
+
+def test_edits_are_copies():
+    original = mstflow.algorithm("boruvka-edgelist")
+    before = names(original)
+    longer = original.insert_after("drop_loops", count_light_edges)
+    assert names(longer).count("count_light_edges") == 2  # after each of them, in the loop too
+    assert names(longer.remove("count_light_edges")) == before
+    swapped = original.replace("drop_loops", mark_light_edges)
+    assert names(swapped).count("mark_light_edges") == before.count("drop_loops")
+    assert names(original.insert_before("order_weights", start_labels))[0] == "start_labels"
+    assert names(original) == before
+    assert dict(original.given(k=3).values) == {"k": 3}
+    assert dict(original.values) == {}
+
+
+def test_edits_that_cannot_be():
+    original = mstflow.algorithm("boruvka-edgelist")
+    with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: order_weights"):
+        original.remove("drop_edges")
+    for edit in (lambda: original.remove("no_edges_left"),
+                 lambda: original.insert_after("no_edges_left", start_labels)):  # fmt: skip
+        with pytest.raises(PipelineError, match="'no_edges_left' ends a loop"):
+            edit()
+
+
+def test_a_pipeline_without_a_forest_is_no_algorithm():
+    with pytest.raises(mstflow.errors.OptionError, match="does not give the field 'forest'"):
+        mstflow.minimum_spanning_forest(
+            GRAPH, algorithm=Pipeline("p", start_labels, result=("labels",))
+        )
+
+
+def test_description_and_picture(algorithm, tmp_path):
+    pipeline = mstflow.algorithm(algorithm)
+    text = pipeline.describe()
+    picture = pipeline.draw(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").read_text() == picture
+    assert (IMAGES / f"{algorithm}.svg").read_text() == picture  # as the documentation shows it
+    labels = [element.text for element in ElementTree.fromstring(picture).iter() if element.text]
+    for step in pipeline.stages():
+        assert step.name in text
+        assert any(step.name in label for label in labels)
+        for field in (*step.reads, *step.writes):
+            assert field in text
+            assert field in labels
+
+
+def test_own_pipeline_on_parts_iterates():
+    pipeline = mstflow.algorithm("boruvka-edgelist").given(limit=4.0).insert_after(
+        "order_weights", mark_light_edges
+    )  # fmt: skip
+    forest = mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, partitions=2)
+    assert (forest.strategy, forest.edge_ids.tolist()) == ("iterate", [1, 2, 3])

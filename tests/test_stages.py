@@ -1,0 +1,85 @@
+"""Every stage of the catalogue keeps its promises, and `check_stage` finds those that do not."""
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow import stage
+from mstflow.errors import PipelineError
+from mstflow.pipeline.catalogue.components import components
+from mstflow.stages.edges import find_min_edges
+from mstflow.stages.fields import Count, EdgeIndex, EdgeKeys, Verdict
+from mstflow.testing import check_stage
+
+PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components]
+STAGES = {
+    f"{pipeline.name}-{step.name}": (step, pipeline)
+    for pipeline in PIPELINES
+    for step in pipeline.stages()
+}
+EDGELIST = PIPELINES[0]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_catalogue(name):
+    check_stage(*STAGES[name])
+
+
+def test_every_stage_says_what_it_does():
+    for step, _ in STAGES.values():
+        assert step.summary.endswith("."), step
+
+
+@stage(writes="key", over="edges")
+def shift_keys_in_place(key: EdgeKeys) -> EdgeKeys:
+    key += 1
+    return key
+
+
+@stage(writes="key", over="edges")
+def shuffle_keys(key: EdgeKeys) -> EdgeKeys:
+    return np.random.default_rng().permutation(np.arange(len(key), dtype=key.dtype))
+
+
+@stage(writes="num_edges", over="edges", combine="maximum")
+def count_edges_of_one_part(u: EdgeIndex) -> Count:
+    return np.int64(len(u))
+
+
+@stage(writes="edge_id", over="edges")
+def rank_edges_in_part(edge_id: EdgeIndex) -> EdgeIndex:
+    return np.arange(len(edge_id), dtype=edge_id.dtype)
+
+
+@stage(writes="done")
+def never_reached(num_edges: Count) -> Verdict:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("broken", "pipeline", "promise"),
+    [
+        (shift_keys_in_place, EDGELIST.insert_after("order_weights", shift_keys_in_place),
+         "'shift_keys_in_place': writes to what it reads"),
+        (shuffle_keys, EDGELIST.insert_after("order_weights", shuffle_keys),
+         "'shuffle_keys': gives two results for one input"),
+        (count_edges_of_one_part, EDGELIST.replace("count_edges", count_edges_of_one_part),
+         "'count_edges_of_one_part': writes in two parts what does not combine"),
+        (rank_edges_in_part, EDGELIST.insert_after("order_weights", rank_edges_in_part),
+         "'rank_edges_in_part': changes the result of 'boruvka-edgelist' when the edges are split"),
+        (never_reached, EDGELIST, "'never_reached': is never called by pipeline"),
+    ],
+)  # fmt: skip
+def test_broken_promises_are_found(broken, pipeline, promise):
+    with pytest.raises(PipelineError, match=promise):
+        check_stage(broken, pipeline)
+
+
+def test_a_stage_is_called_like_its_function():
+    ops = mstflow.primitives.array_module("numpy")
+    u, v = np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32)
+    key, edge_id = np.array([5, 5], dtype=np.uint8), np.array([8, 9], dtype=np.int32)
+    best_key, best_id, best_end = find_min_edges(ops, u, v, key, edge_id, num_vertices=4)
+    assert best_key.tolist() == [5, 5, 5, 255]
+    assert best_id.tolist() == [8, 8, 9, 2**31 - 1]
+    assert best_end.tolist() == [1, 0, 1, 3]
