@@ -7,8 +7,9 @@ from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .pipeline.catalogue import algorithm, algorithms
 from .pipeline.forest import Forest
-from .pipeline.pipeline import Loop, Pipeline
+from .pipeline.pipeline import Pipeline
 from .pipeline.solve import minimum_spanning_forest
+from .pipeline.steps import Loop
 from .primitives import backends
 from .stages import Stage, stage
 

@@ -11,6 +11,7 @@ import numpy as np
 from .errors import PipelineError
 from .graphs.edge_list import EdgeList
 from .pipeline.call import call_stage, combine_results
+from .pipeline.catalogue import algorithm, algorithms
 from .pipeline.partition import COLUMNS, load_partitions
 from .pipeline.run import run
 from .pipeline.schedulers import Inline
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .stages import Stage
 
 
-def check_stage(stage: Stage, pipeline: Pipeline) -> None:
+def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -> None:
     """Run a pipeline on small graphs of every kind and check each call of one of its stages.
 
     Checked are: what the stage writes is what it declares (number, dtypes, lengths); it never
@@ -35,28 +36,51 @@ def check_stage(stage: Stage, pipeline: Pipeline) -> None:
     ----------
     stage : Stage
         The stage to check.
-    pipeline : Pipeline
-        A pipeline that has it.
+    pipeline : Pipeline, optional
+        A pipeline that has it. By default one of the catalogue, the stage put where it first fits.
+    **values
+        What the pipeline is given beside the graph.
 
     Raises
     ------
     PipelineError
         Naming the stage and the promise it breaks.
     """
+    pipeline = _home(stage, values) if pipeline is None else pipeline.given(**values)
     calls = 0
     for graph in _graphs():
         results = []
         for partitions in (1, 2, 5):
             result, inputs = _record(stage, pipeline, graph, partitions)
             results.append(result)
-            for values in inputs:
-                _check_call(stage, values)
+            for arguments in inputs:
+                _check_call(stage, arguments)
                 calls += 1
         for other in results[1:]:
             if not _equal(results[0], other):
                 _fail(stage, f"changes the result of {pipeline.name!r} when the edges are split")
     if not calls:
         _fail(stage, f"is never called by pipeline {pipeline.name!r}")
+
+
+def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
+    """Return a pipeline of the catalogue with `stage` in it."""
+    pipelines = [algorithm(name).given(**values) for name in algorithms()]
+    for pipeline in pipelines:
+        if stage in pipeline.stages():
+            return pipeline
+    problems = []
+    for pipeline in pipelines:
+        for neighbour in dict.fromkeys(step.name for step in pipeline.stages()):
+            try:
+                candidate = pipeline.insert_after(neighbour, stage)
+                candidate.check()
+            except PipelineError as error:
+                problems.append(str(error))
+            else:
+                return candidate
+    message = f"stage {stage.name!r} fits nowhere in the catalogue; give a pipeline: {problems[0]}"
+    raise PipelineError(message)
 
 
 class _Recorder(Inline):

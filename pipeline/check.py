@@ -10,9 +10,9 @@ from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
-    from .pipeline import Loop, Pipeline
+    from .steps import Loop
 
 #: The fields every pipeline starts from; those along an axis lie in the parts of the edge list.
 INPUTS = {
@@ -37,8 +37,10 @@ class _Known:
     lost: str = ""
 
 
-def check(pipeline: Pipeline) -> None:
-    """Follow every field through the pipeline, loops twice.
+def check(
+    pipeline: str, steps: Iterable[Stage | Loop], values: Iterable[str], result: Iterable[str]
+) -> None:
+    """Follow every field through the steps of a pipeline, loops twice, to its result.
 
     Raises
     ------
@@ -47,16 +49,16 @@ def check(pipeline: Pipeline) -> None:
         another axis or kind, left in the parts where it is needed whole.
     """
     known = {name: _Known(field, bool(field.axis)) for name, field in INPUTS.items()}
-    known |= {name: _Known(ANYTHING, False) for name in pipeline.values}
-    known = _after_steps(pipeline.steps, known)
-    for name in pipeline.result:
-        reader = f"pipeline {pipeline.name!r}: its result"
+    known |= {name: _Known(ANYTHING, False) for name in values}
+    known = _after_steps(steps, known)
+    for name in result:
+        reader = f"pipeline {pipeline!r}: its result"
         if _find(known, name, reader).in_parts:
             message = f"{reader} {name!r} is left in the parts of the edge list"
             raise PipelineError(message)
 
 
-def _after_steps(steps: tuple[Stage | Loop, ...], known: dict[str, _Known]) -> dict[str, _Known]:
+def _after_steps(steps: Iterable[Stage | Loop], known: dict[str, _Known]) -> dict[str, _Known]:
     for step in steps:
         if isinstance(step, Stage):
             known = _after_stage(step, known)
@@ -111,7 +113,7 @@ def _after_stage(stage: Stage, known: dict[str, _Known]) -> dict[str, _Known]:
     }
 
 
-def _find(known: Mapping[str, _Known], name: str, reader: str) -> _Known:
+def _find(known: dict[str, _Known], name: str, reader: str) -> _Known:
     if name not in known:
         message = f"{reader}: reads {name!r}, which no earlier stage writes"
         raise PipelineError(message)

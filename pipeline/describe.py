@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -10,10 +9,9 @@ from ..stages import Stage
 from .check import INPUTS
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from .pipeline import Loop, Pipeline
+    from .steps import Loop
 
 _ROW, _COLUMN, _NAMES, _HEAD = 26, 30, 250, 130
 _COLORS = {"edges": "#0b7285", "vertices": "#c2410c"}
@@ -28,11 +26,11 @@ class _Row(NamedTuple):
     ends_loop: bool
 
 
-def as_text(pipeline: Pipeline) -> str:
+def as_text(title: str, steps: Sequence[Stage | Loop], result: Sequence[str]) -> str:
     """Return a table of the steps; a loop's body is indented below the stage that ends it."""
-    lines = [f"{pipeline.name}: {pipeline.summary}".rstrip(": "), ""]
+    lines = [title, ""]
     table = [("step", "over", "reads", "writes")]
-    for row in _rows(pipeline.steps):
+    for row in _rows(steps):
         stage = row.stage
         sign = "until " if row.ends_loop else ""
         over = f"{stage.over}, {stage.combine}" if stage.combine else stage.over
@@ -42,35 +40,31 @@ def as_text(pipeline: Pipeline) -> str:
     for line in table:
         cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         lines.append("  ".join(cells).rstrip())
-    return "\n".join([*lines, "", f"result: {', '.join(pipeline.result)}"])
+    return "\n".join([*lines, "", f"result: {', '.join(result)}"])
 
 
-def as_svg(pipeline: Pipeline, path: str | os.PathLike[str] | None = None) -> str:
-    """Return the data flow as SVG and write it to `path` if given.
+def as_svg(title: str, steps: Sequence[Stage | Loop], values: Iterable[str]) -> str:
+    """Return the data flow of steps that start from the inputs of a pipeline and `values`.
 
     A row is a stage, teal over edges and orange over vertices; a column is a field. A ring is a
     read, a disc a write, and a line is a field's life. A box holds the body of a loop.
     """
-    rows = list(_rows(pipeline.steps))
-    fields = list(dict.fromkeys([*INPUTS, *pipeline.values, *_fields(rows)]))
+    rows, given = list(_rows(steps)), [*INPUTS, *values]
+    fields = list(dict.fromkeys([*given, *_fields(rows)]))
     width = _NAMES + _COLUMN * len(fields) + 70
     height = _HEAD + _ROW * (len(rows) + 1) + 14
     body = [
         *_loop_boxes(rows, width),
         *_headings(fields),
-        *_lifelines(rows, fields, pipeline),
+        *_lifelines(rows, fields, given),
         *(mark for number, row in enumerate(rows) for mark in _marks(number, row, fields)),
     ]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" style="{_STYLE}">'
     )
-    title = f"<title>{escape(pipeline.name)}</title>"
     canvas = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    picture = "\n".join([head, title, canvas, *body, "</svg>"])
-    if path is not None:
-        Path(path).write_text(picture, encoding="utf-8")
-    return picture
+    return "\n".join([head, f"<title>{escape(title)}</title>", canvas, *body, "</svg>"])
 
 
 def _rows(steps: Sequence[Stage | Loop], depth: int = 0) -> Iterator[_Row]:
@@ -102,10 +96,10 @@ def _headings(fields: list[str]) -> Iterator[str]:
         yield f'<text transform="translate({at}) rotate(-45)" fill="#334155">{escape(name)}</text>'
 
 
-def _lifelines(rows: list[_Row], fields: list[str], pipeline: Pipeline) -> Iterator[str]:
+def _lifelines(rows: list[_Row], fields: list[str], given: list[str]) -> Iterator[str]:
     for column, name in enumerate(fields):
         touched = [n for n, row in enumerate(rows) if name in {*row.stage.reads, *row.stage.writes}]
-        if name in INPUTS or name in pipeline.values:
+        if name in given:
             yield f'<circle cx="{_x(column)}" cy="{_y(-1)}" r="4" fill="#64748b"/>'
             touched = [-1, *touched]
         yield (

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PipelineError
-from ..stages import Stage
-from . import describe as _describe
 from .check import check
+from .describe import as_svg, as_text
+from .steps import Loop, check_steps, edited, stages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from os import PathLike
 
-
-@dataclass(frozen=True, init=False, eq=False)
-class Loop:
-    """Steps repeated until a stage says stop; it is asked before each pass, also the first.
-
-    Parameters
-    ----------
-    *steps : Stage or Loop
-        The body.
-    until : Stage
-        Writes one verdict: True ends the loop.
-    """
-
-    steps: tuple[Stage | Loop, ...]
-    until: Stage
-
-    def __init__(self, *steps: Stage | Loop, until: Stage) -> None:
-        object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "until", until)
+    from ..stages import Stage
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -79,12 +62,11 @@ class Pipeline:
         object.__setattr__(self, "result", result)
         object.__setattr__(self, "summary", summary)
         object.__setattr__(self, "values", dict(values or {}))
-        for step in steps:
-            _check_step(step, name)
+        check_steps(steps, name)
 
     def check(self) -> None:
         """Check that the steps fit together: see `check.check`; a run does this first."""
-        check(self)
+        check(self.name, self.steps, self.values, self.result)
 
     def given(self, **values: Any) -> Pipeline:
         """Return a copy that also starts from these values; stages read them by name."""
@@ -108,15 +90,19 @@ class Pipeline:
 
     def stages(self) -> Iterator[Stage]:
         """Yield the stages as they stand, those of a loop after the one that ends it."""
-        return _stages(self.steps)
+        return stages_of(self.steps)
 
     def describe(self) -> str:
         """Return a table of the steps: what each reads and writes, and what it runs over."""
-        return _describe.as_text(self)
+        title = f"{self.name}: {self.summary}" if self.summary else self.name
+        return as_text(title, self.steps, self.result)
 
-    def draw(self, path: str | Path | None = None) -> str:
+    def draw(self, path: str | PathLike[str] | None = None) -> str:
         """Return a picture (SVG) of the data flow, and write it to `path` if given."""
-        return _describe.as_svg(self, path)
+        picture = as_svg(self.name, self.steps, self.values)
+        if path is not None:
+            Path(path).write_text(picture, encoding="utf-8")
+        return picture
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -129,48 +115,9 @@ class Pipeline:
         steps = changes.pop("steps", self.steps)
         return Pipeline(self.name, *steps, **{**options, **changes})
 
-    def _edit(self, name: str, change: Callable[[Stage], tuple[Stage | Loop, ...]]) -> Pipeline:
+    def _edit(self, name: str, change: Callable[[Stage], Sequence[Stage | Loop]]) -> Pipeline:
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             message = f"pipeline {self.name!r} has no stage {name!r}; it has: {known}"
             raise PipelineError(message)
-        return self._copy(steps=_edited(self.steps, name, change))
-
-
-def _check_step(step: Any, pipeline: str) -> None:
-    if isinstance(step, Loop):
-        for inner in (*step.steps, step.until):
-            _check_step(inner, pipeline)
-    elif not isinstance(step, Stage):
-        message = (
-            f"pipeline {pipeline!r}: {step!r} is neither a stage nor a Loop; "
-            "declare functions with @stage"
-        )
-        raise PipelineError(message)
-
-
-def _stages(steps: tuple[Stage | Loop, ...]) -> Iterator[Stage]:
-    for step in steps:
-        if isinstance(step, Loop):
-            yield step.until
-            yield from _stages(step.steps)
-        else:
-            yield step
-
-
-def _edited(
-    steps: tuple[Stage | Loop, ...],
-    name: str,
-    change: Callable[[Stage], tuple[Stage | Loop, ...]],
-) -> tuple[Stage | Loop, ...]:
-    edited: list[Stage | Loop] = []
-    for step in steps:
-        if isinstance(step, Loop):
-            until = change(step.until) if step.until.name == name else (step.until,)
-            if len(until) != 1 or isinstance(until[0], Loop):
-                message = f"stage {name!r} ends a loop: it can only be replaced, by one stage"
-                raise PipelineError(message)
-            edited.append(Loop(*_edited(step.steps, name, change), until=until[0]))
-        else:
-            edited.extend(change(step) if step.name == name else (step,))
-    return tuple(edited)
+        return self._copy(steps=edited(self.steps, name, change))

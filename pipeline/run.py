@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..stages import Stage
 from .call import call_stage, combine_results
-from .check import check
 from .report import Report, StageCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .pipeline import Loop, Pipeline
+    from .pipeline import Pipeline
     from .schedulers import Scheduler
+    from .steps import Loop
 
 
 def run(
@@ -50,7 +50,7 @@ def run(
     PipelineError
         If the steps do not fit together, before any of them runs, or a stage fails. Names it.
     """
-    check(pipeline)
+    pipeline.check()
     flow = _Flow(scheduler, backend, split_every, progress, parts, {**shared, **pipeline.values})
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))

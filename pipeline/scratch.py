@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -36,7 +38,14 @@ def load(value: Any) -> Any:
     """Return the array a `Stored` stands for, as a read-only memory map; others as they are."""
     if not isinstance(value, Stored):
         return value
-    column: NDArray[Any] = np.load(value.path, mmap_mode="r", allow_pickle=False)
+    try:
+        column: NDArray[Any] = np.load(value.path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError as error:
+        message = (
+            f"a worker cannot see {value.path}: all workers must share the caller's file system; "
+            "Dask's option temporary-directory says where on it"
+        )
+        raise OptionError(message) from error
     return column[value.start : value.stop]
 
 

@@ -8,7 +8,7 @@ from mstflow import stage
 from mstflow.errors import PipelineError
 from mstflow.pipeline.catalogue.components import components
 from mstflow.stages.edges import find_min_edges
-from mstflow.stages.fields import Count, EdgeIndex, EdgeKeys, Verdict
+from mstflow.stages.fields import Count, EdgeFlags, EdgeIndex, EdgeKeys, EdgeWeights, Verdict
 from mstflow.testing import check_stage
 
 PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components]
@@ -73,6 +73,18 @@ def never_reached(num_edges: Count) -> Verdict:
 def test_broken_promises_are_found(broken, pipeline, promise):
     with pytest.raises(PipelineError, match=promise):
         check_stage(broken, pipeline)
+
+
+@stage(writes="is_heavy", over="edges")
+def mark_heavy_edges(weight: EdgeWeights, limit: float) -> EdgeFlags:
+    return weight > limit
+
+
+def test_a_stage_alone_is_checked_where_it_fits():
+    check_stage(mark_heavy_edges, limit=2)
+    check_stage(find_min_edges)
+    with pytest.raises(PipelineError, match=r"'mark_heavy_edges' fits nowhere .* reads 'limit'"):
+        check_stage(mark_heavy_edges)
 
 
 def test_a_stage_is_called_like_its_function():

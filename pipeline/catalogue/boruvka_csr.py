@@ -32,7 +32,8 @@ from ...stages.fragments import (
     remove_mirrored_edges,
     start_forest,
 )
-from ..pipeline import Loop, Pipeline
+from ..pipeline import Pipeline
+from ..steps import Loop
 
 boruvka_csr = Pipeline(
     "boruvka-csr",

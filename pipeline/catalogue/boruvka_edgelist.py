@@ -27,7 +27,8 @@ from ...stages.fragments import (
     remove_mirrored_edges,
     start_forest,
 )
-from ..pipeline import Loop, Pipeline
+from ..pipeline import Pipeline
+from ..steps import Loop
 
 boruvka_edgelist = Pipeline(
     "boruvka-edgelist",
