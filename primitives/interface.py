@@ -107,7 +107,7 @@ class ArrayModule(Protocol):
         self, index: Array, values: Array, size: int, op: Literal["min", "max", "add"],
         initial: Any, /,
     ) -> Array:  # fmt: skip
-        """Reduce all values that share a place; a place none reaches is `initial`.
+        """Reduce all values that share a place, starting from `initial`: the result where none is.
 
         Parameters
         ----------

@@ -239,6 +239,8 @@ def gather(rng, dtype, n):
     has_fill = bool(rng.randrange(2)) or not len(values)
     index = some_index(rng, len(values) + has_fill, n)
     fill, fills = array_or_item(rng, some_values(rng, dtype, n))
+    if dtype == np.int32 and isinstance(fill, np.ndarray):
+        fill = fill.astype(np.int64)  # the result still has the dtype of `values`
     items = values.tolist()
     found = [items[i] if i < len(items) else x for i, x in zip(index, fills, strict=True)]
     return (values, index), {"fill": fill} if has_fill else {}, np.array(found, dtype)
