@@ -43,7 +43,7 @@ def run(
     split_every : int
         How many parts' results one task combines.
     progress : callable, optional
-        Called as ``progress(text, done, total)`` before each round, in edges.
+        Called as ``progress(text, done, total)`` after each round, in edges.
 
     Raises
     ------
@@ -89,28 +89,28 @@ class _Flow:
     def repeat(self, loop: Loop, after: frozenset[str]) -> None:
         """Pass through a loop until its verdict is true."""
         (verdict,) = loop.until.writes
+        self.scalars.add(verdict)
         again = needed_before((loop,), after)
         while True:
             self.apply(loop.until)
             scalars = self.settle()
+            self.tell(scalars)
             if scalars[verdict]:
                 return
             self.round += 1
             self.report.counts[self.round] = scalars
-            self.tell(scalars)
             self.follow(loop.steps, again)
 
     def apply(self, stage: Stage) -> None:
         """Submit a stage: once, or for every part and then the combination of their results."""
         if stage.over == "vertices":
-            self.keep(stage, self.shared, self.submit(stage, self.shared, 0))
+            self.keep(stage, [self.shared], [self.submit(stage, self.shared, 0)])
             return
         results = [
             self.submit(stage, self.shared | fields, part) for part, fields in enumerate(self.parts)
         ]
         if stage.combine is None:
-            for fields, result in zip(self.parts, results, strict=True):
-                self.keep(stage, fields, result)
+            self.keep(stage, self.parts, results)
             return
         combine = partial(combine_results, stage, self.backend, self.scheduler.task_folder)
         while len(results) > 1:
@@ -121,7 +121,7 @@ class _Flow:
                 )
                 for start in groups
             ]
-        self.keep(stage, self.shared, results[0])
+        self.keep(stage, [self.shared], results)
 
     def submit(self, stage: Stage, fields: dict[str, Any], part: int) -> Any:
         """Submit one call of a stage; its result is the fields it writes and what it cost."""
@@ -131,11 +131,17 @@ class _Flow:
         self.unsettled.append((stage.name, part, work))
         return result
 
-    def keep(self, stage: Stage, fields: dict[str, Any], result: Any) -> None:
-        """Note the fields a stage wrote."""
-        outputs = self.scheduler.outputs(result, len(stage.writes))
-        fields.update(zip(stage.writes, outputs, strict=True))
-        self.scalars |= {n for n, f in stage.writes.items() if f.kind in ("count", "verdict")}
+    def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
+        """Note the fields a stage wrote, of the parts or of the whole; older ones are gone."""
+        for fields in (*self.parts, self.shared):
+            for name in stage.writes:
+                fields.pop(name, None)
+        for fields, result in zip(places, results, strict=True):
+            outputs = self.scheduler.outputs(result, len(stage.writes))
+            fields.update(zip(stage.writes, outputs, strict=True))
+        if not stage.stays_in_parts:
+            kinds = {name: field.kind for name, field in stage.writes.items()}
+            self.scalars |= {name for name, kind in kinds.items() if kind in ("count", "verdict")}
 
     def settle(self) -> dict[str, Any]:
         """Compute what was submitted; only scalars and what the stages cost come back."""

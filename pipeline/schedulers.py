@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 LOCAL = ("inline", "synchronous", "threads", "processes")
 
+#: Other names Dask's configuration may have for its local schedulers.
+_DASK_NAMES = {
+    "sync": "synchronous",
+    "single-threaded": "synchronous",
+    "threading": "threads",
+    "multiprocessing": "processes",
+}
+
 
 class Scheduler(Protocol):
     """What a run asks of a scheduler.
@@ -185,6 +193,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     with contextlib.ExitStack() as stack:
         if choice == "dask":
             choice = _active_client() or dask.config.get("scheduler", "threads")
+            choice = _DASK_NAMES.get(choice, choice) if isinstance(choice, str) else choice
         if isinstance(choice, str) and "://" in choice:
             choice = stack.enter_context(_connect(choice))
         if hasattr(choice, "scheduler_info"):  # a client, told without importing distributed

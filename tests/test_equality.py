@@ -1,5 +1,6 @@
 """The promise: every algorithm, scheduler, strategy and partitioning returns the oracle's ids."""
 
+import dask
 import numpy as np
 import pytest
 from hypothesis import given
@@ -91,7 +92,9 @@ def test_other_ways_to_a_cluster(cluster, new_york):
     assert np.array_equal(by_address.edge_ids, by_dask.edge_ids)
 
 
-def test_dask_without_a_cluster_is_threads(new_york):
-    forest = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=2)
-    assert forest.scheduler == "threads"
+@pytest.mark.parametrize(("name", "scheduler"), [(None, "threads"), ("sync", "synchronous")])
+def test_dask_without_a_cluster_is_what_it_is_set_to(new_york, name, scheduler):
+    with dask.config.set({"scheduler": name} if name else {}):
+        forest = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=2)
+    assert forest.scheduler == scheduler
     assert forest.total_weight == 261159288

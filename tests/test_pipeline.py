@@ -9,6 +9,8 @@ import pytest
 import mstflow
 from mstflow import Loop, Pipeline, stage
 from mstflow.errors import PipelineError
+from mstflow.pipeline.run import run
+from mstflow.pipeline.schedulers import Inline
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left, order_weights
 from mstflow.stages.fields import (
     ArcIndex,
@@ -229,6 +231,24 @@ def test_description_and_picture(algorithm, tmp_path):
         for field in (*step.reads, *step.writes):
             assert field in text
             assert field in labels
+
+
+@stage(writes="u", over="edges", combine="sum")
+def add_up_ends(u: EdgeIndex):
+    return u.sum()
+
+
+@stage(writes="stop")
+def stop_at_once(u):
+    return True
+
+
+def test_a_field_that_moves_from_the_parts_to_the_whole():
+    pipeline = Pipeline("p", start_forest, add_up_ends, Loop(until=stop_at_once), result=("u",))
+    tables = [{"u": np.array([1, 2])}, {"u": np.array([3])}]
+    options = {"num_edges": 3, "scheduler": Inline(), "backend": "numpy"}
+    result, _ = run(pipeline, tables, {"num_vertices": 4, "maximum": False}, **options)
+    assert result == {"u": 6}
 
 
 def test_own_pipeline_on_parts_iterates():

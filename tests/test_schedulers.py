@@ -49,7 +49,7 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
     options = {"scheduler": where, "strategy": strategy, "partitions": 3}
     with dask.config.set({"temporary-directory": str(tmp_path)}):
         mstflow.minimum_spanning_forest(GRAPH, **options)
-        with pytest.raises(PipelineError, match="stage 'fail' failed on u.*broken on purpose"):
+        with pytest.raises(PipelineError, match=r"stage 'fail' failed on u.*broken on purpose"):
             mstflow.minimum_spanning_forest(
                 GRAPH, algorithm=Pipeline("p", fail, start_forest), **options
             )

@@ -1,0 +1,141 @@
+"""Random numbers, permutations and samples as pure functions of a counter: any range at any time.
+
+Nothing here keeps state, so that edge i of a generated graph is the same in whatever chunk it is
+asked for. All arithmetic is modulo 2^64.
+"""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.uint64]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_ODD = (_GOLDEN, 0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x2545F4914F6CDD1D)
+_BLOCK = 2**11  # edges kept of a block of a sample; few, so that a range is cheap
+
+
+@functools.lru_cache(maxsize=1024)
+def stream_key(seed: int, name: str) -> int:
+    """Key of one of the independent streams of a seed."""
+    label = np.array([zlib.crc32(name.encode())], dtype=np.uint64)
+    return int(draw(draw(label, 0), seed)[0])
+
+
+def draw(counters: Words, key: int) -> Words:
+    """Draw 64 random bits for each counter: SplitMix64, started at `key`, at that step.
+
+    Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    """
+    words = counters * _GOLDEN
+    words += key
+    words ^= words >> 30
+    words *= 0xBF58476D1CE4E5B9
+    words ^= words >> 27
+    words *= 0x94D049BB133111EB
+    words ^= words >> 31
+    return words
+
+
+def draw_below(counters: Words, bound: int, key: int) -> Words:
+    """Draw an integer of 0 to `bound` - 1 (1 to 2^64) for each counter, exactly uniform."""
+    words = draw(counters, key)
+    remainder = 2**64 % bound
+    if remainder:  # words of the last, incomplete run would favour small remainders
+        last = 2**64 - remainder - 1
+        while (bad := np.flatnonzero(words > last)).size:
+            words[bad] = draw(words[bad], key)
+    return words if bound == 2**64 else words % bound
+
+
+def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Words:
+    """Map 0 to `size` - 1 one to one onto itself, in an order that `key` chooses.
+
+    Rounds of additions, odd multiplications and shifts permute 0 to 2^bits - 1; a value that
+    leaves the range is sent round again until it is back.
+
+    Parameters
+    ----------
+    values : uint64 array
+        Each below its `size`.
+    size : int or uint64 array like `values`
+        At most 2^bits; the work grows as 2^bits / size.
+    bits : int
+        0 to 63.
+    key : int or uint64 array like `values`
+        64 random bits.
+    """
+    keys, sizes = np.asarray(key, dtype=np.uint64), np.asarray(size, dtype=np.uint64)
+    permuted = _rounds(values, bits, keys)
+    out = np.flatnonzero(permuted >= sizes)
+    keys, sizes = np.broadcast_to(keys, values.shape), np.broadcast_to(sizes, values.shape)
+    while out.size:
+        again = _rounds(permuted[out], bits, keys[out])
+        permuted[out] = again
+        out = out[again >= sizes[out]]
+    return permuted
+
+
+def _rounds(values: Words, bits: int, key: Words) -> Words:
+    mask, half = 2**bits - 1, (bits + 1) // 2
+    words = values.copy()
+    for turn, odd in enumerate(_ODD):
+        words += key >> 13 * turn
+        words *= odd
+        words &= mask
+        words ^= words >> half
+    return words
+
+
+def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
+    """Choose `kept` of 0 to `total` - 1 at random and return those of the given ranks.
+
+    Both ranges are cut into as many blocks of nearly equal length, and each block keeps its share:
+    ranks of one block are numbers of one block, within it in random order.
+    """
+    blocks = _num_blocks(kept)
+    block = _block_of(ranks, kept, blocks)
+    quotient, remainder = divmod(total, blocks)
+    size = quotient + (block < remainder).astype(np.uint64)
+    within = permute(
+        ranks - _start_of(block, kept, blocks), size, quotient.bit_length(), draw(block, key)
+    )
+    within += _start_of(block, total, blocks)
+    return within
+
+
+def sorted_sample(start: int, stop: int, kept: int, total: int, key: int) -> Words:
+    """Return members `start` to `stop` - 1, in ascending order, of what `sample` chooses."""
+    blocks = _num_blocks(kept)
+    first, last = _block_of(np.array([start, stop - 1], dtype=np.uint64), kept, blocks)
+    whole = _start_of(np.array([first, last + 1], dtype=np.uint64), kept, blocks)
+    low, high = int(whole[0]), int(whole[1])
+    ranks = np.arange(low, high, dtype=np.uint64)
+    return np.sort(sample(ranks, kept, total, key))[start - low : stop - low]
+
+
+def _num_blocks(kept: int) -> int:
+    return max(1, kept // _BLOCK)
+
+
+def _start_of(block: Words, total: int, blocks: int) -> Words:
+    """Where a block starts if the first `total` modulo `blocks` of them are longer by one."""
+    quotient, remainder = divmod(total, blocks)
+    return block * quotient + np.minimum(block, remainder)
+
+
+def _block_of(ranks: Words, total: int, blocks: int) -> Words:
+    quotient, remainder = divmod(total, blocks)
+    longer = (quotient + 1) * remainder
+    return np.where(
+        ranks < longer,
+        ranks // quotient + 1,
+        (ranks - remainder) // max(quotient, 1),
+    )
