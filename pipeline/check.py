@@ -23,7 +23,7 @@ INPUTS = {
     "num_vertices": Field("", "count"),
     "maximum": Field("", "verdict"),
 }
-PART_AXES = ("edges", "arcs", "offsets")
+PART_AXES = ("edges", "held", "arcs", "offsets")
 _NUMBERS = {"index", "key", "weight"}
 _SCALARS = {"count", "verdict"}
 

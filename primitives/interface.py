@@ -23,7 +23,7 @@ scatter_argmin      position of the first smallest value at each place     n, 8n
 gather              values from places                                     n, 0
 compact             what a mask selects, order kept                        n, 8n
 sort, argsort       ascending; argsort is stable                           n log n, 8n
-partition           the k smallest first, in any order                     n, 0
+partition           the k smallest first, then the next, then the others   n, 0
 order_key           unsigned integers in the order of the weights          n, 0
 pointer_jump        root of every node of a parent forest                  n log depth, n
 =================== ====================================================== =================
@@ -76,7 +76,7 @@ class ArrayModule(Protocol):
         """Return how many flags are true."""
 
     def scan(self, values: Array, /, dtype: DType, *, exclusive: bool = False) -> Array:
-        """Return the running sum: of the values up to and with each, or strictly before it."""
+        """Return running sums of integers or flags: with each value, or of those before it."""
 
     def offsets(self, lengths: Array, /, dtype: DType) -> Array:
         """Return the n + 1 CSR offsets of n segments: 0, then the inclusive scan of `lengths`."""
@@ -149,7 +149,10 @@ class ArrayModule(Protocol):
         """Return the positions of the values in ascending order; ties by position."""
 
     def partition(self, values: Array, k: int, /) -> Array:
-        """Return the values reordered: none of the first `k` is larger than any of the rest."""
+        """Return the values reordered: what sorting puts at `k` is there, no larger one before it.
+
+        With `k` the length or more, the order is any.
+        """
 
     def order_key(self, weights: Array, /, *, descending: bool = False) -> Array:
         """Return unsigned integers, as wide as the weights, that compare as the weights do.

@@ -146,7 +146,7 @@ def argsort(values: Array, /) -> Array:
 
 
 def partition(values: Array, k: int, /) -> Array:
-    return np.partition(values, k) if 0 < k < len(values) else values.copy()
+    return np.partition(values, k) if 0 <= k < len(values) else values.copy()
 
 
 def order_key(weights: Array, /, *, descending: bool = False) -> Array:

@@ -35,8 +35,16 @@ def lexicographic_minimum(
     return tuple(ops.where(is_right, b, a) for a, b in zip(left, right, strict=True))
 
 
+def concatenation(
+    ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Put the arrays of one part after those of the other."""
+    return tuple(ops.concatenate([a, b]) for a, b in zip(left, right, strict=True))
+
+
 COMBINE: dict[str, Combine] = {
     "sum": add,
+    "concatenation": concatenation,
     "minimum": minimum,
     "maximum": maximum,
     "lexicographic minimum": lexicographic_minimum,

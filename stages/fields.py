@@ -1,8 +1,8 @@
 """The types of the fields that stages exchange: an axis and a kind of value each.
 
-Axes are named, not counted: two fields along one axis have one length. ``edges``, ``arcs`` (both
-directions of each edge) and CSR ``offsets`` into the arcs belong to a part of the edge list,
-``vertices`` to the whole graph. A field without an axis is free in length.
+Axes are named, not counted: two fields along one axis have one length. ``edges``, edges ``held``
+back, ``arcs`` (both directions of each edge) and CSR ``offsets`` into the arcs belong to a part of
+the edge list, ``vertices`` to the whole graph. A field without an axis is free in length.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ EdgeIndex = Annotated[Any, Field("edges", "index")]
 EdgeKeys = Annotated[Any, Field("edges", "key")]
 EdgeWeights = Annotated[Any, Field("edges", "weight")]
 EdgeFlags = Annotated[Any, Field("edges", "flag")]
+HeldIndex = Annotated[Any, Field("held", "index")]
+HeldKeys = Annotated[Any, Field("held", "key")]
 ArcIndex = Annotated[Any, Field("arcs", "index")]
 ArcFlags = Annotated[Any, Field("arcs", "flag")]
 Offsets = Annotated[Any, Field("offsets", "index")]
@@ -39,5 +41,6 @@ VertexIndex = Annotated[Any, Field("vertices", "index")]
 VertexKeys = Annotated[Any, Field("vertices", "key")]
 VertexFlags = Annotated[Any, Field("vertices", "flag")]
 Index = Annotated[Any, Field("", "index")]
+Keys = Annotated[Any, Field("", "key")]
 Count = Annotated[int, Field("", "count")]
 Verdict = Annotated[bool, Field("", "verdict")]

@@ -87,7 +87,7 @@ def test_summary(capsys, graph, tmp_path):
     assert main(["solve", graph, "-o", str(tmp_path / "f.npz")]) == 0
     out = capsys.readouterr().out
     assert "total weight  8" in out
-    assert "boruvka-edgelist on numpy, inline (whole)" in out
+    assert "filter-boruvka on numpy, inline (whole)" in out
     assert f"written to    {tmp_path / 'f.npz'}" in out
 
 

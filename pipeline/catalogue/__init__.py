@@ -4,8 +4,11 @@ from ...errors import OptionError
 from ..pipeline import Pipeline
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
+from .filter_boruvka import filter_boruvka
 
-_CATALOGUE = {pipeline.name: pipeline for pipeline in (boruvka_edgelist, boruvka_csr)}
+_CATALOGUE = {
+    pipeline.name: pipeline for pipeline in (filter_boruvka, boruvka_edgelist, boruvka_csr)
+}
 
 
 def algorithms() -> list[str]:
@@ -22,7 +25,7 @@ def algorithm(name: str) -> Pipeline:
         If there is no such algorithm.
     """
     if name == "auto":
-        return boruvka_edgelist
+        return filter_boruvka
     if name not in _CATALOGUE:
         message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(_CATALOGUE)}"
         raise OptionError(message)

@@ -30,23 +30,22 @@ from ...stages.fragments import (
 from ..pipeline import Pipeline
 from ..steps import Loop
 
+#: The two halves of a round: fragments join, then the graph of the fragments is made.
+JOIN = (
+    find_min_edges,
+    remove_mirrored_edges,
+    collect_forest_edges,
+    propagate_colors,
+    create_new_vertex_ids,
+)
+CONTRACT = (relabel_edges, drop_loops, count_edges, contract_fragments)
+
 boruvka_edgelist = Pipeline(
     "boruvka-edgelist",
     order_weights,
     drop_loops,
     count_edges,
     start_forest,
-    Loop(
-        find_min_edges,
-        remove_mirrored_edges,
-        collect_forest_edges,
-        propagate_colors,
-        create_new_vertex_ids,
-        relabel_edges,
-        drop_loops,
-        count_edges,
-        contract_fragments,
-        until=no_edges_left,
-    ),
+    Loop(*JOIN, *CONTRACT, until=no_edges_left),
     summary="Boruvka on an edge list, loops filtered (Bhargava and Zaia)",
 )

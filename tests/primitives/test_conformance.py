@@ -375,6 +375,7 @@ def test_partition_puts_the_k_smallest_first(ops, rng, n, k):
     parted = ops.partition(values, k)
     assert parted.dtype == values.dtype
     assert sorted(parted[:k].tolist()) == sorted(values.tolist())[:k]
+    assert parted[k : k + 1].tolist() == sorted(values.tolist())[k : k + 1]
     assert sorted(parted.tolist()) == sorted(values.tolist())
 
 
