@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read
 from .errors import MstflowError, OptionError
+from .graphs import generate
 from .graphs.write import check_output
 from .pipeline.schedulers import LOCAL
 from .pipeline.solve import STRATEGIES
@@ -81,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", action="store_true", help="print one JSON object")
     add("--quiet", action="store_true", help="print nothing but errors and JSON")
 
+    command = commands.add_parser("generate", help="write a graph of a known family")
+    command.set_defaults(command=generate.run)
+    generate.add_arguments(command)
     command = commands.add_parser("algorithms", help="list the algorithms")
     command.set_defaults(command=_list_algorithms)
     command = commands.add_parser("info", help="tell what is usable on this machine")

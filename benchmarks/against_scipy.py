@@ -20,7 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-SOLVERS = ("mstflow boruvka-edgelist", "mstflow boruvka-csr", "scipy")
+SOLVERS = (
+    "mstflow filter-boruvka",
+    "mstflow boruvka-edgelist",
+    "mstflow boruvka-csr",
+    "scipy",
+)
 
 
 def resident_bytes(field: str) -> int:

@@ -47,11 +47,10 @@ def draw(counters: Words, key: int) -> Words:
 def draw_below(counters: Words, bound: int, key: int) -> Words:
     """Draw an integer of 0 to `bound` - 1 (1 to 2^64) for each counter, exactly uniform."""
     words = draw(counters, key)
-    remainder = 2**64 % bound
-    if remainder:  # words of the last, incomplete run would favour small remainders
-        last = 2**64 - remainder - 1
-        while (bad := np.flatnonzero(words > last)).size:
-            words[bad] = draw(words[bad], key)
+    # Words beyond the last multiple of `bound` would favour small results: they are drawn again.
+    last = 2**64 - 2**64 % bound - 1
+    while (beyond := np.flatnonzero(words > last)).size:
+        words[beyond] = draw(words[beyond], key)
     return words if bound == 2**64 else words % bound
 
 
@@ -87,7 +86,7 @@ def _rounds(values: Words, bits: int, key: Words) -> Words:
     mask, half = 2**bits - 1, (bits + 1) // 2
     words = values.copy()
     for turn, odd in enumerate(_ODD):
-        words += key >> 13 * turn
+        words += key >> (13 * turn)
         words *= odd
         words &= mask
         words ^= words >> half
@@ -97,45 +96,40 @@ def _rounds(values: Words, bits: int, key: Words) -> Words:
 def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
     """Choose `kept` of 0 to `total` - 1 at random and return those of the given ranks.
 
-    Both ranges are cut into as many blocks of nearly equal length, and each block keeps its share:
-    ranks of one block are numbers of one block, within it in random order.
+    The range is cut into blocks, each of which keeps its share, to within one: ranks of one block
+    are numbers of one block, within it in random order.
     """
-    blocks = _num_blocks(kept)
+    blocks, dropped = _num_blocks(kept), total - kept
     block = _block_of(ranks, kept, blocks)
-    quotient, remainder = divmod(total, blocks)
-    size = quotient + (block < remainder).astype(np.uint64)
-    within = permute(
-        ranks - _start_of(block, kept, blocks), size, quotient.bit_length(), draw(block, key)
-    )
-    within += _start_of(block, total, blocks)
-    return within
+    start, dropped_before = _start_of(block, kept, blocks), _start_of(block, dropped, blocks)
+    size = _start_of(block + 1, kept, blocks) - start
+    size += _start_of(block + 1, dropped, blocks) - dropped_before
+    largest = kept // blocks + dropped // blocks + 2
+    within = permute(ranks - start, size, (largest - 1).bit_length(), draw(block, key))
+    return within + start + dropped_before
 
 
 def sorted_sample(start: int, stop: int, kept: int, total: int, key: int) -> Words:
     """Return members `start` to `stop` - 1, in ascending order, of what `sample` chooses."""
     blocks = _num_blocks(kept)
-    first, last = _block_of(np.array([start, stop - 1], dtype=np.uint64), kept, blocks)
-    whole = _start_of(np.array([first, last + 1], dtype=np.uint64), kept, blocks)
-    low, high = int(whole[0]), int(whole[1])
-    ranks = np.arange(low, high, dtype=np.uint64)
-    return np.sort(sample(ranks, kept, total, key))[start - low : stop - low]
+    ends = _block_of(np.array([start, stop - 1], dtype=np.uint64), kept, blocks)
+    low, high = _start_of(ends + np.array([0, 1], dtype=np.uint64), kept, blocks).tolist()
+    chosen = sample(np.arange(low, high, dtype=np.uint64), kept, total, key)
+    return np.sort(chosen)[start - low : stop - low]
 
 
 def _num_blocks(kept: int) -> int:
-    return max(1, kept // _BLOCK)
+    return min(max(kept // _BLOCK, 1), 2**32)
 
 
 def _start_of(block: Words, total: int, blocks: int) -> Words:
-    """Where a block starts if the first `total` modulo `blocks` of them are longer by one."""
+    """First of `total` numbers in a block: block * total // blocks, without overflow."""
     quotient, remainder = divmod(total, blocks)
-    return block * quotient + np.minimum(block, remainder)
+    return block * quotient + block * remainder // blocks
 
 
 def _block_of(ranks: Words, total: int, blocks: int) -> Words:
-    quotient, remainder = divmod(total, blocks)
-    longer = (quotient + 1) * remainder
-    return np.where(
-        ranks < longer,
-        ranks // quotient + 1,
-        (ranks - remainder) // max(quotient, 1),
-    )
+    block: Words = (ranks * (blocks / total)).astype(np.uint64)
+    block -= _start_of(block, total, blocks) > ranks  # the product is rounded
+    block += _start_of(block + 1, total, blocks) <= ranks
+    return block

@@ -1,4 +1,8 @@
-"""Generated graphs: families of edges, each edge a pure function of the seed and its number."""
+"""Generated graphs: families of edges, each edge a pure function of the seed and its number.
+
+Every family takes the options of `Generated` too, by name, and raises OptionError on a parameter
+that is out of range.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +195,7 @@ def rmat(
                 words = draw(numbers, stream_key(seed, f"level {level}"))
                 choice = words >> 32
             else:
-                choice = words & 2**32 - 1
+                choice = words & (2**32 - 1)
             is_lower = choice >= upper
             u += u + is_lower
             v += v + ((choice >= upper_left) ^ is_lower ^ (choice >= not_last))
@@ -204,12 +208,13 @@ def grid(rows: int, columns: int, **options: Any) -> Generated:
     """Each vertex, numbered row by row, joined to its right and its lower neighbour."""
     rows = _integer("rows", rows, 1, _LARGEST)
     columns = _integer("columns", columns, 1, _LARGEST)
+    row_edges = 2 * columns - 1  # right, down, right, down, ..., down
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
-        row = numbers // 2 * columns - 1
-        place = numbers - row * 2 * columns - 1
-        is_last = row == rows - 1  # it has no lower neighbours, as its last place has no right one
-        down = ~is_last & ((place % 2 == 1) | (place == 2 * columns - 2))
+        row = numbers // row_edges
+        place = numbers - row * row_edges
+        is_last = row == rows - 1  # all of its edges go right
+        down = ~is_last & ((place % 2 == 1) | (place == row_edges - 1))
         u = row * columns + np.where(is_last, place, place // 2)
         return u, u + np.where(down, np.uint64(columns), np.uint64(1))
 
@@ -242,12 +247,11 @@ def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
     cliques = _integer("cliques", cliques, 2, _LARGEST)
     size = _integer("size", size, 3, 2**31)
     apart = caveman(cliques, size, **options)
+    vertices, pairs = apart.num_vertices, apart.family_edges // cliques
 
     def ends(numbers: Words, seed: int) -> tuple[Words, Words]:
         u, v = apart.ends(numbers, seed)
-        bent = numbers % size * (size - 1) // 2 == 0
-        vertices = np.uint64(apart.num_vertices)
-        return u, np.where(bent, (u + (vertices - 1)) % vertices, v)
+        return u, np.where(numbers % pairs == 0, (u + (vertices - 1)) % vertices, v)
 
     return Generated(apart.num_vertices, apart.family_edges, ends, **options)
 

@@ -43,7 +43,8 @@ def run(
     split_every : int
         How many parts' results one task combines.
     progress : callable, optional
-        Called as ``progress(text, done, total)`` after each round, in edges.
+        Called as ``progress(text, done, total)`` after each round: of so many vertices so many are
+        joined to others; at the end, all that can be.
 
     Raises
     ------
@@ -55,6 +56,7 @@ def run(
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
     flow.settle()
+    flow.tell(0)
     results = scheduler.fetch([flow.shared[name] for name in pipeline.result])
     return dict(zip(pipeline.result, results, strict=True)), flow.report
 
@@ -94,7 +96,7 @@ class _Flow:
         while True:
             self.apply(loop.until)
             scalars = self.settle()
-            self.tell(scalars)
+            self.tell(scalars["num_vertices"])
             if scalars[verdict]:
                 return
             self.round += 1
@@ -159,11 +161,11 @@ class _Flow:
         self.unsettled.clear()
         return dict(zip(names, values, strict=False))
 
-    def tell(self, scalars: dict[str, Any]) -> None:
-        """Report progress: how many edges are settled, one way or the other."""
-        if self.progress is not None and "num_edges" in scalars:
-            total = self.report.counts[0]["num_edges"]
-            self.progress(f"round {self.round}", total - scalars["num_edges"], total)
+    def tell(self, fragments: int) -> None:
+        """Report progress: each joining leaves one fragment fewer."""
+        if self.progress is not None:
+            total = self.report.counts[0]["num_vertices"]
+            self.progress(f"round {self.round}", total - fragments, total)
 
 
 def needed_before(steps: Sequence[Stage | Loop], after: frozenset[str]) -> frozenset[str]:

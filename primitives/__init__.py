@@ -33,7 +33,7 @@ def resolve_backend(backend: str) -> str:
         If there is no such backend.
     """
     name = "numpy" if backend == "auto" else backend
-    if name not in _MODULES:
+    if not isinstance(name, str) or name not in _MODULES:
         message = f"backend {backend!r} is not available; choose from: auto, {', '.join(_MODULES)}"
         raise OptionError(message)
     return name

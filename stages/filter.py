@@ -2,7 +2,6 @@
 
 from ..primitives.interface import ArrayModule
 from .declare import stage
-from .edges import drop_loops
 from .fields import (
     Count,
     EdgeIndex,
@@ -77,4 +76,4 @@ def select_joining_edges(
     No light edge is among them, and a heavy edge inside a fragment is the heaviest of a cycle.
     """
     u, v = ops.gather(labels, held_u), ops.gather(labels, held_v)
-    return drop_loops(ops, u, v, held_key, held_id)
+    return ops.compact(u != v, u, v, held_key, held_id)

@@ -26,7 +26,7 @@ def algorithm(name: str) -> Pipeline:
     """
     if name == "auto":
         return filter_boruvka
-    if name not in _CATALOGUE:
+    if not isinstance(name, str) or name not in _CATALOGUE:
         message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(_CATALOGUE)}"
         raise OptionError(message)
     return _CATALOGUE[name]
