@@ -1,7 +1,5 @@
 """mstflow: minimum spanning forests as a dataflow of array primitives."""
 
-from importlib.metadata import version as _version
-
 from . import errors, testing
 from .graphs.edge_list import EdgeList
 from .graphs.read import read
@@ -13,7 +11,7 @@ from .pipeline.steps import Loop
 from .primitives import backends
 from .stages import Stage, stage
 
-__version__ = _version("mstflow")
+__version__ = "0.1.0"
 
 __all__ = [
     "EdgeList",

@@ -19,7 +19,6 @@ from . import __version__, algorithm, algorithms, backends, minimum_spanning_for
 from .errors import MstflowError, OptionError
 from .graphs import generate
 from .graphs.write import check_output
-from .pipeline.schedulers import LOCAL
 from .pipeline.solve import STRATEGIES
 
 if TYPE_CHECKING:
@@ -74,8 +73,8 @@ def _parser() -> argparse.ArgumentParser:
             help=", ".join(known),
         )
     add("--threads", type=int, metavar="T", help="workers of the schedulers threads, processes")
-    schedulers = ", ".join((*LOCAL, "dask"))
-    add("--scheduler", default="inline", metavar="S", help=f"{schedulers}, or an address")
+    schedulers = "inline, synchronous, threads, processes, dask, or an address"
+    add("--scheduler", default="inline", metavar="S", help=schedulers)
     add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
     add("--memory", metavar="SIZE", help="not available in this version")
     add("--maximum", action="store_true", help="find the maximum spanning forest")

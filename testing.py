@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
 import numpy as np
 
 from .errors import PipelineError
@@ -124,6 +123,8 @@ def _check_call(stage: Stage, values: tuple[Any, ...]) -> None:
         raise
     if not _equal(written, call(*values)[:-1]):
         _fail(stage, "gives two results for one input")
+    import cloudpickle  # as Dask sends stages; loaded only here
+
     copy = cloudpickle.loads(cloudpickle.dumps(stage))
     if not _equal(written, call_stage(copy, "numpy", None, *values)[:-1]):
         _fail(stage, "gives another result after pickling")

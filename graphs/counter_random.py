@@ -85,9 +85,10 @@ def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Wo
 def _rounds(values: Words, bits: int, key: Words) -> Words:
     mask, half = 2**bits - 1, (bits + 1) // 2
     words = values.copy()
-    for turn, odd in enumerate(_ODD):
-        words += key >> (13 * turn)
-        words *= odd
+    # A round over few bits takes in little of the key: three bits need 24 rounds to look random.
+    for turn in range(max(4, 72 // max(bits, 1))):
+        words += key >> (13 * turn % 64)
+        words *= _ODD[turn % 4]
         words &= mask
         words ^= words >> half
     return words

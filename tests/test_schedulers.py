@@ -8,7 +8,7 @@ import mstflow
 from mstflow import Pipeline, stage
 from mstflow.errors import OptionError, PipelineError
 from mstflow.pipeline import scratch
-from mstflow.pipeline.schedulers import Dask
+from mstflow.pipeline.dask_scheduler import Dask
 from mstflow.stages.fields import EdgeFlags, EdgeIndex
 from mstflow.stages.fragments import start_forest
 

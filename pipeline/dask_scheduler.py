@@ -1,0 +1,168 @@
+"""Tasks by way of Dask: on its local schedulers, or on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import uuid
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import dask
+from dask.callbacks import Callback
+from dask.multiprocessing import get_context
+
+from ..errors import OptionError
+from . import scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor
+
+LOCAL = ("synchronous", "threads", "processes")
+
+#: Other names Dask's configuration may have for its local schedulers.
+_ALIASES = {
+    "sync": "synchronous",
+    "single-threaded": "synchronous",
+    "threading": "threads",
+    "multiprocessing": "processes",
+}
+
+
+class Dask:
+    """Builds Dask graphs with `dask.delayed` and computes them with one of Dask's schedulers.
+
+    Parameters
+    ----------
+    name : str
+        A local scheduler of Dask's, or a label if there is a client.
+    workers : int
+        How many tasks may run at once.
+    folder : str, optional
+        A scratch folder that all workers see.
+    pool : concurrent.futures.Executor, optional
+        Processes to run on, kept between computations.
+    client : distributed.Client, optional
+        The cluster to run on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        workers: int,
+        folder: str | None = None,
+        pool: Executor | None = None,
+        client: Any = None,
+    ) -> None:
+        self.name, self.workers, self._client = name, workers, client
+        self.input_folder = folder
+        self.task_folder = folder if pool else None
+        self.on_done: Callable[[str], None] | None = None
+        self._options = {"scheduler": name, "pool": pool, "num_workers": workers}
+        self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
+        self._submitted = 0
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Add a task; on dashboards tasks are grouped by the first word of their name."""
+        self._submitted += 1
+        task = dask.delayed(function, pure=False, traverse=False)
+        return task(*arguments, dask_key_name=f"{name}-{self._submitted}-{self._token}")
+
+    def outputs(self, handle: Any, count: int) -> list[Any]:
+        """Add a task for each item."""
+        return [handle[item] for item in range(count)]
+
+    def settle(self, handles: Sequence[Any]) -> list[Any]:
+        """Persist, in memory or on the cluster; files nobody refers to any more are removed."""
+        tasks = [handle for handle in handles if dask.is_dask_collection(handle)]
+        if self._client is not None:
+            persisted = iter(self._client.persist(tasks))
+        else:
+            persisted = iter(dask.persist(*tasks, **self._options))
+        settled = [next(persisted) if dask.is_dask_collection(h) else h for h in handles]
+        if self.task_folder is not None:
+            scratch.keep_only(self.task_folder, dask.compute(*settled, scheduler="synchronous"))
+        return settled
+
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+        """Compute; scratch files are read into memory."""
+        if self._client is not None:
+            values = self._client.gather(self._client.compute(list(handles)))
+        else:
+            with Callback(posttask=self._tell):
+                values = dask.compute(*handles, **self._options)
+        return [scratch.fetch(value) for value in values]
+
+    def _tell(self, key: str, *_: Any) -> None:
+        if self.on_done is not None:
+            self.on_done(str(key))
+
+
+@contextlib.contextmanager
+def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
+    """Yield the scheduler of Dask's that `choice` names, and clear away what it needed.
+
+    Parameters
+    ----------
+    choice : str or distributed.Client
+        A name in `LOCAL`, "dask" (whatever Dask has active), an address, or a client.
+    workers : int
+        How many tasks a local scheduler runs at once.
+
+    Raises
+    ------
+    OptionError
+        If there is no such scheduler, or it cannot be reached.
+    """
+    if choice == "dask":
+        choice = _active_client() or dask.config.get("scheduler", "threads")
+        choice = _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
+    with contextlib.ExitStack() as stack:
+        if isinstance(choice, str) and "://" in choice:
+            choice = stack.enter_context(_connect(choice))
+        if hasattr(choice, "scheduler_info"):  # a client, told without importing distributed
+            folder = stack.enter_context(_scratch_folder())
+            workers = sum(choice.nthreads().values()) or 1
+            yield Dask("distributed", workers, folder, client=choice)
+        elif choice in ("synchronous", "threads"):
+            yield Dask(choice, 1 if choice == "synchronous" else workers)
+        elif choice == "processes":
+            folder = stack.enter_context(_scratch_folder())
+            pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=get_context()))
+            yield Dask(choice, workers, folder, pool)
+        else:
+            message = (
+                f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
+                "dask, the address of a scheduler (tcp://host:port), or a distributed.Client"
+            )
+            raise OptionError(message)
+
+
+def _scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    parent = dask.config.get("temporary-directory", None)
+    return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
+
+
+def _active_client() -> Any:
+    """Return the client of this process if `distributed` is in use at all."""
+    if "distributed" not in sys.modules:
+        return None
+    try:
+        return sys.modules["distributed"].default_client()
+    except ValueError:
+        return None
+
+
+def _connect(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        message = "a scheduler's address needs the package distributed: mstflow[distributed]"
+        raise OptionError(message) from error
+    try:
+        return Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        message = f"no scheduler answers at {address}: {error}"
+        raise OptionError(message) from error
