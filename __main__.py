@@ -11,7 +11,9 @@ import math
 import os
 import platform
 import resource
+import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, or 2 after one line ``error: ...``."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)  # so that scratch files are cleared away
     try:
         options = _parser().parse_args(arguments)
         options.command(options)
@@ -40,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -17,6 +17,10 @@ class OptionError(MstflowError, ValueError):
     """An option that is unknown, out of range, or at odds with another."""
 
 
+class WorkerError(MstflowError, RuntimeError):
+    """Workers that died, or that cannot do what a run needs of them."""
+
+
 class PipelineError(MstflowError, TypeError):
     """A pipeline or stage that cannot run as declared. Names the stage."""
 

@@ -15,6 +15,7 @@ from .pipeline.partition import COLUMNS, load_partitions
 from .pipeline.run import run
 from .pipeline.schedulers import Inline
 from .primitives import backends
+from .stages.fields import PART_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,14 +84,17 @@ def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
 
 
 class _Recorder(Inline):
-    """An inline scheduler that keeps the arguments of one task's calls."""
+    """An inline scheduler that keeps the arguments of each call of one stage."""
 
-    def __init__(self, task: str) -> None:
-        super().__init__()
-        self.task, self.calls = task, list[tuple[Any, ...]]()
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.calls = stage, list[tuple[Any, ...]]()
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        if name == self.task:
+        if (
+            isinstance(function, partial)
+            and function.func is call_stage
+            and function.args[0] is self.stage
+        ):
             self.calls.append(arguments)
         return super().submit(name, function, *arguments)
 
@@ -98,7 +102,7 @@ class _Recorder(Inline):
 def _record(
     stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
 ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
-    recorder = _Recorder(stage.name)
+    recorder = _Recorder(stage)
     tables = load_partitions(graph, partitions, recorder, "numpy")
     result, _ = run(
         pipeline,
@@ -131,8 +135,8 @@ def _check_call(stage: Stage, values: tuple[Any, ...]) -> None:
     for backend in backends():
         if not _equal(written, call_stage(stage, backend, None, *values)[:-1]):
             _fail(stage, f"gives another result on backend {backend!r}")
-    axes = {field.axis for field in stage.reads.values()} & {"edges", "arcs", "offsets"}
-    if stage.combine is not None and axes == {"edges"}:
+    axes = {field.axis for field in stage.reads.values()} & set(PART_AXES)
+    if stage.combine is not None and axes <= {"edges"}:
         parts = [call(*half) for half in _halves(stage, values)]
         if not _equal(written, combine_results(stage, "numpy", None, *parts)):
             _fail(stage, "writes in two parts what does not combine to what it writes at once")
@@ -140,7 +144,8 @@ def _check_call(stage: Stage, values: tuple[Any, ...]) -> None:
 
 def _halves(stage: Stage, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     along = [field.axis == "edges" for field in stage.reads.values()]
-    middle = next(len(value) for value, is_edge in zip(values, along, strict=True) if is_edge) // 2
+    lengths = [len(value) for value, is_edge in zip(values, along, strict=True) if is_edge]
+    middle = lengths[0] // 2 if lengths else 0
     for half in (slice(None, middle), slice(middle, None)):
         yield tuple(
             value[half] if is_edge else value for value, is_edge in zip(values, along, strict=True)
@@ -172,8 +177,10 @@ def _read_only(value: Any) -> Any:
 def _equal(left: Any, right: Any) -> bool:
     if isinstance(left, dict):
         left, right = tuple(left.values()), tuple(right.values())
-    pairs = zip(left, right, strict=True)
-    return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in pairs)
+    pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(left, right, strict=True)]
+    return all(
+        a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
+    )
 
 
 def _fail(stage: Stage, promise: str) -> None:

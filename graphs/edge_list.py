@@ -88,9 +88,13 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
     """
     if len(graphs) == 1:
         return graphs[0]
+    ids = [column for graph in graphs for column in (graph.u, graph.v)]
+    dtype = np.result_type(*ids)
+    if dtype.kind == "f":  # of int64 and uint64: checked ids fit either
+        dtype = np.dtype(np.int64)
     return EdgeList(
-        np.concatenate([graph.u for graph in graphs]),
-        np.concatenate([graph.v for graph in graphs]),
+        np.concatenate([graph.u.astype(dtype, copy=False) for graph in graphs]),
+        np.concatenate([graph.v.astype(dtype, copy=False) for graph in graphs]),
         join_weights([graph.weight for graph in graphs]),
         num_vertices=max(graph.num_vertices for graph in graphs),
     )
@@ -110,7 +114,7 @@ def join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     lowest, largest = (0, 2**64 - 1) if dtype.kind == "u" else (-(2**53), 2**53)
     start = 0
     for part in parts:
-        if part.dtype != dtype and part.dtype.kind in "iu" and part.dtype.itemsize == 8:
+        if part.dtype != dtype and part.dtype.kind in "iu" and not _holds(dtype, part.dtype):
             inexact = (part < lowest) | (part > largest)
             if inexact.any():
                 edge = int(inexact.argmax())
@@ -123,24 +127,44 @@ def join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([part.astype(dtype, copy=False) for part in parts])
 
 
-def _ids(name: str, values: Any) -> NDArray[Any]:
-    array = np.asarray(values)
+def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
+    """Whether every integer of `narrow` is one of `wide`; NumPy calls int64 to float64 safe."""
+    return np.can_cast(narrow, wide) and not (wide.kind == "f" and narrow.itemsize == 8)
+
+
+def _column(name: str, values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        message = f"{name} must not be a masked array; leave out what is masked"
+        raise GraphError(message)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        message = f"{name} is not an array: {error}"
+        raise GraphError(message) from error
     if array.ndim != 1:
         message = f"{name} must be one-dimensional, not of shape {array.shape}"
         raise GraphError(message)
+    if array.dtype.kind == "f" and isinstance(values, list | tuple):
+        # NumPy turns a list of large or mixed integers into floats.
+        for edge, value in enumerate(values):
+            if isinstance(value, int) and value != float(value):
+                message = f"edge {edge}: {name} is {value}, which is not exact as float64"
+                raise GraphError(message)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _ids(name: str, values: Any) -> NDArray[Any]:
+    array = _column(name, values)
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         message = f"{name} must hold integers, not {array.dtype}"
         raise GraphError(message)
-    return _native(array)
+    return array
 
 
 def _weights(values: Any) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        message = f"weight must be one-dimensional, not of shape {array.shape}"
-        raise GraphError(message)
+    array = _column("weight", values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
@@ -148,11 +172,7 @@ def _weights(values: Any) -> NDArray[Any]:
     if array.dtype.kind == "f" and array.size and np.isnan(np.min(array)):
         message = f"edge {np.flatnonzero(np.isnan(array))[0]}: the weight is NaN"
         raise GraphError(message)
-    return _native(array)
-
-
-def _native(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array
 
 
 def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -> int:
@@ -170,8 +190,12 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
             message = f"vertex id {largest} is too large; ids are at most {_LARGEST_ID}"
             raise GraphError(message)
         return largest + 1
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        message = f"num_vertices must be a non-negative integer, not {given!r}"
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | np.integer)
+        or not 0 <= given <= _LARGEST_ID + 1
+    ):
+        message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"
         raise GraphError(message)
     if largest >= given:
         edge = min(int(hits[0]) for ids in (u, v) if (hits := np.flatnonzero(ids >= given)).size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, OptionError
 from .arrays import read_npy, read_npz
@@ -67,11 +67,11 @@ def read(
     GraphError
         If the files do not make one graph, or `num_vertices` does not fit it.
     """
-    paths = [source] if isinstance(source, str | os.PathLike) else list(source)
-    if not paths:
-        message = "no files to read"
+    paths: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
+    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+        message = f"a source is a path or a list of paths, not {source!r}"
         raise OptionError(message)
-    if format is not None and format not in READERS:
+    if format is not None and format not in list(READERS):
         message = f"unknown format {format!r}; known: {', '.join(READERS)}"
         raise OptionError(message)
     graph = concatenate([_read_file(Path(path), format) for path in paths])
@@ -88,8 +88,8 @@ def _format_of(path: Path) -> str:
     if path.is_dir():
         return "npy"
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
-    if plain.suffix in SUFFIXES:
-        return SUFFIXES[plain.suffix]
+    if plain.suffix.lower() in SUFFIXES:
+        return SUFFIXES[plain.suffix.lower()]
     if not path.exists():
         message = f"{path}: {os.strerror(errno.ENOENT)}"
         raise FileFormatError(message)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 import time
-from functools import reduce
+from contextlib import suppress
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MstflowError, PipelineError
+from ..errors import PipelineError
 from ..primitives import array_module
 from ..stages.declare import combine_parts
 from . import scratch
 from .report import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from ..stages import Stage
     from ..stages.fields import Field
 
@@ -32,16 +36,10 @@ def call_stage(stage: Stage, backend: str, folder: str | None, *values: Any) -> 
     fields = dict(zip(stage.reads, map(scratch.load, values), strict=True))
     lengths = _lengths(stage, fields)
     start = time.perf_counter()
-    try:
-        result = stage.function(ops, **fields) if stage.takes_ops else stage.function(**fields)
-    except (MstflowError, MemoryError):
-        raise
-    except Exception as error:
-        given = ", ".join(f"{name}: {_shown(value)}" for name, value in fields.items())
-        message = f"stage {stage.name!r} failed on {given}: {type(error).__name__}: {error}"
-        raise PipelineError(message) from error
+    arguments = {"ops": ops, **fields} if stage.takes_ops else fields
+    result = _attempt(stage, fields.items(), partial(stage.function, **arguments))
     seconds = time.perf_counter() - start
-    outputs = result if isinstance(result, tuple) else (result,)
+    outputs = tuple(map(_plain, result if isinstance(result, tuple) else (result,)))
     _check_outputs(stage, outputs, lengths)
     moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
     return (*(scratch.store(output, folder) for output in outputs), Work(seconds, moved))
@@ -53,14 +51,44 @@ def combine_results(
     """Join what `stage` wrote in several parts, by the combination it declares."""
     ops, join = array_module(backend), combine_parts(stage)
     written = [tuple(map(scratch.load, result[: len(stage.writes)])) for result in results]
-    joined = reduce(lambda left, right: join(ops, left, right), written)
-    return tuple(scratch.store(output, folder) for output in joined)
+    parts = (field for part in written for field in zip(stage.writes, part, strict=True))
+    joined = _attempt(stage, parts, partial(reduce, partial(join, ops), written))
+    return tuple(scratch.store(_plain(output), folder) for output in joined)
+
+
+def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable[[], Any]) -> Any:
+    """Call a function; if it fails, say so with the stage and what it was given."""
+    try:
+        return function()
+    except MemoryError:
+        raise
+    except Exception as error:  # a stage may raise anything
+        cause = error
+    given = ", ".join(f"{name}: {_shown(value)}" for name, value in fields)
+    message = f"stage {stage.name!r} failed on {given}: {type(cause).__name__}: {cause}"
+    failure = PipelineError(message)
+    # Some errors cannot be sent to another process; raised here, none is left as the context.
+    with suppress(Exception):
+        pickle.dumps(cause)
+        failure.__cause__ = cause
+    raise failure
+
+
+def _plain(value: Any) -> Any:
+    """Return a scalar of any array library as Python's; arrays as they are."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
-    """Return the length of each axis the stage reads along."""
+    """Check the fields a stage reads, and return the length of each axis among them."""
     lengths: dict[str, tuple[str, int]] = {}
+    if "num_vertices" in stage.reads:
+        lengths["vertices"] = ("num_vertices", fields["num_vertices"])
     for name, declared in stage.reads.items():
+        if not _is_kind(fields[name], declared):
+            shown = _shown(fields[name])
+            message = f"stage {stage.name!r}: reads {name!r} as {declared}, but it is {shown}"
+            raise PipelineError(message)
         if not declared.axis:
             continue
         length = len(fields[name])
@@ -92,13 +120,15 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
 
 
 def _is_kind(value: Any, declared: Field) -> bool:
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
     if declared.kind in _ARRAY_KINDS:
-        kind = getattr(getattr(value, "dtype", None), "kind", "")
-        return bool(getattr(value, "ndim", 0) == 1 and kind and kind in _ARRAY_KINDS[declared.kind])
-    if declared.kind in ("count", "verdict"):
-        is_bool = isinstance(value, bool) or getattr(getattr(value, "dtype", 0), "kind", "") == "b"
-        return getattr(value, "ndim", 0) == 0 and is_bool == (declared.kind == "verdict")
-    return not declared.axis or hasattr(value, "__len__")
+        is_array = getattr(value, "ndim", 0) == 1 and kind != ""
+        return is_array and kind in _ARRAY_KINDS[declared.kind]
+    if declared.kind == "verdict":
+        return isinstance(value, bool)
+    if declared.kind == "count":
+        return isinstance(value, int) and not isinstance(value, bool)
+    return kind in ("", *"biuf") and (not declared.axis or hasattr(value, "__len__"))
 
 
 def _shown(value: Any) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import PipelineError
 from ..stages import Stage
-from ..stages.fields import ANYTHING, Field
+from ..stages.fields import ANYTHING, PART_AXES, Field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,6 @@ INPUTS = {
     "num_vertices": Field("", "count"),
     "maximum": Field("", "verdict"),
 }
-PART_AXES = ("edges", "held", "arcs", "offsets")
 _NUMBERS = {"index", "key", "weight"}
 _SCALARS = {"count", "verdict"}
 
@@ -77,11 +76,18 @@ def _after_loop(loop: Loop, before: dict[str, _Known]) -> dict[str, _Known]:
     entered = skipped
     for _ in range(2):  # the second pass meets what the first one left
         entered = _after_stage(until, _after_steps(loop.steps, entered))
-    only_inside = "written only inside a loop, which may make no pass"
-    return {
-        name: entry if name in skipped else _Known(entry.field, entry.in_parts, only_inside)
-        for name, entry in entered.items()
-    }
+    return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}
+
+
+def _after_either(skipped: _Known | None, entered: _Known) -> _Known:
+    """Return what is known of a field after a loop, which may make no pass."""
+    if skipped is None:
+        return replace(entered, lost="written only inside a loop, which may make no pass")
+    if entered.lost or skipped.lost:
+        return entered if entered.lost else skipped
+    if entered != skipped:
+        return replace(entered, lost="changed in kind by a loop, which may make no pass")
+    return entered
 
 
 def _after_stage(stage: Stage, known: dict[str, _Known]) -> dict[str, _Known]:

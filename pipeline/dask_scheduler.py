@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import os
+import re
+import signal
 import sys
 import tempfile
+import threading
 import uuid
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
 import dask
-from dask.callbacks import Callback
 from dask.multiprocessing import get_context
 
-from ..errors import OptionError
+from ..errors import OptionError, WorkerError
 from . import scratch
 
 if TYPE_CHECKING:
@@ -48,6 +53,8 @@ class Dask:
         The cluster to run on.
     """
 
+    eager = False
+
     def __init__(
         self,
         name: str,
@@ -59,7 +66,6 @@ class Dask:
         self.name, self.workers, self._client = name, workers, client
         self.input_folder = folder
         self.task_folder = folder if pool else None
-        self.on_done: Callable[[str], None] | None = None
         self._options = {"scheduler": name, "pool": pool, "num_workers": workers}
         self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
         self._submitted = 0
@@ -77,27 +83,62 @@ class Dask:
     def settle(self, handles: Sequence[Any]) -> list[Any]:
         """Persist, in memory or on the cluster; files nobody refers to any more are removed."""
         tasks = [handle for handle in handles if dask.is_dask_collection(handle)]
-        if self._client is not None:
-            persisted = iter(self._client.persist(tasks))
-        else:
-            persisted = iter(dask.persist(*tasks, **self._options))
+        with _worker_errors():
+            if self._client is not None:
+                persisted = iter(self._client.persist(tasks))
+            else:
+                persisted = iter(dask.persist(*tasks, **self._options))
         settled = [next(persisted) if dask.is_dask_collection(h) else h for h in handles]
         if self.task_folder is not None:
             scratch.keep_only(self.task_folder, dask.compute(*settled, scheduler="synchronous"))
         return settled
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+    def fetch(self, handles: Sequence[Any], done: Callable[[int], None] | None = None) -> list[Any]:
         """Compute; scratch files are read into memory."""
-        if self._client is not None:
-            values = self._client.gather(self._client.compute(list(handles)))
-        else:
-            with Callback(posttask=self._tell):
-                values = dask.compute(*handles, **self._options)
-        return [scratch.fetch(value) for value in values]
+        with _worker_errors():
+            if self._client is not None:
+                return self._client.gather(self._futures(handles, done))  # type: ignore[no-any-return]
+            options: dict[str, Any] = dict(self._options)
+            if done is not None:
+                places = {getattr(handle, "key", None): i for i, handle in enumerate(handles)}
+                tell = lambda key, *_: done(places[key]) if key in places else None  # noqa: E731
+                options["callbacks"] = [(None, None, None, tell, None)]
+            return [scratch.fetch(value) for value in dask.compute(*handles, **options)]
 
-    def _tell(self, key: str, *_: Any) -> None:
-        if self.on_done is not None:
-            self.on_done(str(key))
+    def _futures(self, handles: Sequence[Any], done: Callable[[int], None] | None) -> Any:
+        futures = self._client.compute(list(handles))
+        if done is not None:
+            from distributed import as_completed
+
+            places = {future: place for place, future in enumerate(futures)}
+            for future in as_completed(futures, loop=self._client.loop):
+                done(places[future])
+        return futures
+
+
+@contextlib.contextmanager
+def _worker_errors() -> Iterator[None]:
+    """Tell the death of workers as an error of ours."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker":
+            message = f"a worker died: {error}"
+            raise WorkerError(message) from error
+        raise
+
+
+def _start_worker() -> None:
+    """Let the caller decide when a worker process ends: Ctrl-C is its to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:  # a caller that was killed cannot say so
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 @contextlib.contextmanager
@@ -117,12 +158,15 @@ def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
         If there is no such scheduler, or it cannot be reached.
     """
     if choice == "dask":
-        choice = _active_client() or dask.config.get("scheduler", "threads")
+        choice = dask.config.get("scheduler", None) or _active_client() or "threads"
         choice = _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
     with contextlib.ExitStack() as stack:
         if isinstance(choice, str) and "://" in choice:
             choice = stack.enter_context(_connect(choice))
-        if hasattr(choice, "scheduler_info"):  # a client, told without importing distributed
+        if hasattr(choice, "nthreads"):  # a client, told without importing distributed
+            if choice.status != "running":
+                message = f"the client is {choice.status}, not running"
+                raise OptionError(message)
             folder = stack.enter_context(_scratch_folder())
             workers = sum(choice.nthreads().values()) or 1
             yield Dask("distributed", workers, folder, client=choice)
@@ -130,7 +174,8 @@ def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
             yield Dask(choice, 1 if choice == "synchronous" else workers)
         elif choice == "processes":
             folder = stack.enter_context(_scratch_folder())
-            pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=get_context()))
+            pool = ProcessPoolExecutor(workers, get_context(), initializer=_start_worker)
+            stack.enter_context(pool)
             yield Dask(choice, workers, folder, pool)
         else:
             message = (
@@ -142,7 +187,11 @@ def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
 
 def _scratch_folder() -> tempfile.TemporaryDirectory[str]:
     parent = dask.config.get("temporary-directory", None)
-    return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
+    try:
+        return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
+    except OSError as error:
+        message = f"no scratch folder can be made in {parent}: {error.strerror}"
+        raise OptionError(message) from error
 
 
 def _active_client() -> Any:
@@ -161,6 +210,9 @@ def _connect(address: str) -> Any:
     except ImportError as error:
         message = "a scheduler's address needs the package distributed: mstflow[distributed]"
         raise OptionError(message) from error
+    if not re.fullmatch(r"(tcp|tls|ucx|wss?)://.+:\d+/?|inproc://.+", address):
+        message = f"{address!r} is no address of a scheduler; they look like tcp://host:port"
+        raise OptionError(message)
     try:
         return Client(address, set_as_default=False)
     except (OSError, ValueError) as error:

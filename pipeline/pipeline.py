@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PipelineError
-from .check import check
+from .check import INPUTS, check
 from .describe import as_svg, as_text
 from .steps import Loop, check_steps, edited, stages_of
 
@@ -69,7 +69,16 @@ class Pipeline:
         check(self.name, self.steps, self.values, self.result)
 
     def given(self, **values: Any) -> Pipeline:
-        """Return a copy that also starts from these values; stages read them by name."""
+        """Return a copy that also starts from these values; stages read them by name.
+
+        Raises
+        ------
+        PipelineError
+            If a value would hide a field of the graph. Names it.
+        """
+        if hidden := INPUTS.keys() & values.keys():
+            message = f"pipeline {self.name!r}: {', '.join(hidden)} come from the graph"
+            raise PipelineError(message)
         return self._copy(values={**self.values, **values})
 
     def insert_before(self, name: str, *steps: Stage | Loop) -> Pipeline:

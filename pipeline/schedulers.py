@@ -27,15 +27,15 @@ class Scheduler(Protocol):
         Where columns of the caller must lie for tasks to see them; None if they see its memory.
     task_folder : str or None
         Where tasks leave arrays for each other; None if the scheduler keeps what they return.
-    on_done : callable or None
-        Called with the name of each task that ends, where the scheduler tells.
+    eager : bool
+        Whether `submit` itself computes.
     """
 
     name: str
     workers: int
     input_folder: str | None
     task_folder: str | None
-    on_done: Callable[[str], None] | None
+    eager: bool
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return a handle for ``function(*arguments)``, known to users as `name`."""
@@ -46,8 +46,8 @@ class Scheduler(Protocol):
     def settle(self, handles: Sequence[Any]) -> list[Any]:
         """Compute; the results stay where they are and the handles are kept in their stead."""
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Bring results to the caller."""
+    def fetch(self, handles: Sequence[Any], done: Callable[[int], None] | None = None) -> list[Any]:
+        """Bring results to the caller; `done` is told the position of each when it is there."""
 
 
 class Inline:
@@ -57,16 +57,11 @@ class Inline:
     workers = 1
     input_folder: str | None = None
     task_folder: str | None = None
-
-    def __init__(self) -> None:
-        self.on_done: Callable[[str], None] | None = None
+    eager = True
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the function."""
-        result = function(*arguments)
-        if self.on_done is not None:
-            self.on_done(name)
-        return result
+        return function(*arguments)
 
     def outputs(self, handle: Any, count: int) -> list[Any]:
         """Return the items."""
@@ -76,7 +71,7 @@ class Inline:
         """Return the values."""
         return list(handles)
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+    def fetch(self, handles: Sequence[Any], done: Callable[[int], None] | None = None) -> list[Any]:
         """Return the values."""
         return list(handles)
 

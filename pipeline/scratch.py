@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import WorkerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def load(value: Any) -> Any:
             f"a worker cannot see {value.path}: all workers must share the caller's file system; "
             "Dask's option temporary-directory says where on it"
         )
-        raise OptionError(message) from error
+        raise WorkerError(message) from error
     return column[value.start : value.stop]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, OptionError
+from ..errors import GraphError, OptionError, PipelineError
 from ..graphs.edge_list import EdgeList
 from ..graphs.read import read
 from ..primitives import resolve_backend
@@ -99,12 +99,9 @@ def minimum_spanning_forest(
         On a graph, file or option that is not right; nothing has been changed then.
     """
     _refuse(memory=memory, checkpoint=checkpoint)
-    for name, value, least in (
-        ("threads", threads, 1),
-        ("partitions", partitions, 1),
-        ("split_every", split_every, 2),
-    ):
-        _check_count(name, value, least)
+    _check_count("threads", threads, 1)
+    _check_count("partitions", partitions, 1)
+    _check_count("split_every", split_every, 2, optional=False)
     pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
     pipeline.check()
     if "forest" not in pipeline.result:
@@ -146,13 +143,23 @@ def _solve(
     **options: Any,
 ) -> tuple[NDArray[np.int64], Report]:
     if strategy == "tree":
-        edge_ids, report = merge_tree(pipeline, tables, shared, **options)
-        return np.asarray(edge_ids, dtype=np.int64), report
-    outputs = options["scheduler"].outputs
-    parts = [dict(zip(COLUMNS, outputs(table, len(COLUMNS)), strict=True)) for table in tables]
-    tables.clear()  # or its arrays would outlive their use
-    found, report = run(pipeline, parts, shared, num_edges=num_edges, **options)
-    return np.sort(np.asarray(found["forest"], dtype=np.int64)), report
+        found, report = merge_tree(pipeline, tables, shared, **options)
+    else:
+        outputs = options["scheduler"].outputs
+        parts = [dict(zip(COLUMNS, outputs(table, len(COLUMNS)), strict=True)) for table in tables]
+        tables.clear()  # or its arrays would outlive their use
+        result, report = run(pipeline, parts, shared, num_edges=num_edges, **options)
+        found = result["forest"]
+    edge_ids = np.sort(np.asarray(found))
+    is_ids = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
+    if not is_ids or not _ascend(np.concatenate([[-1], edge_ids, [num_edges]])):
+        message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
+        raise PipelineError(message)
+    return edge_ids.astype(np.int64, copy=False), report
+
+
+def _ascend(values: NDArray[Any]) -> bool:
+    return bool((values[1:] > values[:-1]).all())
 
 
 def _plan(
@@ -160,7 +167,7 @@ def _plan(
 ) -> tuple[str, int]:
     """Return the strategy and number of partitions that follow from what was asked for."""
     if strategy not in STRATEGIES:
-        message = f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
+        message = f"strategy {strategy!r} is not available; choose from: {', '.join(STRATEGIES)}"
         raise OptionError(message)
     if strategy == "whole" and (partitions or 1) > 1:
         message = f"strategy 'whole' has one partition, not {partitions}"
@@ -178,10 +185,11 @@ def _edge_list(graph: Any, num_vertices: int | None, weight: str | None) -> Edge
     if isinstance(graph, str | os.PathLike) or _is_paths(graph):
         graph = read(graph, num_vertices=num_vertices)
     if isinstance(graph, EdgeList):
-        if weight is not None and num_vertices in (None, graph.num_vertices):
+        if weight is not None and num_vertices is None:
             return graph
         weights = None if weight is None else graph.weight
-        return EdgeList(graph.u, graph.v, weights, num_vertices=num_vertices or graph.num_vertices)
+        size = graph.num_vertices if num_vertices is None else num_vertices
+        return EdgeList(graph.u, graph.v, weights, num_vertices=size)
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
         return EdgeList(*columns, num_vertices=num_vertices)
@@ -197,8 +205,8 @@ def _is_paths(graph: Any) -> bool:
     return is_sequence and all(isinstance(item, str | os.PathLike) for item in graph)
 
 
-def _check_count(name: str, value: Any, least: int) -> None:
-    if value is None:
+def _check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
+    if value is None and optional:
         return
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         message = f"{name} must be an integer of at least {least}, not {value!r}"

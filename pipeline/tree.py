@@ -9,6 +9,7 @@ Source: AlgoWiki, "Boruvka's algorithm", the upper level of parallelism.
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -51,13 +52,16 @@ def merge_tree(
     progress : callable, optional
         Called as ``progress(task, done, total)`` after each task.
     """
-    scheduler.on_done = _counter(progress, len(parts), split_every)
+    count = _counter(progress, len(parts), split_every)
     solve = partial(local_forest, pipeline, backend, scheduler.task_folder, shared)
     tasks: list[tuple[int, str, int, Any]] = []
 
     def submit(level: int, name: str, part: int, *tables: Any) -> Any:
-        tasks.append((level, name, part, scheduler.submit(name, solve, *tables)))
-        return tasks[-1][-1]
+        forest = scheduler.submit(name, solve, *tables)
+        tasks.append((level, name, part, forest))
+        if scheduler.eager:
+            count(name)
+        return forest
 
     forests = [submit(0, "local_forest", part, table) for part, table in enumerate(parts)]
     while len(forests) > 1:
@@ -68,8 +72,10 @@ def merge_tree(
             for part, group in enumerate(groups)
         ]
     works = [scheduler.outputs(forest, len(COLUMNS) + 1)[-1] for _, _, _, forest in tasks]
-    edge_ids, *works = scheduler.fetch([scheduler.outputs(forests[0], len(COLUMNS))[-1], *works])
-    calls = [StageCall(*task[:3], work) for task, work in zip(tasks, works, strict=True)]
+    ids = scheduler.outputs(forests[0], len(COLUMNS))[-1]
+    done = None if progress is None else lambda place: place and count(tasks[place - 1][1])
+    edge_ids, *costs = scheduler.fetch([ids, *works], done)
+    calls = [StageCall(*task[:3], work) for task, work in zip(tasks, costs, strict=True)]
     return edge_ids, Report(calls)
 
 
@@ -106,21 +112,16 @@ def local_forest(
 
 def _counter(
     progress: Callable[[str, int, int], None] | None, parts: int, split_every: int
-) -> Callable[[str], None] | None:
-    """Return a callback that counts the tree's tasks as they end, or None without `progress`."""
-    if progress is None:
-        return None
+) -> Callable[[str], None]:
+    """Return what counts the tree's tasks as they end, and tells `progress`."""
     total, width = parts, parts
     while width > 1:
         total += width // split_every + (width % split_every > 1)
         width = -(-width // split_every)
-    done = 0
+    done = itertools.count(1)
 
-    def count(task: str) -> None:
-        nonlocal done
-        name = task.partition("-")[0]
-        if name in ("local_forest", "merge_forests"):
-            done += 1
-            progress(name, done, total)
+    def count(name: str) -> None:
+        if progress is not None:
+            progress(name, next(done), total)
 
     return count

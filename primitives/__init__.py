@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MODULES = {"numpy": ".numpy_arrays"}
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
-DEBUG = bool(os.environ.get("MSTFLOW_DEBUG"))
+DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
 
 
 def backends() -> list[str]:

@@ -42,10 +42,22 @@ def concatenation(
     return tuple(ops.concatenate([a, b]) for a, b in zip(left, right, strict=True))
 
 
+def every(_: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Ask for truth in all parts."""
+    return tuple(a & b for a, b in zip(left, right, strict=True))
+
+
+def some(_: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Ask for truth in any part."""
+    return tuple(a | b for a, b in zip(left, right, strict=True))
+
+
 COMBINE: dict[str, Combine] = {
     "sum": add,
     "concatenation": concatenation,
     "minimum": minimum,
     "maximum": maximum,
+    "all": every,
+    "any": some,
     "lexicographic minimum": lexicographic_minimum,
 }

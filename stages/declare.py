@@ -1,6 +1,6 @@
 """The stage protocol: how a plain function over arrays says what it reads, writes and may split.
 
-A stage is a function whose first parameter may be ``ops``, the array module, and whose other
+A stage is a function one of whose parameters may be ``ops``, the array module, and whose other
 parameters name the fields it reads. `stage` declares the fields it writes. Annotations from
 `fields` say along what axis each field runs and what it holds::
 
@@ -14,11 +14,12 @@ from __future__ import annotations
 import importlib
 import inspect
 from dataclasses import dataclass
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
 from .combine import COMBINE
-from .fields import ANYTHING, Field
+from .fields import ANYTHING, AXES, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Over = Literal["edges", "vertices"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stage:
     """One step of an algorithm, with its declaration; call it like the function it wraps.
 
@@ -83,10 +84,10 @@ class Stage:
 
     def __reduce__(self) -> Any:
         # A stage found under its own name is sent to other processes by that name; a stage made
-        # elsewhere (a script, a closure) is sent whole.
+        # elsewhere (a script, a closure) is sent whole, as they may not find it.
         module, name = self.function.__module__, self.function.__qualname__
         try:
-            if _find(module, name) is self:
+            if module != "__main__" and _find(module, name) is self:
                 return _find, (module, name)
         except (ImportError, AttributeError):
             pass
@@ -112,7 +113,13 @@ def stage(
     axes = (resizes,) if isinstance(resizes, str) else tuple(resizes)
 
     def declare(function: Callable[..., Any]) -> Stage:
-        name = function.__name__
+        name = getattr(function, "__name__", None)
+        if name is None:
+            message = f"a stage needs a function with a name, not {function!r}"
+            raise PipelineError(message)
+        if not names or len(set(names)) < len(names):
+            message = f"stage {name!r}: writes must be distinct names, not {writes!r}"
+            raise PipelineError(message)
         if over not in get_args(Over):
             message = f"stage {name!r}: over must be 'edges' or 'vertices', not {over!r}"
             raise PipelineError(message)
@@ -120,9 +127,13 @@ def stage(
             known = ", ".join(COMBINE)
             message = f"stage {name!r}: combine={combine!r} needs over='edges' and one of: {known}"
             raise PipelineError(message)
+        if combine == "lexicographic minimum" and len(names) < 2:
+            message = f"stage {name!r}: combine={combine!r} compares two fields, so write two"
+            raise PipelineError(message)
         parameters = inspect.signature(function).parameters.values()
-        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
-            message = f"stage {name!r}: reads must be named, not *args or **kwargs"
+        unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        if any(parameter.kind in unnamed for parameter in parameters):
+            message = f"stage {name!r}: reads must be named, not positional-only, *args, **kwargs"
             raise PipelineError(message)
         try:
             hints = get_type_hints(function, include_extras=True)
@@ -135,6 +146,10 @@ def stage(
             message = f"stage {name!r}: returns {len(outputs)} fields, but writes {len(names)}"
             raise PipelineError(message)
         written = dict(zip(names, outputs, strict=True))
+        unknown = set(axes) - {*AXES, *(field.axis for field in outputs)}
+        if unknown:
+            message = f"stage {name!r}: resizes {', '.join(unknown)}, an axis no field has"
+            raise PipelineError(message)
         return Stage(function, reads, written, over, combine, axes)
 
     return declare

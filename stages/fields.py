@@ -27,6 +27,8 @@ class Field:
 
 
 ANYTHING = Field("", "any")
+PART_AXES = ("edges", "held", "arcs", "offsets")
+AXES = ("vertices", *PART_AXES)
 
 EdgeIndex = Annotated[Any, Field("edges", "index")]
 EdgeKeys = Annotated[Any, Field("edges", "key")]

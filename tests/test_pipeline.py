@@ -1,5 +1,6 @@
 """Pipelines: checked before they run, edited as values, described, and exact about failures."""
 
+import functools
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from mstflow import Loop, Pipeline, stage
 from mstflow.errors import PipelineError
 from mstflow.pipeline.run import run
 from mstflow.pipeline.schedulers import Inline
+from mstflow.primitives.interface import ArrayModule
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left, order_weights
 from mstflow.stages.fields import (
     ArcIndex,
@@ -115,6 +117,50 @@ def test_check_of_what_fits(algorithm):
     Pipeline("p", *COUNT_LIGHT, count_edges, Loop(until=all_light)).given(limit=9.0).check()
 
 
+@stage(writes="note", over="edges")
+def note_in_parts(u: EdgeIndex) -> Count:
+    return len(u)
+
+
+@stage(writes="note")
+def note_once() -> Count:
+    return 7
+
+
+@stage(writes="forest")
+def read_note(note: Count, forest: Index) -> Index:
+    return forest
+
+
+@stage(writes="copy")
+def copy_vertices(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
+    return ops.iota(num_vertices, dtype="int32")
+
+
+@stage(writes="num_vertices", resizes="vertices")
+def halve_vertices(num_vertices: Count) -> Count:
+    return num_vertices // 2
+
+
+@stage(writes="forest")
+def read_copy(copy: VertexIndex, forest: Index) -> Index:
+    return forest
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ((note_in_parts, Loop(note_once, until=no_edges_left), read_note),
+         "reads 'note', which was changed in kind by a loop"),
+        ((copy_vertices, halve_vertices, Loop(copy_vertices, until=no_edges_left), read_copy),
+         "reads 'copy', which was lost when 'halve_vertices' resized"),
+    ],
+)  # fmt: skip
+def test_a_loop_may_make_no_pass(steps, message):
+    with pytest.raises(PipelineError, match=message):
+        Pipeline("p", start_forest, count_edges, *steps).check()
+
+
 @pytest.mark.parametrize("step", [print, "order_weights", Loop(print, until=no_edges_left)])
 def test_only_stages_and_loops_are_steps(step):
     with pytest.raises(PipelineError, match="is neither a stage nor a Loop"):
@@ -128,6 +174,13 @@ def test_only_stages_and_loops_are_steps(step):
         ({"over": "edges", "combine": "median"}, "combine='median' needs over='edges'"),
         ({"combine": "sum"}, "combine='sum' needs over='edges'"),
         ({"writes": ("a", "b")}, "returns 1 fields, but writes 2"),
+        ({"writes": ()}, "writes must be distinct names"),
+        ({"writes": ("a", "a")}, "writes must be distinct names"),
+        ({"resizes": "edge"}, "resizes edge, an axis no field has"),
+        (
+            {"over": "edges", "combine": "lexicographic minimum"},
+            "combine='lexicographic minimum' compares two fields",
+        ),
     ],
 )
 def test_declarations_that_contradict_themselves(declaration, message):
@@ -136,6 +189,11 @@ def test_declarations_that_contradict_themselves(declaration, message):
 
     with pytest.raises(PipelineError, match=f"stage 'odd_stage': {message}"):
         stage(**{"writes": "is_odd", **declaration})(odd_stage)
+
+
+def test_stages_have_names():
+    with pytest.raises(PipelineError, match="a stage needs a function with a name"):
+        stage(writes="x")(functools.partial(print))
 
 
 def test_stages_name_what_they_read():
@@ -171,6 +229,45 @@ def test_failures_name_the_stage(returns, message, scheduler):
         mstflow.minimum_spanning_forest(
             GRAPH, algorithm=failing(returns), scheduler=scheduler, strategy="whole"
         )
+
+
+@stage(writes="least", over="edges", combine="minimum")
+def uneven(u: EdgeIndex) -> Index:
+    return u
+
+
+@pytest.mark.parametrize(
+    ("forest", "message"),
+    [([3, 3], "no set of edge ids"), ([-1], "no set"), ([4], "no set"), ([0.5], "no set")],
+)
+def test_a_forest_is_a_set_of_edges(forest, message):
+    @stage(writes="forest")
+    def invent():
+        return np.array(forest)
+
+    with pytest.raises(PipelineError, match=f"pipeline 'p': its forest is {message}"):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", invent))
+
+
+def test_failures_to_combine_name_the_stage():
+    with pytest.raises(PipelineError, match="stage 'uneven' failed on least: int32"):
+        mstflow.minimum_spanning_forest(
+            tuple(np.tile(column, 2) for column in GRAPH),
+            algorithm=Pipeline("p", uneven, start_forest),
+            partitions=3,
+        )
+
+
+def test_what_is_given_is_of_the_declared_kind():
+    @stage(writes="forest")
+    def take(limits: VertexIndex) -> Index:
+        return limits
+
+    pipeline = Pipeline("p", take)
+    with pytest.raises(PipelineError, match="reads 'limits' as index along vertices, but it is"):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline.given(limits=5))
+    with pytest.raises(PipelineError, match="pipeline 'p': maximum come from the graph"):
+        pipeline.given(maximum=True)
 
 
 def test_fields_of_one_axis_have_one_length():

@@ -1,12 +1,18 @@
 """What schedulers promise beside the answer: arrays stay with them, and nothing is left behind."""
 
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import dask
 import numpy as np
 import pytest
 
 import mstflow
 from mstflow import Pipeline, stage
-from mstflow.errors import OptionError, PipelineError
+from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline import scratch
 from mstflow.pipeline.dask_scheduler import Dask
 from mstflow.stages.fields import EdgeFlags, EdgeIndex
@@ -26,15 +32,15 @@ def test_only_scalars_come_back_between_rounds(scheduler, request, monkeypatch):
     fetched = []
     fetch = Dask.fetch
 
-    def spy(self, handles):
-        values = fetch(self, handles)
+    def spy(self, *arguments):
+        values = fetch(self, *arguments)
         fetched.append(sum(getattr(value, "nbytes", 0) for value in values))
         return values
 
     monkeypatch.setattr(Dask, "fetch", spy)
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     forest = mstflow.minimum_spanning_forest(
-        GRAPH, scheduler=where, strategy="iterate", partitions=3
+        GRAPH, algorithm="boruvka-edgelist", scheduler=where, strategy="iterate", partitions=3
     )
     rounds = len(forest.report.rounds)
     assert len(fetched) == rounds + 2  # before each round, at the end, and the result
@@ -60,8 +66,87 @@ def test_scratch_files_of_past_rounds_are_removed(tmp_path):
     old, new = (scratch.store(np.arange(3), str(tmp_path)) for _ in range(2))
     scratch.keep_only(str(tmp_path), [new, 7])
     assert scratch.load(new).tolist() == [0, 1, 2]
-    with pytest.raises(OptionError, match="must share the caller's file system"):
+    with pytest.raises(WorkerError, match="must share the caller's file system"):
         scratch.load(old)
+
+
+class UnpicklableError(Exception):
+    def __init__(self):
+        super().__init__("held a lock")
+        self.lock = threading.Lock()
+
+
+@stage(writes="bad", over="edges")
+def fail_with_a_lock(u: EdgeIndex) -> EdgeFlags:
+    raise UnpicklableError
+
+
+@stage(writes="bad", over="edges")
+def end_the_process(u: EdgeIndex) -> EdgeFlags:
+    os._exit(3)
+
+
+def test_errors_reach_the_caller_whole():
+    pipeline = Pipeline("p", fail_with_a_lock, start_forest)
+    with pytest.raises(PipelineError, match=r"stage 'fail_with_a_lock' failed .* held a lock"):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
+
+
+def test_a_dead_worker_is_told():
+    pipeline = Pipeline("p", end_the_process, start_forest)
+    with pytest.raises(WorkerError, match="a worker died"):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
+
+
+def test_stages_of_a_script_reach_other_processes():
+    program = """
+import mstflow
+from mstflow.stages.fields import Count, Verdict
+
+@mstflow.stage(writes="few")
+def few(num_vertices: Count, num_edges: Count) -> Verdict:
+    return num_vertices <= 2 or num_edges == 0
+
+pipeline = mstflow.algorithm("boruvka-edgelist").replace("no_edges_left", few)
+graph = ([0, 1, 2, 3], [1, 2, 3, 4])
+print(len(mstflow.minimum_spanning_forest(
+    graph, algorithm=pipeline, scheduler="processes", partitions=2, threads=1).edge_ids))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("4\n", "")
+
+
+def test_progress_of_solves_side_by_side():
+    def solve(_):
+        seen = []
+        mstflow.minimum_spanning_forest(
+            GRAPH, scheduler="threads", partitions=5, progress=lambda *step: seen.append(step[1:])
+        )
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(map(tuple, pool.map(solve, range(8)))) == {tuple((i, 7) for i in range(1, 8))}
+
+
+def test_progress_of_a_tree_on_a_cluster(cluster):
+    seen = []
+    mstflow.minimum_spanning_forest(
+        GRAPH, scheduler=cluster, partitions=3, progress=lambda *step: seen.append(step)
+    )
+    assert [step[1:] for step in seen] == [(i, 4) for i in range(1, 5)]
+    assert seen[-1][0] == "merge_forests"
+
+
+@pytest.mark.parametrize("address", ["tcp://", "foo://x", "tcp://host"])
+def test_addresses_that_are_none(address):
+    with pytest.raises(OptionError, match="is no address of a scheduler"):
+        mstflow.minimum_spanning_forest(GRAPH, scheduler=address)
+
+
+def test_a_scratch_folder_that_cannot_be(tmp_path):
+    missing = dask.config.set({"temporary-directory": str(tmp_path / "missing")})
+    with missing, pytest.raises(OptionError, match="no scratch folder can be made in"):
+        mstflow.minimum_spanning_forest(GRAPH, scheduler="processes")
 
 
 def test_inputs_may_be_read_only_memory_maps(tmp_path):

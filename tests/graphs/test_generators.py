@@ -18,7 +18,6 @@ from mstflow.graphs.counter_random import (
     permute,
     sample,
     sorted_sample,
-    stream_key,
 )
 from mstflow.graphs.generate import write_stream
 from mstflow.graphs.generators import (

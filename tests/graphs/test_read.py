@@ -202,7 +202,9 @@ def test_the_format_may_be_named(tmp_path):
     assert edges_of(read(tmp_path / "graph.dat", format="txt")) == [(0, 1, 5)]
     with pytest.raises(OptionError, match="known: gr, txt, npz, npy"):
         read(tmp_path / "graph.dat", format="text")
-    with pytest.raises(OptionError, match="no files"):
+    with pytest.raises(OptionError, match="a source is a path"):
+        read(None)
+    with pytest.raises(OptionError, match="a source is a path"):
         read([])
 
 
@@ -246,3 +248,16 @@ def test_reading_is_what_loads_pyarrow():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert result.stdout == "False\n"
+
+
+def test_several_files_join_exactly(tmp_path):
+    def saved(name, w, ids="i8"):
+        np.savez(tmp_path / name, u=np.array([0], ids), v=np.array([1], ids), w=w)
+        return tmp_path / f"{name}.npz"
+
+    large, small = saved("large", np.array([2**64 - 1], "u8"), "u8"), saved("small", [7])
+    joined = read([small, large])
+    assert (joined.weight.tolist(), joined.u.dtype) == ([7, 2**64 - 1], np.int64)
+    for dtype in ("i1", "i2", "i4", "i8"):
+        with pytest.raises(GraphError, match="edge 1: weight -1 is not exact as uint64"):
+            read([large, saved("negative", np.array([-1], dtype))])
