@@ -6,14 +6,13 @@ import contextlib
 import inspect
 import zipfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import OptionError
 from .generators import FAMILIES, Generated
-from .write import check_output
+from .write import replacing
 
 if TYPE_CHECKING:
     import argparse
@@ -72,27 +71,21 @@ def write_stream(
     Raises
     ------
     OptionError
-        As `write.check_output`, and on other suffixes.
+        As `write.replacing`, and on other suffixes.
     """
-    check_output(path)
-    target = Path(path)
-    is_archive = target.suffix == ".npz"
-    if target.suffix == ".csv":
+    if Path(path).suffix == ".csv":
         message = f"{path}: cannot write '.csv'; choose .npz, or no suffix for a folder"
         raise OptionError(message)
-    # The folder inside has ordinary permissions.
-    with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
-        draft = Path(folder) / "draft"
-        draft.mkdir()
-        _write_columns(draft, graph, chunk_size)
+    with replacing(path) as draft:
+        is_archive = Path(path).suffix == ".npz"
+        folder = draft.with_name("columns") if is_archive else draft
+        folder.mkdir()
+        _write_columns(folder, graph, chunk_size)
         if is_archive:
-            np.save(draft / "n.npy", np.int64(graph.num_vertices))
-            draft = _zipped(draft)
+            np.save(folder / "n.npy", np.int64(graph.num_vertices))
+            _zip(folder, draft)
         else:
-            (draft / "n.txt").write_text(f"{graph.num_vertices}\n")
-        if target.is_dir():  # an empty one: not every system renames onto it
-            target.rmdir()
-        draft.replace(target)
+            (folder / "n.txt").write_text(f"{graph.num_vertices}\n")
 
 
 def _parameters(family: str) -> list[inspect.Parameter]:
@@ -114,9 +107,7 @@ def _write_columns(folder: Path, graph: Generated, chunk_size: int) -> None:
                 file.write(column.data)
 
 
-def _zipped(folder: Path) -> Path:
-    archive = folder.with_suffix(".npz")
+def _zip(folder: Path, archive: Path) -> None:
     with zipfile.ZipFile(archive, "w", strict_timestamps=False) as members:
         for file in sorted(folder.iterdir()):
             members.write(file, file.name)
-    return archive

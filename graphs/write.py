@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from ..errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -63,13 +64,28 @@ def write_columns(path: str | os.PathLike[str], columns: Columns) -> None:
     ValueError
         If columns differ in length or hold objects.
     """
+    _check_columns(columns)
+    with replacing(path) as draft:
+        _writer(path)(draft, columns)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a place to make a file or folder in, which then takes the place of `path`.
+
+    Nothing is left behind if that fails.
+
+    Raises
+    ------
+    OptionError
+        As `check_output`, or if writing fails.
+    """
     check_output(path)
     target = Path(path)
-    _check_columns(columns)
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
-            draft = Path(folder) / "draft"
-            _writer(path)(draft, columns)
+            draft = Path(folder) / "draft"  # inside, it gets ordinary permissions
+            yield draft
             if target.is_dir():  # an empty one: not every system renames onto it
                 target.rmdir()
             draft.replace(target)
