@@ -159,6 +159,8 @@ def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
     """
     if choice == "dask":
         choice = dask.config.get("scheduler", None) or _active_client() or "threads"
+        if choice in ("distributed", "dask.distributed"):  # set where a client is active
+            choice = _active_client()
         choice = _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
     with contextlib.ExitStack() as stack:
         if isinstance(choice, str) and "://" in choice:

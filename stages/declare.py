@@ -83,14 +83,10 @@ class Stage:
         return f"<stage {self.name}({', '.join(self.reads)}) -> {', '.join(self.writes)}>"
 
     def __reduce__(self) -> Any:
-        # A stage found under its own name is sent to other processes by that name; a stage made
-        # elsewhere (a script, a closure) is sent whole, as they may not find it.
+        # Every process finds a stage of this package under its name; others are sent whole.
         module, name = self.function.__module__, self.function.__qualname__
-        try:
-            if module != "__main__" and _find(module, name) is self:
-                return _find, (module, name)
-        except (ImportError, AttributeError):
-            pass
+        if module.startswith(__package__) and _find(module, name) is self:
+            return _find, (module, name)
         fields = (self.function, dict(self.reads), dict(self.writes))
         return Stage, (*fields, self.over, self.combine, self.resizes)
 

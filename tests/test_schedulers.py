@@ -70,15 +70,11 @@ def test_scratch_files_of_past_rounds_are_removed(tmp_path):
         scratch.load(old)
 
 
-class UnpicklableError(Exception):
-    def __init__(self):
-        super().__init__("held a lock")
-        self.lock = threading.Lock()
-
-
 @stage(writes="bad", over="edges")
 def fail_with_a_lock(u: EdgeIndex) -> EdgeFlags:
-    raise UnpicklableError
+    error = RuntimeError("held a lock")
+    error.lock = threading.Lock()
+    raise error
 
 
 @stage(writes="bad", over="edges")

@@ -516,7 +516,7 @@ def test_nothing_half_written_stays(capsys, monkeypatch, tmp_path, name):
 
     monkeypatch.setattr(Generated, "chunks", chunks)
     assert main(["generate", "chain", "--vertices", "100", "-o", f"{tmp_path}/{name}"]) == 2
-    assert capsys.readouterr() == ("", "error: No space left on device\n")
+    assert capsys.readouterr() == ("", f"error: {tmp_path}/{name}: No space left on device\n")
     assert list(tmp_path.iterdir()) == []
 
 
