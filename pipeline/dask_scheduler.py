@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import re
 import signal
 import sys
@@ -13,8 +14,10 @@ import threading
 import uuid
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import dask
 from dask.multiprocessing import get_context
 
@@ -73,6 +76,8 @@ class Dask:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Add a task; on dashboards tasks are grouped by the first word of their name."""
         self._submitted += 1
+        if self.input_folder is not None:  # it goes to another process
+            function = partial(_call_packed, name, cloudpickle.dumps(function))
         task = dask.delayed(function, pure=False, traverse=False)
         return task(*arguments, dask_key_name=f"{name}-{self._submitted}-{self._token}")
 
@@ -114,6 +119,17 @@ class Dask:
             for future in as_completed(futures, loop=self._client.loop):
                 done(places[future])
         return futures
+
+
+def _call_packed(name: str, packed: bytes, *arguments: Any) -> Any:
+    """Call a function sent as bytes: what cannot be loaded fails its task, not the worker."""
+    try:
+        function = pickle.loads(packed)
+    except Exception as error:  # loading may run anything
+        message = f"a worker cannot load the task {name!r}: {type(error).__name__}: {error}"
+    else:
+        return function(*arguments)
+    raise WorkerError(message)
 
 
 @contextlib.contextmanager

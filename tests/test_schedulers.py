@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import dask
@@ -86,6 +87,25 @@ def test_errors_reach_the_caller_whole():
     pipeline = Pipeline("p", fail_with_a_lock, start_forest)
     with pytest.raises(PipelineError, match=r"stage 'fail_with_a_lock' failed .* held a lock"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
+
+
+@pytest.mark.parametrize("scheduler", ["processes", "distributed"])
+def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
+    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+    module = types.ModuleType("only_here")
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    exec("class Secret: pass", vars(module))
+    secret = module.Secret
+
+    @stage(writes="bad", over="edges")
+    def need_the_secret(u: EdgeIndex) -> EdgeFlags:
+        return secret
+
+    pipeline = Pipeline("p", need_the_secret, start_forest)
+    with pytest.raises(WorkerError, match=r"a worker cannot load the task .*No module named"):
+        mstflow.minimum_spanning_forest(
+            GRAPH, algorithm=pipeline, scheduler=where, partitions=2, threads=1
+        )
 
 
 def test_a_dead_worker_is_told():
