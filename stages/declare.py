@@ -22,7 +22,7 @@ from .combine import COMBINE
 from .fields import ANYTHING, AXES, Field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from .combine import Combine
 
@@ -113,42 +113,50 @@ def stage(
         if name is None:
             message = f"a stage needs a function with a name, not {function!r}"
             raise PipelineError(message)
-        if not names or len(set(names)) < len(names):
-            message = f"stage {name!r}: writes must be distinct names, not {writes!r}"
-            raise PipelineError(message)
-        if over not in get_args(Over):
-            message = f"stage {name!r}: over must be 'edges' or 'vertices', not {over!r}"
-            raise PipelineError(message)
-        if combine is not None and (over != "edges" or combine not in COMBINE):
-            known = ", ".join(COMBINE)
-            message = f"stage {name!r}: combine={combine!r} needs over='edges' and one of: {known}"
-            raise PipelineError(message)
-        if combine == "lexicographic minimum" and len(names) < 2:
-            message = f"stage {name!r}: combine={combine!r} compares two fields, so write two"
-            raise PipelineError(message)
         parameters = inspect.signature(function).parameters.values()
-        unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        if any(parameter.kind in unnamed for parameter in parameters):
-            message = f"stage {name!r}: reads must be named, not positional-only, *args, **kwargs"
-            raise PipelineError(message)
         try:
             hints = get_type_hints(function, include_extras=True)
         except NameError as error:
             message = f"stage {name!r}: its annotations must be readable when it runs: {error}"
             raise PipelineError(message) from error
-        reads = {p.name: _field(hints.get(p.name)) for p in parameters if p.name != "ops"}
         outputs = _outputs(hints.get("return"), len(names))
-        if len(outputs) != len(names):
-            message = f"stage {name!r}: returns {len(outputs)} fields, but writes {len(names)}"
+        problem = _contradiction(names, over, combine, axes, parameters, outputs)
+        if problem:
+            message = f"stage {name!r}: {problem}"
             raise PipelineError(message)
+        reads = {p.name: _field(hints.get(p.name)) for p in parameters if p.name != "ops"}
         written = dict(zip(names, outputs, strict=True))
-        unknown = set(axes) - {*AXES, *(field.axis for field in outputs)}
-        if unknown:
-            message = f"stage {name!r}: resizes {', '.join(unknown)}, an axis no field has"
-            raise PipelineError(message)
         return Stage(function, reads, written, over, combine, axes)
 
     return declare
+
+
+def _contradiction(
+    names: tuple[str, ...],
+    over: str,
+    combine: str | None,
+    axes: tuple[str, ...],
+    parameters: Iterable[Parameter],
+    outputs: list[Field],
+) -> str | None:
+    """Say what is wrong with a declaration, if anything is."""
+    unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    unknown = set(axes) - {*AXES, *(field.axis for field in outputs)}
+    if not names or len(set(names)) < len(names):
+        return f"writes must be distinct names, not {names!r}"
+    if over not in get_args(Over):
+        return f"over must be 'edges' or 'vertices', not {over!r}"
+    if combine is not None and (over != "edges" or combine not in COMBINE):
+        return f"combine={combine!r} needs over='edges' and one of: {', '.join(COMBINE)}"
+    if combine == "lexicographic minimum" and len(names) < 2:
+        return f"combine={combine!r} compares two fields, so write two"
+    if any(parameter.kind in unnamed for parameter in parameters):
+        return "reads must be named, not positional-only, *args or **kwargs"
+    if len(outputs) != len(names):
+        return f"returns {len(outputs)} fields, but writes {len(names)}"
+    if unknown:
+        return f"resizes {', '.join(unknown)}, an axis no field has"
+    return None
 
 
 def combine_parts(stage: Stage) -> Combine:
