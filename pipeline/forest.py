@@ -12,6 +12,7 @@ import numpy as np
 
 from ..graphs.write import write_columns
 from .catalogue.components import components
+from .partition import COLUMNS, load_columns
 from .run import run
 from .schedulers import Inline
 
@@ -79,17 +80,12 @@ class Forest:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Component of each vertex (int64, length n), numbered by their first vertices."""
-        dtype = np.int64 if self.num_vertices > np.iinfo(np.int32).max else np.int32
         size = len(self.edge_ids)
-        edges = {
-            "u": self.u.astype(dtype),
-            "v": self.v.astype(dtype),
-            "weight": np.zeros(size, np.uint8),
-            "edge_id": np.arange(size, dtype=dtype),
-        }
+        columns = [self.u, self.v, np.zeros(size, np.uint8)]
+        edges = load_columns(columns, 0, (self.num_vertices, size), self.backend, None)
         found, _ = run(
             components,
-            [edges],
+            [dict(zip(COLUMNS, edges, strict=True))],
             {"num_vertices": self.num_vertices, "maximum": False},
             num_edges=size,
             scheduler=Inline(),

@@ -58,12 +58,12 @@ def load_columns(
     ops = array_module(backend)
     u, v, weight = (scratch.load(column) for column in columns)
     vertex_dtype, id_dtype = (ops.index_dtype(count) for count in size)
-    edge_id = np.arange(first_id, first_id + len(u))
+    edge_id = np.arange(first_id, first_id + len(u), dtype=id_dtype)
     loaded = (
         ops.asarray(u, dtype=vertex_dtype),
         ops.asarray(v, dtype=vertex_dtype),
         ops.asarray(weight),
-        ops.asarray(edge_id, dtype=id_dtype),
+        ops.asarray(edge_id),
     )
     return tuple(scratch.store(column, folder) for column in loaded)
 
