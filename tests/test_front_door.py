@@ -159,6 +159,8 @@ def test_bad_options(options, message):
 
 
 def test_unreachable_scheduler():
+    import distributed  # noqa: F401  # or leaving `quick` would take away its defaults
+
     quick = dask.config.set({"distributed.comm.timeouts.connect": "200ms"})
     with quick, pytest.raises(OptionError, match="no scheduler answers at tcp://"):
         minimum_spanning_forest((U, V, W), scheduler="tcp://127.0.0.1:9")
