@@ -17,13 +17,14 @@ from .report import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ..primitives import Backend
     from ..stages import Stage
     from ..stages.fields import Field
 
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "weight": "biuf"}
 
 
-def call_stage(stage: Stage, backend: str, folder: str | None, *values: Any) -> tuple[Any, ...]:
+def call_stage(stage: Stage, backend: Backend, folder: str | None, *values: Any) -> tuple[Any, ...]:
     """Call `stage` on the values of its reads and return what it writes, then its `Work`.
 
     Raises
@@ -39,14 +40,15 @@ def call_stage(stage: Stage, backend: str, folder: str | None, *values: Any) -> 
     arguments = {"ops": ops, **fields} if stage.takes_ops else fields
     result = _attempt(stage, fields.items(), partial(stage.function, **arguments))
     seconds = time.perf_counter() - start
-    outputs = tuple(map(_plain, result if isinstance(result, tuple) else (result,)))
+    is_several = len(stage.writes) > 1 and isinstance(result, tuple)
+    outputs = tuple(map(_plain, result if is_several else (result,)))
     _check_outputs(stage, outputs, lengths)
     moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
     return (*(scratch.store(output, folder) for output in outputs), Work(seconds, moved))
 
 
 def combine_results(
-    stage: Stage, backend: str, folder: str | None, *results: tuple[Any, ...]
+    stage: Stage, backend: Backend, folder: str | None, *results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Join what `stage` wrote in several parts, by the combination it declares."""
     ops, join = array_module(backend), combine_parts(stage)
@@ -132,6 +134,8 @@ def _is_kind(value: Any, declared: Field) -> bool:
 
 
 def _shown(value: Any) -> str:
+    if type(value) is tuple:
+        return f"({', '.join(map(_shown, value))})"
     if hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     return f"{type(value).__name__} {value!r}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graphs.write import write_columns
+from ..primitives import Backend
 from .catalogue.components import components
 from .partition import COLUMNS, load_columns
 from .run import run
@@ -80,16 +81,16 @@ class Forest:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Component of each vertex (int64, length n), numbered by their first vertices."""
-        size = len(self.edge_ids)
+        size, backend = len(self.edge_ids), Backend(self.backend)
         columns = [self.u, self.v, np.zeros(size, np.uint8)]
-        edges = load_columns(columns, 0, (self.num_vertices, size), self.backend, None)
+        edges = load_columns(columns, 0, (self.num_vertices, size), backend, None)
         found, _ = run(
             components,
             [dict(zip(COLUMNS, edges, strict=True))],
             {"num_vertices": self.num_vertices, "maximum": False},
             num_edges=size,
             scheduler=Inline(),
-            backend=self.backend,
+            backend=backend,
         )
         return np.asarray(found["labels"])
 

@@ -13,6 +13,7 @@ from .report import Report, StageCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..primitives import Backend
     from .pipeline import Pipeline
     from .schedulers import Scheduler
     from .steps import Loop
@@ -25,7 +26,7 @@ def run(
     *,
     num_edges: int,
     scheduler: Scheduler,
-    backend: str,
+    backend: Backend,
     split_every: int = 4,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[dict[str, Any], Report]:
@@ -66,7 +67,7 @@ class _Flow:
     """A run under way: the handles of all fields, of each part's and of the whole's."""
 
     scheduler: Scheduler
-    backend: str
+    backend: Backend
     split_every: int
     progress: Callable[[str, int, int], None] | None
     parts: list[dict[str, Any]]

@@ -105,3 +105,9 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def kernel_threads() -> int:
+    """Return how many threads kernels take by default: Dask's workers, for one, allow them one."""
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(_processors(), int(allowed))) if allowed.isdigit() else _processors()

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import WorkerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -26,8 +26,12 @@ class Stored(NamedTuple):
 
 
 def store(value: Any, folder: str | None) -> Any:
-    """Put an array into a new file of `folder`; anything else, or without a folder, stays."""
-    if folder is None or not isinstance(value, np.ndarray):
+    """Put an array, or each of a tuple, into a new file of `folder`; anything else stays."""
+    if folder is None:
+        return value
+    if type(value) is tuple:
+        return tuple(store(item, folder) for item in value)
+    if not isinstance(value, np.ndarray):
         return value
     path = os.path.join(folder, f"{uuid.uuid4().hex}.npy")
     np.save(path, value, allow_pickle=False)
@@ -36,6 +40,8 @@ def store(value: Any, folder: str | None) -> Any:
 
 def load(value: Any) -> Any:
     """Return the array a `Stored` stands for, as a read-only memory map; others as they are."""
+    if type(value) is tuple:
+        return tuple(map(load, value))
     if not isinstance(value, Stored):
         return value
     try:
@@ -51,12 +57,22 @@ def load(value: Any) -> Any:
 
 def fetch(value: Any) -> Any:
     """Return the array a `Stored` stands for, in memory; others as they are."""
+    if type(value) is tuple:
+        return tuple(map(fetch, value))
     return np.array(load(value)) if isinstance(value, Stored) else value
 
 
 def keep_only(folder: str, values: Iterable[Any]) -> None:
     """Remove the files of `folder` that none of `values` stands for; subfolders stay."""
-    kept = {value.path for value in values if isinstance(value, Stored)}
+    kept = set(_paths(values))
     for path in Path(folder).glob("*.npy"):
         if str(path) not in kept:
             path.unlink()
+
+
+def _paths(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, Stored):
+            yield value.path
+        elif type(value) is tuple:
+            yield from _paths(value)

@@ -10,13 +10,13 @@ import numpy as np
 from ..errors import GraphError, OptionError, PipelineError
 from ..graphs.edge_list import EdgeList
 from ..graphs.read import read
-from ..primitives import resolve_backend
+from ..primitives import Backend, resolve_backend
 from .catalogue import algorithm as named_algorithm
 from .forest import Forest
 from .partition import COLUMNS, load_partitions
 from .pipeline import Pipeline
 from .run import run
-from .schedulers import open_scheduler
+from .schedulers import kernel_threads, open_scheduler
 from .tree import merge_tree
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ def minimum_spanning_forest(
     backend : str
         A name from `mstflow.backends()`, or "auto".
     threads : int, optional
-        Workers of the schedulers "threads" and "processes"; all processors if not given. The
-        numpy backend itself runs on one thread.
+        Inline, the threads of compiled kernels; else the workers of the schedulers "threads" and
+        "processes", one thread each. All processors if not given, or as many as the environment
+        variable OMP_NUM_THREADS allows kernels.
     scheduler : str or distributed.Client
         "inline", "synchronous", "threads", "processes", "dask" (whatever Dask has active), the
         address of a scheduler, or a client.
@@ -107,18 +108,21 @@ def minimum_spanning_forest(
     if "forest" not in pipeline.result:
         message = f"pipeline {pipeline.name!r} does not give the field 'forest'"
         raise OptionError(message)
-    backend = resolve_backend(backend)
+    resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
     edges = _edge_list(graph, num_vertices, weight)
+    backend = resolve_backend(backend, edges.num_edges)
     with open_scheduler(scheduler, threads) as where:
+        # Tasks that run side by side have a processor each.
+        ops = Backend(backend, (threads or kernel_threads()) if where.eager else 1)
         strategy, partitions = _plan(strategy, partitions, where, pipeline is algorithm)
         edge_ids, report = _solve(
             pipeline,
-            load_partitions(edges, partitions, where, backend),
+            load_partitions(edges, partitions, where, ops),
             {"num_vertices": edges.num_vertices, "maximum": bool(maximum)},
             strategy,
             edges.num_edges,
             scheduler=where,
-            backend=backend,
+            backend=ops,
             split_every=split_every,
             progress=progress,
         )
@@ -150,9 +154,12 @@ def _solve(
         tables.clear()  # or its arrays would outlive their use
         result, report = run(pipeline, parts, shared, num_edges=num_edges, **options)
         found = result["forest"]
-    edge_ids = np.sort(np.asarray(found))
+    edge_ids = np.asarray(found)
     is_ids = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
-    if not is_ids or not _ascend(np.concatenate([[-1], edge_ids, [num_edges]])):
+    if is_ids and not _ascend(edge_ids):
+        edge_ids = np.sort(edge_ids)
+    is_within = is_ids and (not len(edge_ids) or (edge_ids[0] >= 0 and edge_ids[-1] < num_edges))
+    if not is_within or not _ascend(edge_ids):
         message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
         raise PipelineError(message)
     return edge_ids.astype(np.int64, copy=False), report

@@ -23,6 +23,7 @@ from .schedulers import Inline
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..primitives import Backend
     from .pipeline import Pipeline
     from .schedulers import Scheduler
 
@@ -33,7 +34,7 @@ def merge_tree(
     shared: dict[str, Any],
     *,
     scheduler: Scheduler,
-    backend: str,
+    backend: Backend,
     split_every: int = 4,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[Any, Report]:
@@ -80,7 +81,7 @@ def merge_tree(
 
 
 def local_forest(
-    pipeline: Pipeline, backend: str, folder: str | None, shared: dict[str, Any], *tables: Any
+    pipeline: Pipeline, backend: Backend, folder: str | None, shared: dict[str, Any], *tables: Any
 ) -> tuple[Any, ...]:
     """Return the `COLUMNS` of the forest of the union of `tables`, and the work it took.
 

@@ -1,46 +1,72 @@
-"""What arrays can do: one vocabulary (`interface`), one module of it for each array library."""
+"""What arrays can do: one vocabulary (`interface`, `fused`), one module of it for each library."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import OptionError
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
-    from .interface import ArrayModule
+    from .fused import ArrayModule
 
-#: Name of each backend and the module that implements it, imported when first used.
-_MODULES = {"numpy": ".numpy_arrays"}
+#: The class of each backend's array module, imported when first used, and the library it needs.
+_BACKENDS = {
+    "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
+    "numba": (".numba_arrays", "NumbaArrays", "numba"),
+}
+
+#: From so many edges on "auto" takes compiled kernels: below, loading them costs more.
+COMPILED_FROM = 1_000_000
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
 
 
+class Backend(NamedTuple):
+    """An array module by name, and how many threads its kernels may use."""
+
+    name: str
+    threads: int = 1
+
+
 def backends() -> list[str]:
     """Return the names of the array modules that are usable here."""
-    return list(_MODULES)
+    return [name for name, (*_, library) in _BACKENDS.items() if importlib.util.find_spec(library)]
 
 
-def resolve_backend(backend: str) -> str:
-    """Return the name of an array module for `backend`; "auto" is the best one usable here.
+def resolve_backend(backend: str, num_edges: int) -> str:
+    """Return the name of an array module for `backend`; "auto" is the fastest for so many edges.
 
     Raises
     ------
     OptionError
-        If there is no such backend.
+        If there is no such backend, or its library is not installed.
     """
-    name = "numpy" if backend == "auto" else backend
-    if not isinstance(name, str) or name not in _MODULES:
-        message = f"backend {backend!r} is not available; choose from: auto, {', '.join(_MODULES)}"
-        raise OptionError(message)
-    return name
+    usable = backends()
+    if backend == "auto":
+        return "numba" if "numba" in usable and num_edges >= COMPILED_FROM else "numpy"
+    if isinstance(backend, str) and backend in usable:
+        return backend
+    message = f"backend {backend!r} is not available; choose from: auto, {', '.join(usable)}"
+    if isinstance(backend, str) and backend in _BACKENDS:
+        message += f" ({backend} needs the package {_BACKENDS[backend][-1]}: mstflow[cpu])"
+    raise OptionError(message)
 
 
-def array_module(backend: str) -> ArrayModule:
-    """Return the array module for `backend`, one that checks its callers if `DEBUG` is set."""
-    path = _MODULES[resolve_backend(backend)]
-    module = cast("ArrayModule", importlib.import_module(path, __name__))
+@functools.cache
+def array_module(backend: Backend | str) -> ArrayModule:
+    """Return the array module for `backend`, one that checks its callers if `DEBUG` is set.
+
+    A name alone means one thread.
+    """
+    if isinstance(backend, str):
+        backend = Backend(backend)
+    path, name, _ = _BACKENDS[backend.name]
+    make: Any = getattr(importlib.import_module(path, __name__), name)
+    module = make(backend.threads)
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module

@@ -12,7 +12,7 @@ from ..errors import PrimitiveError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .interface import ArrayModule
+    from .fused import ArrayModule
 
 
 class CheckedModule:

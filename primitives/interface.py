@@ -1,8 +1,9 @@
-"""The vocabulary: every primitive an array module offers, on one page.
+"""The vocabulary: every plain primitive an array module offers, on one page.
 
-An array module is a Python module (or object) with these functions over its own one-dimensional
-arrays. All are pure: arguments are never written to and may be read-only. Array operators
-(``==``, ``&``, ``~``, ``+``, slices, ``len``) are expected of the arrays themselves.
+An array module is an object with these functions over its own one-dimensional arrays; `fused`
+builds larger ones of them. All are pure: arguments are never written to and may be read-only.
+Array operators (``==``, ``&``, ``~``, ``+``, slices, ``len``) are expected of the arrays
+themselves.
 
 =================== ====================================================== =================
 primitive           result                                                 work, extra space
@@ -24,6 +25,7 @@ gather              values from places                                     n, 0
 compact             what a mask selects, order kept                        n, 8n
 sort, argsort       ascending; argsort is stable                           n log n, 8n
 partition           the k smallest first, then the next, then the others   n, 0
+any_signed          whether a sign bit is set                              n, 0
 order_key           unsigned integers in the order of the weights          n, 0
 pointer_jump        root of every node of a parent forest                  n log depth, n
 =================== ====================================================== =================
@@ -42,7 +44,7 @@ Array = Any
 DType = Any
 
 
-class ArrayModule(Protocol):
+class PlainPrimitives(Protocol):
     """The functions above, for the arrays of one library."""
 
     def index_dtype(self, size: int, /) -> DType:
@@ -154,13 +156,21 @@ class ArrayModule(Protocol):
         With `k` the length or more, the order is any.
         """
 
-    def order_key(self, weights: Array, /, *, descending: bool = False) -> Array:
+    def any_signed(self, weights: Array, /) -> bool:
+        """Tell whether any weight has its sign bit set: negative numbers, and -0.0."""
+
+    def order_key(
+        self, weights: Array, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
         """Return unsigned integers, as wide as the weights, that compare as the weights do.
 
         Parameters
         ----------
         weights : array of bool, any integer, float16, float32 or float64
             No NaN. -0.0 and 0.0 have one key.
+        signed : bool
+            Whether a sign bit may be set. Where none is, the keys are the weights' own bits, and
+            take no memory. Keys made with different values of it do not compare.
         descending : bool
             Reverse the order: the heaviest weight gets the smallest key.
         """

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .fused import ArrayModule
+
 Array = NDArray[Any]
 
 _REDUCE: dict[str, np.ufunc] = {
@@ -16,161 +18,164 @@ _REDUCE: dict[str, np.ufunc] = {
     "add": np.add,
 }
 
-where = np.where
-minimum = np.minimum
-maximum = np.maximum
 
-
-def index_dtype(size: int, /) -> np.dtype[Any]:
+def _index_dtype(size: int, /) -> np.dtype[Any]:
     return np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
 
 
-def largest(dtype: DTypeLike, /) -> int:
-    return int(np.iinfo(dtype).max)
+class NumpyArrays(ArrayModule):
+    """Array expressions, one thread, no loops over elements."""
 
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads  # NumPy's loops use one
 
-def asarray(values: Any, /, dtype: DTypeLike | None = None) -> Array:
-    return np.asarray(values, dtype=dtype)
+    index_dtype = staticmethod(_index_dtype)
+    where = staticmethod(np.where)
+    minimum = staticmethod(np.minimum)
+    maximum = staticmethod(np.maximum)
 
+    def largest(self, dtype: DTypeLike, /) -> int:
+        return int(np.iinfo(dtype).max)
 
-def iota(size: int, /, dtype: DTypeLike) -> Array:
-    return np.arange(size, dtype=dtype)
+    def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Array:
+        return np.asarray(values, dtype=dtype)
 
+    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
+        return np.arange(size, dtype=dtype)
 
-def full(size: int, value: Any, /, dtype: DTypeLike) -> Array:
-    return np.full(size, value, dtype)
+    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
+        return np.full(size, value, dtype)
 
+    def concatenate(self, arrays: list[Array], /) -> Array:
+        return np.concatenate(arrays)
 
-def concatenate(arrays: list[Array], /) -> Array:
-    return np.concatenate(arrays)
+    def count(self, mask: Array, /) -> int:
+        return int(np.count_nonzero(mask))
 
+    def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
+        sums = np.cumsum(values, dtype=dtype)
+        return sums - values.astype(dtype, copy=False) if exclusive else sums
 
-def count(mask: Array, /) -> int:
-    return int(np.count_nonzero(mask))
+    def offsets(self, lengths: Array, /, dtype: DTypeLike) -> Array:
+        ends = np.zeros(len(lengths) + 1, dtype)
+        np.cumsum(lengths, out=ends[1:])
+        return ends
 
+    def segmented_reduce(
+        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+    ) -> Array:
+        reduced = np.full(len(offsets) - 1, initial, values.dtype)
+        starts = offsets[:-1]
+        # reduceat gives an empty segment the value after it, so only the others take part.
+        filled = starts < offsets[1:]
+        if len(values):
+            reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=values.dtype)
+        return reduced
 
-def scan(values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
-    sums = np.cumsum(values, dtype=dtype)
-    return sums - values.astype(dtype, copy=False) if exclusive else sums
+    def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
+        none = len(values)
+        packed = _pack_with_position(values)
+        if packed is not None:
+            return _position(self.segmented_reduce(packed, offsets, "min", _ALL_ONES), none)
+        smallest = self.segmented_reduce(values, offsets, "min", 0)
+        is_smallest = values == self.segmented_broadcast(smallest, offsets)
+        position = np.where(is_smallest, np.arange(none, dtype=self.index_dtype(none)), none)
+        return self.segmented_reduce(position, offsets, "min", none)
 
+    def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
+        return np.repeat(values, np.diff(offsets))
 
-def offsets(lengths: Array, /, dtype: DTypeLike) -> Array:
-    ends = np.zeros(len(lengths) + 1, dtype)
-    np.cumsum(lengths, out=ends[1:])
-    return ends
+    def scatter(
+        self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
+    ) -> Array:
+        target = np.full(size, fill, dtype)
+        target[index] = values
+        return target
 
+    def scatter_reduce(
+        self,
+        index: Array,
+        values: Array,
+        size: int,
+        op: Literal["min", "max", "add"],
+        initial: Any,
+        /,
+    ) -> Array:
+        target = np.full(size, initial, values.dtype)
+        _REDUCE[op].at(target, index, values)
+        return target
 
-def segmented_reduce(
-    values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
-) -> Array:
-    reduced = np.full(len(offsets) - 1, initial, values.dtype)
-    starts = offsets[:-1]
-    # reduceat gives an empty segment the value after it, so only the others take part.
-    filled = starts < offsets[1:]
-    if len(values):
-        reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=values.dtype)
-    return reduced
-
-
-def segmented_argmin(values: Array, offsets: Array, /) -> Array:
-    none = len(values)
-    packed = _pack_with_position(values)
-    if packed is not None:
-        return _position(segmented_reduce(packed, offsets, "min", _ALL_ONES), none)
-    smallest = segmented_reduce(values, offsets, "min", 0)
-    is_smallest = values == segmented_broadcast(smallest, offsets)
-    position = np.where(is_smallest, np.arange(none, dtype=index_dtype(none)), none)
-    return segmented_reduce(position, offsets, "min", none)
-
-
-def segmented_broadcast(values: Array, offsets: Array, /) -> Array:
-    return np.repeat(values, np.diff(offsets))
-
-
-def scatter(index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike) -> Array:
-    target = np.full(size, fill, dtype)
-    target[index] = values
-    return target
-
-
-def scatter_reduce(
-    index: Array, values: Array, size: int, op: Literal["min", "max", "add"], initial: Any, /
-) -> Array:
-    target = np.full(size, initial, values.dtype)
-    _REDUCE[op].at(target, index, values)
-    return target
-
-
-def scatter_argmin(indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
-    none = len(values)
-    packed = _pack_with_position(values)
-    if packed is not None:
-        best = np.full(size, _ALL_ONES)
+    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+        none = len(values)
+        packed = _pack_with_position(values)
+        if packed is not None:
+            best = np.full(size, _ALL_ONES)
+            for index in indices:
+                np.minimum.at(best, index, packed)
+            return _position(best, none)
+        smallest = np.full(size, np.iinfo(values.dtype).max, values.dtype)
         for index in indices:
-            np.minimum.at(best, index, packed)
-        return _position(best, none)
-    smallest = np.full(size, np.iinfo(values.dtype).max, values.dtype)
-    for index in indices:
-        np.minimum.at(smallest, index, values)
-    position = np.full(size, none, index_dtype(none))
-    for index in indices:
-        hits = np.flatnonzero(values == smallest.take(index))
-        np.minimum.at(position, index.take(hits), hits.astype(position.dtype))
-    return position
+            np.minimum.at(smallest, index, values)
+        position = np.full(size, none, self.index_dtype(none))
+        for index in indices:
+            hits = np.flatnonzero(values == smallest.take(index))
+            np.minimum.at(position, index.take(hits), hits.astype(position.dtype))
+        return position
 
+    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        if fill is None:
+            return values.take(index)
+        if not len(values):
+            return np.full(len(index), fill, values.dtype)
+        found = values.take(np.minimum(index, len(values) - 1))
+        return np.where(index < len(values), found, np.asarray(fill, values.dtype))
 
-def gather(values: Array, index: Array, /, fill: Any = None) -> Array:
-    if fill is None:
-        return values.take(index)
-    if not len(values):
-        return np.full(len(index), fill, values.dtype)
-    found = values.take(np.minimum(index, len(values) - 1))
-    return np.where(index < len(values), found, np.asarray(fill, values.dtype))
+    def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
+        selected = np.flatnonzero(mask)
+        return tuple(array.take(selected) for array in arrays)
 
+    def sort(self, values: Array, /) -> Array:
+        return np.sort(values)
 
-def compact(mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
-    selected = np.flatnonzero(mask)
-    return tuple(array.take(selected) for array in arrays)
+    def argsort(self, values: Array, /) -> Array:
+        packed = _pack_with_position(values)
+        if packed is not None:  # several times faster than a stable argsort
+            packed.sort()
+            return _position(packed, len(values))
+        return np.argsort(values, kind="stable").astype(self.index_dtype(len(values)))
 
+    def partition(self, values: Array, k: int, /) -> Array:
+        return np.partition(values, k) if 0 <= k < len(values) else values.copy()
 
-def sort(values: Array, /) -> Array:
-    return np.sort(values)
+    def any_signed(self, weights: Array, /) -> bool:
+        if weights.dtype.kind in "bu" or not len(weights):
+            return False
+        return bool(weights.view(f"i{weights.dtype.itemsize}").min() < 0)
 
+    def order_key(
+        self, weights: Array, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
+        unsigned = np.dtype(f"u{weights.dtype.itemsize}")
+        key: Array = weights.view(unsigned)
+        if not signed or weights.dtype.kind in "bu":
+            return ~key if descending else key
+        sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
+        if weights.dtype.kind == "f":
+            key = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
+            # Negative floats compare in reverse, so all their bits flip; of others the sign does.
+            flip = (key.view(f"i{key.itemsize}") >> (8 * key.itemsize - 1)).view(unsigned)
+            flip |= sign
+            key ^= flip
+        else:
+            key = key ^ sign
+        return ~key if descending else key
 
-def argsort(values: Array, /) -> Array:
-    packed = _pack_with_position(values)
-    if packed is not None:  # several times faster than a stable argsort
-        packed.sort()
-        return _position(packed, len(values))
-    return np.argsort(values, kind="stable").astype(index_dtype(len(values)))
-
-
-def partition(values: Array, k: int, /) -> Array:
-    return np.partition(values, k) if 0 <= k < len(values) else values.copy()
-
-
-def order_key(weights: Array, /, *, descending: bool = False) -> Array:
-    unsigned = np.dtype(f"u{weights.dtype.itemsize}")
-    sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
-    if weights.dtype.kind == "f":
-        key = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
-        # Negative floats compare in reverse, so all their bits flip; of others the sign does.
-        flip = (key.view(f"i{unsigned.itemsize}") >> (8 * unsigned.itemsize - 1)).view(unsigned)
-        flip |= sign
-        key ^= flip
-    elif weights.dtype.kind == "i":
-        key = weights.view(unsigned) ^ sign
-    else:
-        key = weights.view(unsigned)
-    return ~key if descending else key  # type: ignore[no-any-return]
-
-
-def pointer_jump(parent: Array, /) -> Array:
-    while True:
-        grandparent = parent.take(parent)
-        if np.array_equal(grandparent, parent):
-            return grandparent
-        parent = grandparent
+    def pointer_jump(self, parent: Array, /) -> Array:
+        while True:
+            grandparent = parent.take(parent)
+            if np.array_equal(grandparent, parent):
+                return grandparent
+            parent = grandparent
 
 
 _ALL_ONES = np.uint64(2**64 - 1)
@@ -201,4 +206,4 @@ def _position(packed: Array, none: int) -> Array:
     """Take the position out of packed words; all ones means there is none."""
     mask = np.uint64((1 << none.bit_length()) - 1)
     position: Array = np.minimum(packed & mask, np.uint64(none))
-    return position.astype(index_dtype(none))
+    return position.astype(_index_dtype(none))

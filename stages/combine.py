@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..primitives.interface import ArrayModule
+    from ..primitives.fused import ArrayModule
 
 Combine = Callable[["ArrayModule", tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]
 

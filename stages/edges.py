@@ -1,6 +1,6 @@
 """Stages over the edge list: order, lightest edge at each vertex, relabel, drop loops, count."""
 
-from ..primitives.interface import ArrayModule
+from ..primitives.fused import ArrayModule
 from .declare import stage
 from .fields import (
     Count,
@@ -13,10 +13,18 @@ from .fields import (
 )
 
 
+@stage(writes="signed", over="edges", combine="any")
+def find_signs(ops: ArrayModule, weight: EdgeWeights) -> Verdict:
+    """Tell whether any weight has a sign; where none has, its bits are a key as they are."""
+    return ops.any_signed(weight)
+
+
 @stage(writes="key", over="edges")
-def order_weights(ops: ArrayModule, weight: EdgeWeights, maximum: Verdict) -> EdgeKeys:
+def order_weights(
+    ops: ArrayModule, weight: EdgeWeights, signed: Verdict, maximum: Verdict
+) -> EdgeKeys:
     """Turn weights into unsigned keys of the same order, reversed for a maximum forest."""
-    return ops.order_key(weight, descending=maximum)
+    return ops.order_key(weight, signed=signed, descending=maximum)
 
 
 @stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
@@ -61,20 +69,17 @@ def find_min_edges(
 
     Source: Bhargava and Zaia, "Background" step 1 and "Tie-Breaking" (cheapest edge by index).
     """
-    position = ops.scatter_argmin((u, v), key, num_vertices)
-    vertex = ops.iota(num_vertices, dtype=u.dtype)
-    first = ops.gather(u, position, fill=vertex)
-    second = ops.gather(v, position, fill=vertex)
-    return (
-        ops.gather(key, position, fill=ops.largest(key.dtype)),
-        ops.gather(edge_id, position, fill=ops.largest(edge_id.dtype)),
-        ops.where(first == vertex, second, first),
-    )
+    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
 
 
-@stage(writes=("u", "v"), over="edges")
+@stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
 def relabel_edges(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, label: VertexIndex
-) -> tuple[EdgeIndex, EdgeIndex]:
-    """Replace both ends of each edge by the fragments they belong to."""
-    return ops.gather(label, u), ops.gather(label, v)
+    ops: ArrayModule,
+    u: EdgeIndex,
+    v: EdgeIndex,
+    key: EdgeKeys,
+    edge_id: EdgeIndex,
+    label: VertexIndex,
+) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
+    """Replace both ends of each edge by their fragments; edges inside a fragment go."""
+    return ops.relabel_pairs(label, u, v, key, edge_id)

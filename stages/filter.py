@@ -1,6 +1,6 @@
 """Stages that put heavy edges aside until the light ones have told which of them can matter."""
 
-from ..primitives.interface import ArrayModule
+from ..primitives.fused import ArrayModule
 from .declare import stage
 from .fields import (
     Count,
@@ -10,56 +10,66 @@ from .fields import (
     HeldKeys,
     Index,
     Keys,
+    Verdict,
 )
 
-#: One key in so many is looked at to choose the pivot.
-SAMPLE_EVERY = 16
+#: About so many keys are looked at to choose the pivot.
+SAMPLE = 2**15
 #: Light edges for each vertex; fewer leave fragments small, more leave less to filter.
 LIGHT_PER_VERTEX = 1.25
-#: With fewer edges for each vertex than this, a second scan costs more than it saves.
+#: With fewer edges for each vertex than this, two scans cost more than they save.
 FILTER_FROM = 3.0
 
 
-@stage(writes="sample", over="edges", combine="concatenation")
-def sample_keys(key: EdgeKeys, edge_id: EdgeIndex) -> Keys:
-    """Take the keys of edges at even distances, the same however the edges are split.
+@stage(writes="few_edges")
+def few_edges_left(num_edges: Count, num_vertices: Count) -> Verdict:
+    """Tell whether there are too few edges for each vertex to put any of them aside."""
+    return num_edges <= FILTER_FROM * num_vertices
 
-    The ids must be consecutive, as they are before the first selection.
-    """
-    first = -int(edge_id[0]) % SAMPLE_EVERY if len(edge_id) else 0
-    return key[first::SAMPLE_EVERY]
+
+@stage(writes="sample", over="edges", combine="concatenation")
+def sample_keys(ops: ArrayModule, key: EdgeKeys, edge_id: EdgeIndex, num_edges: Count) -> Keys:
+    """Take the keys of some edges, the same however the edges are split."""
+    every = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length())
+    if not len(key) or int(edge_id[-1]) - int(edge_id[0]) == len(key) - 1:  # consecutive ids
+        first = -int(edge_id[0]) % every if len(key) else 0
+        return key[first::every]
+    return ops.compact(edge_id & (every - 1) == 0, key)[0]
 
 
 @stage(writes="pivot")
 def choose_pivot(ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count) -> Count:
     """Choose the key up to which edges are light: a little over one for each vertex.
 
-    In a graph of few edges all are light.
-
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-    ALENEX 2009, whose recursion on the pivot is one step here.
+    ALENEX 2009; their pivot is the median.
     """
-    if num_edges <= FILTER_FROM * num_vertices:
-        return ops.largest(sample.dtype)
     rank = int(len(sample) * LIGHT_PER_VERTEX * num_vertices / num_edges)
+    if rank >= len(sample):
+        return ops.largest(sample.dtype)
     return int(ops.partition(sample, rank)[rank])
 
 
 @stage(writes=("held_u", "held_v", "held_key", "held_id"), over="edges", resizes="held")
 def hold_edges(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex, pivot: Count
+    u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
 ) -> tuple[HeldIndex, HeldIndex, HeldKeys, HeldIndex]:
-    """Remember all edges for the second scan, if any of them is heavy; nothing is copied."""
-    stop = 0 if pivot == ops.largest(key.dtype) else len(u)
-    return u[:stop], v[:stop], key[:stop], edge_id[:stop]
+    """Remember all edges for the second scan; nothing is copied."""
+    return u, v, key, edge_id
 
 
 @stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
 def select_light_edges(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex, pivot: Count
+    ops: ArrayModule,
+    u: EdgeIndex,
+    v: EdgeIndex,
+    key: EdgeKeys,
+    edge_id: EdgeIndex,
+    pivot: Count,
+    num_vertices: Count,
 ) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
     """Keep the edges up to the pivot, loops left out: the first scan."""
-    return ops.compact((key <= pivot) & (u != v), u, v, key, edge_id)
+    return ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id)
 
 
 @stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
@@ -75,5 +85,4 @@ def select_joining_edges(
 
     No light edge is among them, and a heavy edge inside a fragment is the heaviest of a cycle.
     """
-    u, v = ops.gather(labels, held_u), ops.gather(labels, held_v)
-    return ops.compact(u != v, u, v, held_key, held_id)
+    return ops.relabel_pairs(labels, held_u, held_v, held_key, held_id)

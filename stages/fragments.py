@@ -1,38 +1,43 @@
 """Stages over vertices: hook fragments along their lightest edges, find, number and label them."""
 
-from ..primitives.interface import ArrayModule
+from typing import Any
+
+from ..primitives.fused import ArrayModule
 from .declare import stage
 from .fields import Count, Index, VertexIndex
 
 
-@stage(writes="forest")
-def start_forest(ops: ArrayModule) -> Index:
+@stage(writes="rounds")
+def start_forest(ops: ArrayModule) -> Any:
     """Begin with no edge in the forest."""
-    return ops.iota(0, dtype="int64")
+    return (ops.iota(0, dtype="int64"),)
 
 
-@stage(writes="successor")
-def remove_mirrored_edges(ops: ArrayModule, best_end: VertexIndex) -> VertexIndex:
+@stage(writes=("successor", "chosen"))
+def remove_mirrored_edges(
+    ops: ArrayModule, best_end: VertexIndex, best_id: VertexIndex
+) -> tuple[VertexIndex, Index]:
     """Point each vertex along its lightest edge; of two that point at each other, one way only.
 
     The edges are strictly ordered, so two vertices that point at each other chose the same edge,
-    and there is no longer cycle. The smaller of the two becomes a root: its own successor.
+    and there is no longer cycle. The smaller of the two becomes a root: its own successor. The
+    edges of all others are chosen.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 2.
     """
-    vertex = ops.iota(len(best_end), dtype=best_end.dtype)
-    is_mirrored = ops.gather(best_end, best_end) == vertex
-    return ops.where(is_mirrored & (vertex < best_end), vertex, best_end)
+    return ops.cut_mirrors(best_end, best_id)
+
+
+@stage(writes="rounds")
+def collect_forest_edges(rounds: Any, chosen: Index) -> Any:
+    """Add the edges chosen in this round to those of the rounds before."""
+    return (*rounds, chosen)
 
 
 @stage(writes="forest")
-def collect_forest_edges(
-    ops: ArrayModule, best_id: VertexIndex, successor: VertexIndex, forest: Index
-) -> Index:
-    """Add the chosen edges to the forest: those of all vertices that are no roots."""
-    is_chosen = successor != ops.iota(len(successor), dtype=successor.dtype)
-    (chosen,) = ops.compact(is_chosen, best_id)
-    return ops.concatenate([forest, chosen])
+def list_forest(ops: ArrayModule, rounds: Any) -> Index:
+    """List the edges of all rounds by id."""
+    return ops.sort_distinct(rounds)
 
 
 @stage(writes="color")
@@ -50,9 +55,7 @@ def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexI
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 4.
     """
-    is_root = color == ops.iota(len(color), dtype=color.dtype)
-    new_id = ops.scan(is_root, dtype=color.dtype, exclusive=True)
-    return ops.gather(new_id, color), ops.count(is_root)
+    return ops.number_roots(color)
 
 
 @stage(writes="num_vertices", resizes="vertices")
@@ -61,16 +64,30 @@ def contract_fragments(num_fragments: Count) -> Count:
     return num_fragments
 
 
-@stage(writes="labels")
-def start_labels(ops: ArrayModule, num_vertices: Count) -> Index:
-    """Label each vertex of the graph with itself."""
-    return ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices))
+@stage(writes="levels")
+def start_levels() -> Any:
+    """Begin with no contraction."""
+    return ()
+
+
+@stage(writes="levels")
+def add_level(levels: Any, label: VertexIndex) -> Any:
+    """Remember the labels of one contraction."""
+    return (*levels, label)
 
 
 @stage(writes="labels")
-def compose_labels(ops: ArrayModule, labels: Index, label: VertexIndex) -> Index:
-    """Carry the labels of the graph's vertices over to the new fragments."""
-    return ops.gather(label, labels)
+def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
+    """Follow all contractions: the fragment of each vertex there was before the first.
+
+    From the last one back: levels shrink, so the work is that of the first few.
+    """
+    if not levels:
+        return ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices))
+    labels = levels[-1]
+    for label in reversed(levels[:-1]):
+        labels = ops.gather(labels, label)
+    return labels
 
 
 @stage(writes="labels")

@@ -168,7 +168,7 @@ def test_unreachable_scheduler():
 
 def test_listings():
     assert mstflow.algorithms() == ["filter-boruvka", "boruvka-edgelist", "boruvka-csr"]
-    assert mstflow.backends() == ["numpy"]
+    assert mstflow.backends()[0] == "numpy"
 
 
 @pytest.mark.parametrize("strategy", ["whole", "tree", "iterate"])

@@ -12,8 +12,14 @@ from mstflow import Loop, Pipeline, stage
 from mstflow.errors import PipelineError
 from mstflow.pipeline.run import run
 from mstflow.pipeline.schedulers import Inline
-from mstflow.primitives.interface import ArrayModule
-from mstflow.stages.edges import count_edges, drop_loops, no_edges_left, order_weights
+from mstflow.primitives.fused import ArrayModule
+from mstflow.stages.edges import (
+    count_edges,
+    drop_loops,
+    find_signs,
+    no_edges_left,
+    order_weights,
+)
 from mstflow.stages.fields import (
     ArcIndex,
     Count,
@@ -24,9 +30,10 @@ from mstflow.stages.fields import (
     Verdict,
     VertexIndex,
 )
-from mstflow.stages.fragments import compose_labels, start_forest, start_labels
+from mstflow.stages.fragments import add_level, list_forest, start_forest, start_levels
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
+EMPTY = (start_forest, list_forest)
 GRAPH = (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0]))
 
 
@@ -56,6 +63,11 @@ def take_light_edges(is_light: EdgeFlags) -> Index:
     return is_light
 
 
+@stage(writes="heavy", over="edges")
+def take_weights(weight: EdgeWeights) -> EdgeWeights:
+    return weight
+
+
 @stage(writes="arc", over="vertices")
 def write_arcs_at_once(num_vertices: Count) -> ArcIndex:
     return np.arange(num_vertices)
@@ -66,7 +78,7 @@ def use_light_edges(is_light: EdgeFlags) -> EdgeFlags:
     return ~is_light
 
 
-COUNT_LIGHT = (mark_light_edges, count_light_edges, start_forest)
+COUNT_LIGHT = (mark_light_edges, count_light_edges, *EMPTY)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +86,10 @@ COUNT_LIGHT = (mark_light_edges, count_light_edges, start_forest)
     [
         (COUNT_LIGHT, "'mark_light_edges': reads 'limit', which no earlier stage writes"),
         ((count_light_edges,), "'count_light_edges': reads 'is_light', which no earlier"),
-        ((order_weights,), "pipeline 'p': its result: reads 'forest', which no earlier"),
-        ((start_labels, compose_labels), "'compose_labels': reads 'label', which no earlier"),
+        ((count_edges,), "pipeline 'p': its result: reads 'forest', which no earlier"),
+        ((start_levels, add_level), "'add_level': reads 'label', which no earlier"),
         (
-            (*COUNT_LIGHT, order_weights, drop_loops, use_light_edges),
+            (*COUNT_LIGHT, find_signs, order_weights, drop_loops, use_light_edges),
             "'use_light_edges': reads 'is_light', which was lost when 'drop_loops' resized",
         ),
         (
@@ -88,23 +100,29 @@ COUNT_LIGHT = (mark_light_edges, count_light_edges, start_forest)
             (*COUNT_LIGHT, take_light_edges),
             "'take_light_edges': runs once over vertices, but 'is_light' lies in the parts",
         ),
-        ((start_forest, write_arcs_at_once), "'write_arcs_at_once': writes 'arc' along arcs"),
+        ((*EMPTY, write_arcs_at_once), "'write_arcs_at_once': writes 'arc' along arcs"),
         (
-            (count_edges, Loop(start_forest, until=no_edges_left)),
+            (count_edges, Loop(*EMPTY, until=no_edges_left)),
             "its result: reads 'forest', which was written only inside a loop",
         ),
         (
-            (start_forest, Loop(order_weights, until=start_labels)),
-            "'start_labels': ends a loop, so it must write one verdict",
+            (*EMPTY, Loop(count_edges, until=list_forest)),
+            "'list_forest': ends a loop, so it must write one verdict",
         ),
         (
-            (start_forest, count_edges, Loop(order_weights, drop_loops, until=no_edges_left)),
-            "'order_weights': reads 'weight', which was lost when 'drop_loops' resized",
+            (
+                *EMPTY,
+                count_edges,
+                find_signs,
+                order_weights,
+                Loop(take_weights, drop_loops, until=no_edges_left),
+            ),
+            "'take_weights': reads 'weight', which was lost when 'drop_loops' resized",
         ),
     ],
 )
 def test_check_names_the_stage(steps, message):
-    if steps[:3] == COUNT_LIGHT and "limit" not in message:
+    if steps[:4] == COUNT_LIGHT and "limit" not in message:
         pipeline = Pipeline("p", *steps).given(limit=2)
     else:
         pipeline = Pipeline("p", *steps)
@@ -158,7 +176,7 @@ def read_copy(copy: VertexIndex, forest: Index) -> Index:
 )  # fmt: skip
 def test_a_loop_may_make_no_pass(steps, message):
     with pytest.raises(PipelineError, match=message):
-        Pipeline("p", start_forest, count_edges, *steps).check()
+        Pipeline("p", *EMPTY, count_edges, *steps).check()
 
 
 @pytest.mark.parametrize("step", [print, "order_weights", Loop(print, until=no_edges_left)])
@@ -209,7 +227,7 @@ def failing(returns, **declaration):
     def bad_stage(u: EdgeIndex) -> EdgeIndex:
         return returns(u)
 
-    return Pipeline("p", bad_stage, start_forest)
+    return Pipeline("p", bad_stage, *EMPTY)
 
 
 @pytest.mark.parametrize(
@@ -218,9 +236,9 @@ def failing(returns, **declaration):
         (lambda u: u[:2], "wrote 'bad' with 2 entries, but along edges there are 4"),
         (lambda u: u > 1, r"wrote 'bad' as bool\[4\], not as index along edges"),
         (lambda u: 7, "wrote 'bad' as int 7, not as index along edges"),
-        (lambda u: (u, u), "returned 2 fields, not 1"),
-        (lambda u: u[99], r"failed on u: int32\[4\]: IndexError: index 99"),
-        (lambda u: u + "x", r"failed on u: int32\[4\]: "),
+        (lambda u: (u, u), r"wrote 'bad' as \(int64\[4\], int64\[4\]\), not as index along"),
+        (lambda u: u[99], r"failed on u: int64\[4\]: IndexError: index 99"),
+        (lambda u: u + "x", r"failed on u: int64\[4\]: "),
     ],
 )
 @pytest.mark.parametrize("scheduler", ["inline", "threads"])
@@ -250,10 +268,10 @@ def test_a_forest_is_a_set_of_edges(forest, message):
 
 
 def test_failures_to_combine_name_the_stage():
-    with pytest.raises(PipelineError, match="stage 'uneven' failed on least: int32"):
+    with pytest.raises(PipelineError, match="stage 'uneven' failed on least: int64"):
         mstflow.minimum_spanning_forest(
             tuple(np.tile(column, 2) for column in GRAPH),
-            algorithm=Pipeline("p", uneven, start_forest),
+            algorithm=Pipeline("p", uneven, *EMPTY),
             partitions=3,
         )
 
@@ -287,12 +305,12 @@ def names(pipeline):
 def test_edits_are_copies():
     original = mstflow.algorithm("boruvka-edgelist")
     before = names(original)
-    longer = original.insert_after("drop_loops", count_light_edges)
+    longer = original.insert_after("count_edges", count_light_edges)
     assert names(longer).count("count_light_edges") == 2  # after each of them, in the loop too
     assert names(longer.remove("count_light_edges")) == before
-    swapped = original.replace("drop_loops", mark_light_edges)
-    assert names(swapped).count("mark_light_edges") == before.count("drop_loops")
-    assert names(original.insert_before("order_weights", start_labels))[0] == "start_labels"
+    swapped = original.replace("count_edges", mark_light_edges)
+    assert names(swapped).count("mark_light_edges") == before.count("count_edges")
+    assert names(original.insert_before("order_weights", start_levels))[1] == "start_levels"
     assert names(original) == before
     assert dict(original.given(k=3).values) == {"k": 3}
     assert dict(original.values) == {}
@@ -300,10 +318,10 @@ def test_edits_are_copies():
 
 def test_edits_that_cannot_be():
     original = mstflow.algorithm("boruvka-edgelist")
-    with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: order_weights"):
+    with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: find_signs"):
         original.remove("drop_edges")
     for edit in (lambda: original.remove("no_edges_left"),
-                 lambda: original.insert_after("no_edges_left", start_labels)):  # fmt: skip
+                 lambda: original.insert_after("no_edges_left", start_levels)):  # fmt: skip
         with pytest.raises(PipelineError, match="'no_edges_left' ends a loop"):
             edit()
 
@@ -311,7 +329,7 @@ def test_edits_that_cannot_be():
 def test_a_pipeline_without_a_forest_is_no_algorithm():
     with pytest.raises(mstflow.errors.OptionError, match="does not give the field 'forest'"):
         mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=Pipeline("p", start_labels, result=("labels",))
+            GRAPH, algorithm=Pipeline("p", start_levels, result=("levels",))
         )
 
 
@@ -341,7 +359,7 @@ def stop_at_once(u):
 
 
 def test_a_field_that_moves_from_the_parts_to_the_whole():
-    pipeline = Pipeline("p", start_forest, add_up_ends, Loop(until=stop_at_once), result=("u",))
+    pipeline = Pipeline("p", *EMPTY, add_up_ends, Loop(until=stop_at_once), result=("u",))
     tables = [{"u": np.array([1, 2])}, {"u": np.array([3])}]
     options = {"num_edges": 3, "scheduler": Inline(), "backend": "numpy"}
     result, _ = run(pipeline, tables, {"num_vertices": 4, "maximum": False}, **options)

@@ -15,6 +15,7 @@ from ...stages.edges import (
     count_edges,
     drop_loops,
     find_min_edges,
+    find_signs,
     no_edges_left,
     order_weights,
     relabel_edges,
@@ -23,6 +24,7 @@ from ...stages.fragments import (
     collect_forest_edges,
     contract_fragments,
     create_new_vertex_ids,
+    list_forest,
     propagate_colors,
     remove_mirrored_edges,
     start_forest,
@@ -38,14 +40,16 @@ JOIN = (
     propagate_colors,
     create_new_vertex_ids,
 )
-CONTRACT = (relabel_edges, drop_loops, count_edges, contract_fragments)
+CONTRACT = (relabel_edges, count_edges, contract_fragments)
 
 boruvka_edgelist = Pipeline(
     "boruvka-edgelist",
+    find_signs,
     order_weights,
     drop_loops,
     count_edges,
     start_forest,
     Loop(*JOIN, *CONTRACT, until=no_edges_left),
+    list_forest,
     summary="Boruvka on an edge list, loops filtered (Bhargava and Zaia)",
 )

@@ -3,12 +3,14 @@
 Promise: components numbered in the order of their first vertices.
 """
 
-from ...stages.fragments import compose_labels, number_by_first_vertex, start_labels
+from ...stages.fragments import add_level, compose_labels, number_by_first_vertex, start_levels
 from ..pipeline import Pipeline
 from .boruvka_edgelist import boruvka_edgelist
 
-_labelled = boruvka_edgelist.insert_before("start_forest", start_labels).insert_after(
-    "create_new_vertex_ids", compose_labels
+_levelled = boruvka_edgelist.insert_before("start_forest", start_levels).insert_after(
+    "create_new_vertex_ids", add_level
 )
 
-components = Pipeline("components", *_labelled.steps, number_by_first_vertex, result=("labels",))
+components = Pipeline(
+    "components", *_levelled.steps, compose_labels, number_by_first_vertex, result=("labels",)
+)

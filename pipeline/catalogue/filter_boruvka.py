@@ -2,43 +2,60 @@
 
 A pivot parts the edges so that the light ones are few, but enough to join most vertices into few
 fragments. Boruvka rounds contract them. Then one scan over all edges drops those inside a fragment,
-on random graphs nearly all of them, and further rounds finish what is left. The edge list is only
-streamed, twice; rounds work on small graphs. Graphs of few edges take the first part alone.
+on random graphs nearly all of them. What is left is filtered again, while it has many edges for
+each fragment, and finished by further rounds. The edge list is only streamed, twice; rounds work on
+small graphs. A graph of few edges takes the last part alone.
 
 Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
 Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
-Parallel MST Algorithms" (IPDPS 2023). Theirs recurse; one pivot is enough here.
+Parallel MST Algorithms" (IPDPS 2023). Theirs recurse on both
+sides of a median; here the light side is small enough for Boruvka.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import count_edges, no_edges_left, order_weights
+from ...stages.edges import count_edges, drop_loops, find_signs, no_edges_left, order_weights
 from ...stages.filter import (
     choose_pivot,
+    few_edges_left,
     hold_edges,
     sample_keys,
     select_joining_edges,
     select_light_edges,
 )
-from ...stages.fragments import compose_labels, start_forest, start_labels
+from ...stages.fragments import (
+    add_level,
+    compose_labels,
+    list_forest,
+    start_forest,
+    start_levels,
+)
 from ..pipeline import Pipeline
 from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
 filter_boruvka = Pipeline(
     "filter-boruvka",
+    find_signs,
     order_weights,
     count_edges,
-    sample_keys,
-    choose_pivot,
-    hold_edges,
-    select_light_edges,
-    count_edges,
     start_forest,
-    start_labels,
-    Loop(*JOIN, compose_labels, *CONTRACT, until=no_edges_left),
-    select_joining_edges,
+    Loop(
+        sample_keys,
+        choose_pivot,
+        hold_edges,
+        select_light_edges,
+        count_edges,
+        start_levels,
+        Loop(*JOIN, add_level, *CONTRACT, until=no_edges_left),
+        compose_labels,
+        select_joining_edges,
+        count_edges,
+        until=few_edges_left,
+    ),
+    drop_loops,
     count_edges,
     Loop(*JOIN, *CONTRACT, until=no_edges_left),
+    list_forest,
     summary="Boruvka on light edges, then on the heavy ones that join fragments; the default",
 )

@@ -1,0 +1,134 @@
+"""Fused primitives: several plain ones in one pass, for modules that can; here in plain ones.
+
+A module that inherits these may override any of them with a single pass over its arguments. Each
+method below is the definition that such an override must equal, bit for bit. Pairs are two index
+arrays of one length: the ends of edges, the nodes of arcs, whatever is joined by twos.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from .interface import Array, DType, PlainPrimitives
+
+
+class ArrayModule(PlainPrimitives, Protocol):
+    """What stages ask of an array module: the plain primitives, and these written in them."""
+
+    def compact_pairs(
+        self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        """Keep the pairs of distinct members whose key is at most `limit`, order kept.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+        key : unsigned integer array of length m
+        limit : int
+        dtype : index dtype
+            That u and v shall have.
+        *columns : arrays of length m
+            They come along.
+
+        Returns
+        -------
+        tuple of arrays
+            What is kept of u, v, key and each column.
+        """
+        kept_u, kept_v, *kept = self.compact((key <= limit) & (u != v), u, v, key, *columns)
+        return self.asarray(kept_u, dtype), self.asarray(kept_v, dtype), *kept
+
+    def relabel_pairs(
+        self, label: Array, u: Array, v: Array, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        """Replace both members of each pair by their labels, and keep those that still differ.
+
+        Parameters
+        ----------
+        label : index array of length n
+        u, v : index arrays of length m
+            Places below n.
+        *columns : arrays of length m
+            They come along.
+
+        Returns
+        -------
+        tuple of arrays
+            What is kept of ``label[u]``, ``label[v]`` and each column, order kept.
+        """
+        new_u, new_v = self.gather(label, u), self.gather(label, v)
+        return self.compact(new_u != new_v, new_u, new_v, *columns)
+
+    def scatter_min_pairs(
+        self, u: Array, v: Array, key: Array, ids: Array, size: int, /
+    ) -> tuple[Array, Array, Array]:
+        """Find at each place the pair with the smallest (key, id), and the other member of it.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Places below `size`, distinct in each pair.
+        key : unsigned integer array of length m
+        ids : index array of length m
+            Ascending.
+        size : int
+
+        Returns
+        -------
+        key, id, other : arrays of length `size`
+            The largest key and id, and the place itself, where no pair has it.
+        """
+        position = self.scatter_argmin((u, v), key, size)
+        dtype = self.index_dtype(size)
+        place = self.iota(size, dtype=dtype)
+        first = self.gather(u, position, fill=place)
+        second = self.gather(v, position, fill=place)
+        return (
+            self.gather(key, position, fill=self.largest(key.dtype)),
+            self.gather(ids, position, fill=self.largest(ids.dtype)),
+            self.asarray(self.where(first == place, second, first), dtype),
+        )
+
+    def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
+        """Turn arrows between nodes into a forest of parents: of two that mirror cut the smaller's.
+
+        Parameters
+        ----------
+        target : index array of length n
+            Where each node's arrow leads. There is no cycle of more than two nodes.
+        ids : array of length n
+            One for each arrow.
+
+        Returns
+        -------
+        parent : index array of length n
+            The targets; a node whose arrow was cut, or led to itself, is its own parent: a root.
+        kept : array
+            The ids of all other nodes, in order.
+        """
+        node = self.iota(len(target), dtype=target.dtype)
+        is_cut = (self.gather(target, target) == node) & (node < target)
+        parent = self.where(is_cut, node, target)
+        return parent, self.compact(parent != node, ids)[0]
+
+    def number_roots(self, root: Array, /) -> tuple[Array, int]:
+        """Give the roots numbers 0, 1, ... in order, and every node the number of its root.
+
+        Parameters
+        ----------
+        root : index array of length n
+            The root of each node; roots are their own.
+
+        Returns
+        -------
+        number : index array of length n
+        count : int
+            How many roots there are.
+        """
+        is_root = root == self.iota(len(root), dtype=root.dtype)
+        number = self.scan(is_root, dtype=root.dtype, exclusive=True)
+        return self.gather(number, root), self.count(is_root)
+
+    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+        """Return the values of several integer arrays, no two of them equal, in ascending order."""
+        return self.sort(self.concatenate(list(arrays)))

@@ -1,0 +1,243 @@
+"""The Numba module: NumPy's arrays, compiled kernels, and as many threads as it is given."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import numba_kernels as kernels
+from .memory import empty
+from .numpy_arrays import NumpyArrays
+from .team import Team
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+#: From so many labels on they leave the cache, and a bit for each may be worth making.
+_MANY_LABELS = 2**17
+
+
+class NumbaArrays(NumpyArrays):
+    """The primitives of `NumpyArrays`, those that pay compiled and shared among threads."""
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__(threads)
+        self._team = Team(threads)
+
+    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        out = empty(len(index), values.dtype)
+        arrays = _words(values), _words(index)
+        if fill is None:
+            self._team.share(kernels.gather, len(index), *arrays, _words(out))
+        else:
+            filling = np.atleast_1d(np.asarray(fill, values.dtype))
+            self._team.share(
+                kernels.gather_or_fill, len(index), *arrays, _words(filling), _words(out)
+            )
+        return out
+
+    def count(self, mask: Array, /) -> int:
+        return sum(self._team.share(kernels.count_true, len(mask), _words(mask)))
+
+    def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
+        flags = _words(mask)
+        counts = self._team.share(kernels.count_true, len(mask), flags)
+        selected = empty(sum(counts), self.index_dtype(len(mask)))
+        self._fill(kernels.list_true, len(mask), counts, flags, _words(selected))
+        return tuple(self.gather(array, selected) for array in arrays)
+
+    def any_signed(self, weights: Array, /) -> bool:
+        shares = self._team.shares(len(weights))
+        return any(self._team.call(super().any_signed, [(weights[a:b],) for a, b in shares]))
+
+    def order_key(
+        self, weights: Array, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
+        if (not signed or weights.dtype.kind in "bu") and not descending:
+            return super().order_key(weights, signed=signed)
+        out = empty(len(weights), f"u{weights.itemsize}")
+        find = super().order_key
+
+        def fill(start: int, stop: int) -> None:
+            out[start:stop] = find(weights[start:stop], signed=signed, descending=descending)
+
+        self._team.share(fill, len(weights))
+        return out
+
+    def pointer_jump(self, parent: Array, /) -> Array:
+        root = empty(len(parent), parent.dtype)
+        root[:] = parent
+        self._team.share(kernels.halve_paths, len(root), _words(root))
+        return root
+
+    def compact_pairs(
+        self, u: Array, v: Array, key: Array, limit: int, dtype: Any, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        if len(columns) != 1:
+            return super().compact_pairs(u, v, key, limit, dtype, *columns)
+        arrays = [_words(array) for array in (u, v, key, *columns)]
+        arguments = [*arrays, key.dtype.type(limit)]
+        dtypes = dtype, dtype, key.dtype, columns[0].dtype
+        return self._select(kernels.compact_pairs, len(u), arguments, *dtypes)
+
+    def relabel_pairs(
+        self, label: Array, u: Array, v: Array, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        if len(columns) != 2:
+            return super().relabel_pairs(label, u, v, *columns)
+        inside = self._most_frequent(label, len(u))
+        arguments = [_words(array) for array in (label, inside, u, v, *columns)]
+        dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
+        return self._select(kernels.relabel_pairs, len(u), arguments, *dtypes)
+
+    def scatter_min_pairs(
+        self, u: Array, v: Array, key: Array, ids: Array, size: int, /
+    ) -> tuple[Array, Array, Array]:
+        other = self.index_dtype(size)
+        if other.itemsize + ids.itemsize > 8:  # they do not fit in one word
+            return super().scatter_min_pairs(u, v, key, ids, size)
+        arrays = [_words(array) for array in (u, v, key, ids)]
+        is_packed = key.itemsize <= 4
+        shares = self._team.shares(len(u))
+        rows = 1 if len(shares) % 2 else 2
+        blocks = len(shares) // rows
+        # Rows take memory, so there are at most two; more threads part the places between them.
+        records = empty(2 * rows * size, np.uint64).reshape(rows, 2 * size)
+        bounds = [size * block // blocks for block in range(blocks + 1)]
+        self._team.call(
+            kernels.scatter_min_pairs,
+            [
+                (
+                    len(u) * row // rows,
+                    len(u) * (row + 1) // rows,
+                    *places,
+                    *arrays,
+                    is_packed,
+                    records[row],
+                )
+                for row in range(rows)
+                for places in itertools.pairwise(bounds)
+            ],
+        )
+        out = empty(size, key.dtype), empty(size, ids.dtype), empty(size, other)
+        none = (np.uint64(self.largest(array.dtype)) for array in (key, ids))
+        self._team.share(kernels.join_records, size, records, is_packed, *none, *map(_words, out))
+        return out
+
+    def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
+        size = len(target)
+        parent = empty(size, target.dtype)
+        roots = self._team.share(kernels.cut_mirrors, size, _words(target), _words(parent))
+        others = [
+            stop - start - count
+            for (start, stop), count in zip(self._team.shares(size), roots, strict=True)
+        ]
+        kept = empty(sum(others), ids.dtype)
+        self._fill(kernels.list_others, size, others, _words(parent), _words(ids), _words(kept))
+        return parent, kept
+
+    def number_roots(self, root: Array, /) -> tuple[Array, int]:
+        size = len(root)
+        counts = self._team.share(kernels.count_roots, size, _words(root))
+        number = empty(size, root.dtype)
+        starts = itertools.accumulate(counts, initial=0)
+        self._team.call(
+            kernels.number_roots,
+            [
+                (*share, start, _words(root), _words(number))
+                for share, start in zip(self._team.shares(size), starts, strict=False)
+            ],
+        )
+        return self.gather(number, root), sum(counts)
+
+    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+        filled = [array for array in arrays if len(array)]
+        count = sum(map(len, filled))
+        if not count:
+            return super().sort_distinct(arrays)
+        lowest = min(int(array.min()) for array in filled)
+        words = (max(int(array.max()) for array in filled) - lowest) // 64 + 1
+        if words > count:  # a bit for each possible value would take more than the values
+            return super().sort_distinct(arrays)
+        shares = max((self._team.shares(len(array)) for array in filled), key=len)
+        rows = np.zeros((len(shares), words), np.uint64)
+        base = np.uint64(lowest % 2**64)
+        for array in filled:  # each thread marks a row of its own
+            parts = zip(self._team.shares(len(array)), rows, strict=False)
+            self._team.call(
+                kernels.mark, [(*share, _words(array), base, row) for share, row in parts]
+            )
+        counts = self._team.share(kernels.join_marks, words, rows)
+        out = np.empty(count, np.result_type(*arrays))
+        starts = itertools.accumulate(counts, initial=0)
+        self._team.call(
+            kernels.list_marks,
+            [
+                (*share, start, rows[0], base, _words(out))
+                for share, start in zip(self._team.shares(words), starts, strict=False)
+            ],
+        )
+        return out
+
+    def _fill(
+        self, kernel: Callable[..., Any], length: int, counts: list[int], *arrays: Array
+    ) -> None:
+        """Let each share write as many elements as it counted, after those of the one before."""
+        ends = list(itertools.accumulate(counts, initial=0))
+        places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
+        self._team.call(kernel, [(*share, *place, *arrays) for share, place in places])
+
+    def _select(
+        self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
+    ) -> tuple[Array, ...]:
+        """Return what a kernel selects of `length` elements, in arrays of these dtypes.
+
+        Each thread writes to the front of its share, and then the shares close ranks.
+        """
+        outs = [empty(length, dtype) for dtype in dtypes]
+        words = [_words(out) for out in outs]
+        counts = self._team.share(kernel, length, *arguments, *words)
+        end = counts[0]
+        for (start, _), count in zip(self._team.shares(length)[1:], counts[1:], strict=True):
+            if start != end:
+                self._team.call(kernels.move, [(end, start, count, out) for out in words])
+            end += count
+        return tuple(out[:end] for out in outs)
+
+    def _most_frequent(self, label: Array, lookups: int) -> Array:
+        """Return a bit for each label, whether it is the one most nodes have; empty if none is."""
+        bits = np.empty(0, np.uint64)
+        if len(label) < _MANY_LABELS or lookups < len(label):
+            return bits
+        labels, counts = np.unique(label[:: len(label) // 1024], return_counts=True)
+        if counts.max() > 512:
+            bits = empty(-(-len(label) // 64), np.uint64)
+            value = _words(labels)[counts.argmax()]
+            self._team.share(kernels.mark_equal, len(bits), _words(label), value, bits)
+        return bits
+
+
+class _Writable:
+    """The memory of an array that may only be read, without that mark: see `_words`."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def _words(array: Array) -> Array:
+    """Return an array as kernels take them: unsigned and contiguous.
+
+    Numba would compile every kernel once more for arrays that may only be read.
+    """
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    words = array.view(f"u{array.itemsize}")
+    return words if words.flags.writeable else np.asarray(_Writable(words))

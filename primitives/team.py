@@ -1,0 +1,52 @@
+"""A team of threads that share the work of one call: equal shares of a range, in order."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+#: Elements below which a share is not worth waking a thread for.
+_SMALLEST_SHARE = 2**14
+
+
+class Team:
+    """The calling thread and `size` - 1 others, started when first needed.
+
+    The functions it runs release the GIL, or gain nothing by it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._others: ThreadPoolExecutor | None = None
+        if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+            os.register_at_fork(after_in_child=self._forget)
+
+    def shares(self, length: int) -> list[tuple[int, int]]:
+        """Return ranges, at most one for each thread, that cover 0 to `length` in order."""
+        count = max(1, min(self.size, length // _SMALLEST_SHARE))
+        return [(length * i // count, length * (i + 1) // count) for i in range(count)]
+
+    def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """Call `function` on each tuple of arguments at once, and return the results in order."""
+        own, *others = arguments
+        if not others:
+            return [function(*own)]
+        if self._others is None:
+            self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
+        tasks = [self._others.submit(function, *given) for given in others]
+        try:
+            result = function(*own)
+        finally:  # they may still write to what the caller lent them
+            results = [task.result() for task in tasks]
+        return [result, *results]
+
+    def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
+        """Call ``function(start, stop, *arguments)`` on every share of `length` elements."""
+        return self.call(function, [(*share, *arguments) for share in self.shares(length)])
+
+    def _forget(self) -> None:
+        self._others = None
