@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import bisect
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
 _SMALLEST = 2**16

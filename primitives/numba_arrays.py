@@ -159,12 +159,11 @@ class NumbaArrays(NumpyArrays):
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
         filled = [array for array in arrays if len(array)]
         count = sum(map(len, filled))
-        if not count:
-            return super().sort_distinct(arrays)
-        lowest = min(int(array.min()) for array in filled)
-        words = (max(int(array.max()) for array in filled) - lowest) // 64 + 1
+        lowest = min((int(array.min()) for array in filled), default=0)
+        words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
         if words > count:  # a bit for each possible value would take more than the values
-            return super().sort_distinct(arrays)
+            ordered: Array = super().sort_distinct(arrays)
+            return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
         rows = np.zeros((len(shares), words), np.uint64)
         base = np.uint64(lowest % 2**64)

@@ -9,7 +9,7 @@ the processor sees only a few iterations ahead by itself. And what is kept of a 
 always, and kept by moving on: there is no branch to predict wrongly.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
 # Numba infers the types of kernels; their callers in numba_arrays are typed.
 
 import numpy as np

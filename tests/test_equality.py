@@ -13,14 +13,16 @@ from oracle import components, kruskal
 SPLITS = [("whole", 1), *((s, k) for s in ("tree", "iterate") for k in (1, 3, 8))]
 
 
+@pytest.mark.parametrize("backend", mstflow.backends())
 @given(graph=edge_lists(), maximum=st.booleans(), split_every=st.integers(2, 4))
-def test_inline_equals_oracle(algorithm, graph, maximum, split_every):
+def test_inline_equals_oracle(algorithm, backend, graph, maximum, split_every):
     expected = kruskal(graph, maximum)
     for strategy, partitions in SPLITS:
         forest = mstflow.minimum_spanning_forest(
             graph,
             maximum=maximum,
             algorithm=algorithm,
+            backend=backend,
             strategy=strategy,
             partitions=partitions,
             split_every=split_every,
@@ -61,6 +63,23 @@ def test_dask_equals_oracle(algorithm, scheduler, strategy, dtype, examples, req
         )
         assert forest.scheduler == scheduler
         assert forest.edge_ids.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dtypes", ["i4 f4", "i8 f8", "u4 i8", "u8 u1", "i2 f2"])
+@pytest.mark.parametrize("maximum", [False, True])
+def test_backends_agree_on_graphs_that_threads_share(dtypes, maximum):
+    ids, weights = dtypes.split()
+    random = np.random.default_rng(5)
+    u, v = random.integers(0, 20_000, (2, 200_000)).astype(ids)
+    w = (random.random(len(u)) * 200).astype(weights)
+    found = [
+        mstflow.minimum_spanning_forest(
+            (u, v, w), maximum=maximum, backend=backend, threads=threads
+        ).edge_ids.tolist()
+        for backend in mstflow.backends()
+        for threads in (1, 2, 5)
+    ]
+    assert all(ids == found[0] for ids in found)
 
 
 def test_new_york_on_every_scheduler(algorithm, new_york, cluster):

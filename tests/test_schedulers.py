@@ -17,7 +17,7 @@ from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline import scratch
 from mstflow.pipeline.dask_scheduler import Dask
 from mstflow.stages.fields import EdgeFlags, EdgeIndex
-from mstflow.stages.fragments import start_forest
+from mstflow.stages.fragments import list_forest, start_forest
 
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
@@ -58,7 +58,7 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
         mstflow.minimum_spanning_forest(GRAPH, **options)
         with pytest.raises(PipelineError, match=r"stage 'fail' failed on u.*broken on purpose"):
             mstflow.minimum_spanning_forest(
-                GRAPH, algorithm=Pipeline("p", fail, start_forest), **options
+                GRAPH, algorithm=Pipeline("p", fail, start_forest, list_forest), **options
             )
     assert list(tmp_path.iterdir()) == []
 
@@ -84,7 +84,7 @@ def end_the_process(u: EdgeIndex) -> EdgeFlags:
 
 
 def test_errors_reach_the_caller_whole():
-    pipeline = Pipeline("p", fail_with_a_lock, start_forest)
+    pipeline = Pipeline("p", fail_with_a_lock, start_forest, list_forest)
     with pytest.raises(PipelineError, match=r"stage 'fail_with_a_lock' failed .* held a lock"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
@@ -101,7 +101,7 @@ def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
     def need_the_secret(u: EdgeIndex) -> EdgeFlags:
         return secret
 
-    pipeline = Pipeline("p", need_the_secret, start_forest)
+    pipeline = Pipeline("p", need_the_secret, start_forest, list_forest)
     with pytest.raises(WorkerError, match=r"a worker cannot load the task .*No module named"):
         mstflow.minimum_spanning_forest(
             GRAPH, algorithm=pipeline, scheduler=where, partitions=2, threads=1
@@ -109,7 +109,7 @@ def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
 
 
 def test_a_dead_worker_is_told():
-    pipeline = Pipeline("p", end_the_process, start_forest)
+    pipeline = Pipeline("p", end_the_process, start_forest, list_forest)
     with pytest.raises(WorkerError, match="a worker died"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 

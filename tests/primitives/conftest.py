@@ -67,6 +67,25 @@ def wrapper(request):
     return WRAPPERS[request.param]
 
 
-@pytest.fixture(scope="session", params=mstflow.backends())
-def ops(request, wrapper):
-    return wrapper(array_module(request.param))
+def modules():
+    """Yield every array module; that of several threads so that small arrays are shared too."""
+    yield from mstflow.backends()
+    if "numba" in mstflow.backends():
+        yield "numba, 4 threads"
+
+
+@pytest.fixture(scope="session", params=modules())
+def module(request):
+    name, _, several = request.param.partition(",")
+    if not several:
+        yield array_module(name)
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 3)
+        patch.setattr("mstflow.primitives.memory._SMALLEST", 8)
+        yield type(array_module(name))(4)
+
+
+@pytest.fixture(scope="session")
+def ops(module, wrapper):
+    return wrapper(module)

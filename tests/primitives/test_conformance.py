@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from mstflow.primitives.numpy_arrays import NumpyArrays
+
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
 UNSIGNED = [np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)]
 INTEGERS = [*(np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)), *UNSIGNED]
@@ -397,3 +399,103 @@ def test_reducing_what_was_broadcast_gives_it_back(ops, rng, n, op):
     values = some_values(rng, dtype, len(offsets) - 1)
     reduced = ops.segmented_reduce(ops.segmented_broadcast(values, offsets), offsets, op, 1)
     assert_array_equal(reduced, np.where(np.diff(offsets) > 0, values, 1), strict=True)
+
+
+# Fused primitives: every override against its definition in plain primitives, bit for bit.
+
+
+def some_pairs(rng, size, n):
+    u, v = some_index(rng, size, n), some_index(rng, size, n)
+    return u, v.astype(u.dtype)
+
+
+def some_ids(rng, n):
+    return np.array(sorted(rng.sample(range(3 * n + 1), n)), rng.choice(INDEX))
+
+
+def compact_pairs(rng, n):
+    key = some_values(rng, rng.choice(UNSIGNED), n)
+    limit = rng.choice([0, *key.tolist(), int(np.iinfo(key.dtype).max)])
+    columns = [some_ids(rng, n) for _ in range(rng.randint(0, 2))]
+    return (*some_pairs(rng, n // 2 + 1, n), key, limit, rng.choice(INDEX), *columns)
+
+
+def relabel_pairs(rng, n):
+    size = n // 2 + 1
+    label = some_index(rng, rng.choice([1, 2, size]), size)
+    columns = [some_values(rng, rng.choice(UNSIGNED), n), some_ids(rng, n), some_ids(rng, n)]
+    return (label, *some_pairs(rng, size, n), *columns[: rng.choice([0, 1, 2, 2, 2, 3])])
+
+
+def scatter_min_pairs(rng, n):
+    size = n // 2 + 2
+    u = some_index(rng, size, n)
+    v = (u + np.array([rng.randint(1, size - 1) for _ in range(n)], u.dtype)) % size
+    key = some_values(rng, rng.choice(UNSIGNED), n)
+    return u, v.astype(u.dtype), key, some_ids(rng, n), size
+
+
+def cut_mirrors(rng, n):
+    u, v, key, ids, size = scatter_min_pairs(rng, n)
+    _, best, target = NumpyArrays().scatter_min_pairs(u, v, key, ids, size)
+    return target, best
+
+
+def number_roots(rng, n):
+    return (NumpyArrays().pointer_jump(CASES["pointer_jump"][1](rng, rng.choice(INDEX), n)[0][0]),)
+
+
+def sort_distinct(rng, n):
+    lowest = rng.choice([0, 5, 2**33])
+    values = [lowest + x for x in rng.sample(range(rng.choice([1, 100]) * n + 1), n)]
+    cut = rng.randint(0, n)
+    parts = values[:cut], values[cut:]
+    return (tuple(np.array(part, "i8" if lowest > 5 else rng.choice(INDEX)) for part in parts),)
+
+
+FUSED = (
+    compact_pairs,
+    relabel_pairs,
+    scatter_min_pairs,
+    cut_mirrors,
+    number_roots,
+    sort_distinct,
+)
+
+
+def check_fused(ops, draw, rng, n):
+    arguments = draw(rng, n)
+    results = getattr(ops, draw.__name__)(*arguments)
+    expected = getattr(NumpyArrays(), draw.__name__)(*arguments)
+    if not isinstance(expected, tuple):
+        results, expected = (results,), (expected,)
+    assert len(results) == len(expected)
+    for result, one in zip(results, expected, strict=True):
+        assert_array_equal(result, one, strict=isinstance(one, np.ndarray))
+
+
+@pytest.mark.parametrize("draw", FUSED)
+@given(rng=st.randoms(), n=st.integers(0, 40))
+def test_override_equals_definition(ops, draw, rng, n):
+    check_fused(ops, draw, rng, n)
+
+
+@pytest.mark.parametrize("draw", FUSED)
+def test_override_equals_definition_on_large_arrays(ops, draw):
+    for seed in range(3):
+        check_fused(ops, draw, random.Random(seed), 70_000)
+
+
+@pytest.mark.parametrize("is_majority", [False, True])
+def test_relabelling_where_one_label_is_most_frequent(ops, is_majority):
+    """Enough labels that modules may look at a summary of them first."""
+    draw = np.random.default_rng(8)
+    size, n = 200_000, 250_000
+    label = draw.integers(0, size // 2, size, dtype=np.int32)
+    if is_majority:
+        label[draw.random(size) < 0.9] = 77
+    u, v = draw.integers(0, size, (2, n), dtype=np.int32)
+    key, ids = draw.integers(0, 9, n, dtype=np.uint32), np.arange(n, dtype=np.int32)
+    expected = NumpyArrays().relabel_pairs(label, u, v, key, ids)
+    for result, one in zip(ops.relabel_pairs(label, u, v, key, ids), expected, strict=True):
+        assert_array_equal(result, one, strict=True)
