@@ -103,6 +103,29 @@ def _check_scatter_argmin(name: str, indices: Any, values: Any, size: int) -> No
         _same_length(name, **{f"indices[{position}]": index, "values": values})
 
 
+def _check_compact_pairs(name: str, u: Any, v: Any, key: Any, *rest: Any) -> None:
+    columns = {f"column {position}": column for position, column in enumerate(rest[2:])}
+    _same_length(name, u=u, v=v, key=key, **columns)
+
+
+def _check_relabel_pairs(name: str, label: Any, u: Any, v: Any, *columns: Any) -> None:
+    _places(name, "u", u, len(label))
+    _places(name, "v", v, len(label))
+    _same_length(name, u=u, v=v, **{f"column {i}": column for i, column in enumerate(columns)})
+
+
+def _check_scatter_min_pairs(name: str, u: Any, v: Any, key: Any, ids: Any, size: int) -> None:
+    _dtype(name, "key", key, "u", "unsigned integers")
+    _places(name, "u", u, size)
+    _places(name, "v", v, size)
+    _same_length(name, u=u, v=v, key=key, ids=ids)
+
+
+def _check_cut_mirrors(name: str, target: Any, ids: Any) -> None:
+    _places(name, "target", target, len(target))
+    _same_length(name, target=target, ids=ids)
+
+
 def _check_gather(name: str, values: Any, index: Any, fill: Any = None) -> None:
     _places(name, "index", index, len(values) + (fill is not None))
     if np.ndim(fill):
@@ -141,6 +164,10 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "scatter": _check_scatter,
     "scatter_reduce": _check_scatter_reduce,
     "scatter_argmin": _check_scatter_argmin,
+    "compact_pairs": _check_compact_pairs,
+    "relabel_pairs": _check_relabel_pairs,
+    "scatter_min_pairs": _check_scatter_min_pairs,
+    "cut_mirrors": _check_cut_mirrors,
     "gather": _check_gather,
     "compact": _check_compact,
     "order_key": _check_order_key,

@@ -8,8 +8,8 @@ small graphs. A graph of few edges takes the last part alone.
 
 Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
 Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
-Parallel MST Algorithms" (IPDPS 2023). Theirs recurse on both
-sides of a median; here the light side is small enough for Boruvka.
+Parallel MST Algorithms" (IPDPS 2023). Theirs recurse on both sides of a median; here the light side
+is small enough for Boruvka.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
