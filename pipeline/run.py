@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..stages import Stage
@@ -11,7 +11,7 @@ from .call import call_stage, combine_results
 from .report import Report, StageCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..primitives import Backend
     from .pipeline import Pipeline
@@ -77,7 +77,7 @@ class _Flow:
     scalars: set[str] = field(default_factory=lambda: {"num_vertices"})
     unsettled: list[tuple[str, int, Any]] = field(default_factory=list)
 
-    def follow(self, steps: Sequence[Stage | Loop], after: frozenset[str]) -> None:
+    def follow(self, steps: tuple[Stage | Loop, ...], after: frozenset[str]) -> None:
         """Take the steps in order; fields that no later step nor `after` needs are let go."""
         for position, step in enumerate(steps):
             needed = needed_before(steps[position + 1 :], after)
@@ -169,12 +169,13 @@ class _Flow:
             self.progress(f"round {self.round}", total - fragments, total)
 
 
-def needed_before(steps: Sequence[Stage | Loop], after: frozenset[str]) -> frozenset[str]:
+@lru_cache(maxsize=512)
+def needed_before(steps: tuple[Stage | Loop, ...], after: frozenset[str]) -> frozenset[str]:
     """Return the fields that must exist before `steps`, if `after` must exist after them."""
     needed = after
     for step in reversed(steps):
         if isinstance(step, Stage):
-            needed = (needed - step.writes.keys()) | step.reads.keys()
+            needed = needed.difference(step.writes).union(step.reads)
             continue
         end, again = needed, frozenset[str]()
         for _ in range(2):  # what a pass needs of the one before it shows in the second

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
-_MANY_LABELS = 2**17
+_MANY_LABELS = 2**21
 
 
 class NumbaArrays(NumpyArrays):

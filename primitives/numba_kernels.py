@@ -125,6 +125,7 @@ def relabel_pairs(start, stop, label, inside, u, v, key, ids, new_u, new_v, new_
     lie inside it, a table 32 times smaller answers for them.
     """
     hits = np.empty(BLOCK, np.uint64)
+    left, right = np.empty(BLOCK, label.dtype), np.empty(BLOCK, label.dtype)
     place = np.uint64(start)
     six, low = np.uint64(6), np.uint64(63)
     for first in range(start, stop, BLOCK):
@@ -136,24 +137,28 @@ def relabel_pairs(start, stop, label, inside, u, v, key, ids, new_u, new_v, new_
                 both = (inside[a >> six] >> (a & low)) & (inside[b >> six] >> (b & low))
                 hits[count] = i
                 count += ~both & ONE
-            for hit in range(np.int64(count)):
+            outside, count = np.int64(count), np.uint64(0)
+            for hit in range(outside):
                 fetch(label, u[hits[hit]])
                 fetch(label, v[hits[hit]])
+            for hit in range(outside):
+                i = hits[hit]
+                left[count], right[count], hits[count] = label[u[i]], label[v[i]], i
+                count += np.uint64(left[count] != right[count])
         else:
             for i in range(first, end):
                 ahead = min(i + AHEAD, stop - 1)
                 fetch(label, u[ahead])
                 fetch(label, v[ahead])
-                hits[count] = i
-                count += np.uint64(label[u[i]] != label[v[i]])
+                left[count], right[count], hits[count] = label[u[i]], label[v[i]], i
+                count += np.uint64(left[count] != right[count])
         for hit in range(np.int64(count)):
             i = hits[hit]
-            a, b = label[u[i]], label[v[i]]
-            new_u[place] = a
-            new_v[place] = b
+            new_u[place] = left[hit]
+            new_v[place] = right[hit]
             new_key[place] = key[i]
             new_ids[place] = ids[i]
-            place += np.uint64(a != b)
+            place += ONE
     return np.int64(place) - start
 
 

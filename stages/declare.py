@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -70,7 +71,7 @@ class Stage:
         """Whether each part of the edge list keeps its own result."""
         return self.over == "edges" and self.combine is None
 
-    @property
+    @cached_property
     def takes_ops(self) -> bool:
         """Whether the function asks for the array module."""
         return "ops" in inspect.signature(self.function).parameters

@@ -487,8 +487,9 @@ def test_override_equals_definition_on_large_arrays(ops, draw):
 
 
 @pytest.mark.parametrize("is_majority", [False, True])
-def test_relabelling_where_one_label_is_most_frequent(ops, is_majority):
-    """Enough labels that modules may look at a summary of them first."""
+def test_relabelling_where_one_label_is_most_frequent(ops, is_majority, monkeypatch):
+    """Modules may look at a summary of many labels first; here it takes fewer to be many."""
+    monkeypatch.setattr("mstflow.primitives.numba_arrays._MANY_LABELS", 2**10, raising=False)
     draw = np.random.default_rng(8)
     size, n = 200_000, 250_000
     label = draw.integers(0, size // 2, size, dtype=np.int32)
