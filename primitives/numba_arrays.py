@@ -71,9 +71,9 @@ class NumbaArrays(NumpyArrays):
         return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
-        root = empty(len(parent), parent.dtype)
-        root[:] = parent
-        self._team.share(kernels.halve_paths, len(root), _words(root))
+        scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
+        scratch[:] = parent
+        self._team.share(kernels.find_roots, len(root), _words(scratch), _words(root))
         return root
 
     def compact_pairs(

@@ -1,7 +1,7 @@
 """Compiled loops over a range of elements; they release the GIL, so that threads can share arrays.
 
 A kernel works on ``[start, stop)`` and is called once for each thread. No two threads write to one
-place (`halve_paths` says why it may), so there are no atomics: where results meet, each thread
+place (`find_roots` says why it may), so there are no atomics: where results meet, each thread
 fills a row of its own. Arrays are unsigned: an index that may be negative costs a test.
 
 Two habits make them fast. A place that will be read `AHEAD` elements later is fetched now, since
@@ -235,11 +235,12 @@ def list_others(start, stop, place, end, parent, ids, out):
 
 
 @kernel
-def halve_paths(start, stop, parent):
-    """Point each node at its root, in place.
+def find_roots(start, stop, parent, root):
+    """Find the root of each node, and halve the paths to it on the way.
 
     Threads share `parent`: whatever one of them writes is an ancestor of the node, so another that
-    reads the old or the new value ends at the same root.
+    reads the old or the new value ends at the same root. But a late write may undo a newer one, so
+    the roots go to an array of their own.
     """
     for i in range(start, stop):
         fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
@@ -250,7 +251,7 @@ def halve_paths(start, stop, parent):
             parent[node] = parent[above]
             node = np.uint64(parent[above])
             above = parent[node]
-        parent[i] = above
+        root[i] = above
 
 
 @kernel
