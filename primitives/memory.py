@@ -32,7 +32,7 @@ class _Lease:
         with _lock:
             position = bisect.bisect_left(_idle, size, key=len)
             found = position < len(_idle)
-            self._block = _idle.pop(position) if found else np.empty(size, np.uint8)
+            self._block = _idle.pop(position) if found else np.empty(max(size, 2**22), np.uint8)
             _leases += 1
         self.__array_interface__ = self._block.__array_interface__
 

@@ -96,39 +96,53 @@ class NumbaArrays(NumpyArrays):
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
         return self._select(kernels.relabel_pairs, len(u), arguments, *dtypes)
 
+    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+        return self._first_smallest(indices, values, size)[1]
+
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        other = self.index_dtype(size)
-        if other.itemsize + ids.itemsize > 8:  # they do not fit in one word
-            return super().scatter_min_pairs(u, v, key, ids, size)
-        arrays = [_words(array) for array in (u, v, key, ids)]
-        is_packed = key.itemsize <= 4
-        shares = self._team.shares(len(u))
-        rows = 1 if len(shares) % 2 else 2
-        blocks = len(shares) // rows
-        # Rows take memory, so there are at most two; more threads part the places between them.
-        records = empty(2 * rows * size, np.uint64).reshape(rows, 2 * size)
-        bounds = [size * block // blocks for block in range(blocks + 1)]
-        self._team.call(
-            kernels.scatter_min_pairs,
-            [
-                (
-                    len(u) * row // rows,
-                    len(u) * (row + 1) // rows,
-                    *places,
-                    *arrays,
-                    is_packed,
-                    records[row],
-                )
-                for row in range(rows)
-                for places in itertools.pairwise(bounds)
-            ],
+        out_key, position = self._first_smallest((u, v), key, size)
+        out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
+        if not len(u):  # no position can be followed
+            out_id[:], other[:] = self.largest(ids.dtype), self.iota(size, dtype=other.dtype)
+            return out_key, out_id, other
+        arrays = [_words(array) for array in (position, u, v, ids)]
+        no_id = np.uint64(self.largest(ids.dtype))
+        self._team.share(
+            kernels.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other)
         )
-        out = empty(size, key.dtype), empty(size, ids.dtype), empty(size, other)
-        none = (np.uint64(self.largest(array.dtype)) for array in (key, ids))
-        self._team.share(kernels.join_records, size, records, is_packed, *none, *map(_words, out))
-        return out
+        return out_key, out_id, other
+
+    def _first_smallest(
+        self, indices: tuple[Array, ...], values: Array, size: int
+    ) -> tuple[Array, Array]:
+        """Return at each place the smallest value that is sent there and its first position."""
+        none = len(values)
+        is_packed = values.itemsize <= 4 and none < 2**32
+        lower, join, words = (
+            (kernels.lower_packed, kernels.join_packed, 1)
+            if is_packed
+            else (kernels.lower_wide, kernels.join_wide, 2)
+        )
+        # Rows take memory, so there are at most two; more threads part the places between them.
+        shares = len(self._team.shares(none))
+        rows = 1 if shares % 2 else 2
+        blocks = shares // rows
+        records = empty(rows * size * words, np.uint64).reshape(rows, size * words)
+        keys, places = _words(values), [_words(index) for index in indices]
+
+        def fill(row: int, block: int) -> None:
+            low, high = size * block // blocks, size * (block + 1) // blocks
+            kernels.fill(low * words, high * words, kernels.NONE, records[row])
+            for index in places:
+                start, stop = none * row // rows, none * (row + 1) // rows
+                lower(start, stop, low, high, index, keys, records[row])
+
+        self._team.call(fill, itertools.product(range(rows), range(blocks)))
+        smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
+        self._team.share(join, size, records, np.uint64(none), _words(smallest), _words(position))
+        return smallest, position
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size = len(target)

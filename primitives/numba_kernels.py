@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 kernel = njit(nogil=True, cache=True, boundscheck=False, error_model="numpy")
 
 AHEAD = 16
-BLOCK = 512
+BLOCK = 2048
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
 
@@ -88,21 +88,29 @@ def list_true(start, stop, place, end, mask, out):
 
 
 @kernel
+def list_flags(flags, count, hits):
+    """List the positions of the first `count` flags that are true, and return how many."""
+    place = np.uint64(0)
+    for j in range(count):
+        hits[place] = j
+        place += np.uint64(flags[j])
+    return np.int64(place)
+
+
+@kernel
 def compact_pairs(start, stop, u, v, key, ids, limit, new_u, new_v, new_key, new_ids):
     """Write to the front of the range, and return how many."""
-    hits = np.empty(BLOCK, np.uint64)
+    flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
     place = np.uint64(start)
     for first in range(start, stop, BLOCK):
-        count = np.uint64(0)
-        for i in range(first, min(first + BLOCK, stop)):
-            hits[count] = i
-            count += np.uint64((key[i] <= limit) & (u[i] != v[i]))
-        for hit in range(np.int64(count)):
-            i = hits[hit]
-            new_u[place] = u[i]
-            new_v[place] = v[i]
-            new_key[place] = key[i]
-            new_ids[place] = ids[i]
+        size = min(BLOCK, stop - first)
+        us, vs, keys = u[first : first + size], v[first : first + size], key[first : first + size]
+        for j in range(size):
+            flags[j] = (keys[j] <= limit) & (us[j] != vs[j])
+        for hit in range(list_flags(flags, size, hits)):
+            i = np.uint64(first) + hits[hit]
+            new_u[place], new_v[place] = u[i], v[i]
+            new_key[place], new_ids[place] = key[i], ids[i]
             place += ONE
     return np.int64(place) - start
 
@@ -124,92 +132,105 @@ def relabel_pairs(start, stop, label, inside, u, v, key, ids, new_u, new_v, new_
     `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
     lie inside it, a table 32 times smaller answers for them.
     """
-    hits = np.empty(BLOCK, np.uint64)
+    flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
     left, right = np.empty(BLOCK, label.dtype), np.empty(BLOCK, label.dtype)
+    outside = np.empty(BLOCK, np.uint64)
     place = np.uint64(start)
     six, low = np.uint64(6), np.uint64(63)
     for first in range(start, stop, BLOCK):
-        end = min(first + BLOCK, stop)
-        count = np.uint64(0)
+        size = min(BLOCK, stop - first)
+        us, vs = u[first : first + size], v[first : first + size]
         if len(inside):
-            for i in range(first, end):
-                a, b = np.uint64(u[i]), np.uint64(v[i])
+            for j in range(size):
+                a, b = np.uint64(us[j]), np.uint64(vs[j])
                 both = (inside[a >> six] >> (a & low)) & (inside[b >> six] >> (b & low))
-                hits[count] = i
-                count += ~both & ONE
-            outside, count = np.int64(count), np.uint64(0)
-            for hit in range(outside):
-                fetch(label, u[hits[hit]])
-                fetch(label, v[hits[hit]])
-            for hit in range(outside):
-                i = hits[hit]
-                left[count], right[count], hits[count] = label[u[i]], label[v[i]], i
-                count += np.uint64(left[count] != right[count])
+                flags[j] = ~both & ONE
+            size = list_flags(flags, size, outside)
+            for j in range(size):
+                left[j], right[j] = label[us[outside[j]]], label[vs[outside[j]]]
         else:
-            for i in range(first, end):
-                ahead = min(i + AHEAD, stop - 1)
-                fetch(label, u[ahead])
-                fetch(label, v[ahead])
-                left[count], right[count], hits[count] = label[u[i]], label[v[i]], i
-                count += np.uint64(left[count] != right[count])
-        for hit in range(np.int64(count)):
-            i = hits[hit]
-            new_u[place] = left[hit]
-            new_v[place] = right[hit]
-            new_key[place] = key[i]
-            new_ids[place] = ids[i]
+            for j in range(size):
+                left[j], right[j] = label[us[j]], label[vs[j]]
+        for j in range(size):
+            flags[j] = left[j] != right[j]
+        for hit in range(list_flags(flags, size, hits)):
+            j = hits[hit]
+            i = np.uint64(first) + (outside[j] if len(inside) else j)
+            new_u[place], new_v[place] = left[j], right[j]
+            new_key[place], new_ids[place] = key[i], ids[i]
             place += ONE
     return np.int64(place) - start
 
 
 @kernel
-def scatter_min_pairs(start, stop, low, high, u, v, key, ids, is_packed, records):
-    """Lower the records of both members, if they are in ``[low, high)``.
-
-    A record is two words: key and id above, the other member below; an id of 32 bits stands in the
-    first word beside a key of 32, else in the second. Records compare as (key, id).
-    """
-    half = np.uint64(32)
-    low, size = np.uint64(low), np.uint64(high - low)
-    for i in range(2 * low, 2 * high):
-        records[i] = NONE
+def fill(start, stop, value, out):
     for i in range(start, stop):
-        ahead = min(i + AHEAD, stop - 1)
-        fetch(records, np.uint64(u[ahead]) << ONE)
-        fetch(records, np.uint64(v[ahead]) << ONE)
-        a, b = np.uint64(u[i]), np.uint64(v[i])
-        upper, lower = np.uint64(key[i]), np.uint64(ids[i]) << half
-        if is_packed:
-            upper, lower = upper << half | np.uint64(ids[i]), np.uint64(0)
-        if a - low < size:
-            at = a << ONE
-            now = records[at]
-            if upper < now or (upper == now and lower | b < records[at + ONE]):
-                records[at] = upper
-                records[at + ONE] = lower | b
-        if b - low < size:
-            at = b << ONE
-            now = records[at]
-            if upper < now or (upper == now and lower | a < records[at + ONE]):
-                records[at] = upper
-                records[at + ONE] = lower | a
+        out[i] = value
 
 
 @kernel
-def join_records(start, stop, rows, is_packed, no_key, no_id, out_key, out_id, out_other):
-    """Take the least record of each column apart; without one a place is its own other."""
+def lower_packed(start, stop, low, high, index, key, records):
+    """Lower the records of the places in ``[low, high)``: a key above, its position below."""
+    half, low, size = np.uint64(32), np.uint64(low), np.uint64(high - low)
+    for i in range(start, stop):
+        fetch(records, index[min(i + AHEAD, stop - 1)])
+        place = np.uint64(index[i])
+        if place - low < size:
+            record = np.uint64(key[i]) << half | np.uint64(i)
+            records[place] = min(records[place], record)
+
+
+@kernel
+def lower_wide(start, stop, low, high, index, key, records):
+    """Lower the records of the places in ``[low, high)``: a key in a word, its position after."""
+    low, size = np.uint64(low), np.uint64(high - low)
+    for i in range(start, stop):
+        fetch(records, np.uint64(index[min(i + AHEAD, stop - 1)]) << ONE)
+        place, here = np.uint64(index[i]) << ONE, np.uint64(i)
+        if np.uint64(index[i]) - low < size:
+            now, there = records[place], records[place + ONE]
+            is_less = (key[i] < now) | ((key[i] == now) & (here < there))
+            records[place] = min(np.uint64(key[i]), now)
+            records[place + ONE] = here if is_less else there
+
+
+@kernel
+def join_packed(start, stop, rows, none, out_key, out_position):
+    """Take the least record of each column apart; `none` is the position where there is none."""
     half, below = np.uint64(32), np.uint64(2**32 - 1)
     for i in range(start, stop):
-        upper, lower = rows[0, 2 * i], rows[0, 2 * i + 1]
+        record = rows[0, i]
         for row in range(1, len(rows)):
-            if (rows[row, 2 * i] < upper) | (
-                (rows[row, 2 * i] == upper) & (rows[row, 2 * i + 1] < lower)
-            ):
-                upper, lower = rows[row, 2 * i], rows[row, 2 * i + 1]
-        is_none = lower == NONE
-        out_key[i] = no_key if is_none else (upper >> half if is_packed else upper)
-        out_id[i] = no_id if is_none else (upper & below if is_packed else lower >> half)
-        out_other[i] = np.uint64(i) if is_none else lower & below
+            record = min(record, rows[row, i])
+        out_key[i] = record >> half
+        out_position[i] = min(record & below, none)
+
+
+@kernel
+def join_wide(start, stop, rows, none, out_key, out_position):
+    for i in range(start, stop):
+        key, position = rows[0, 2 * i], rows[0, 2 * i + 1]
+        for row in range(1, len(rows)):
+            other, there = rows[row, 2 * i], rows[row, 2 * i + 1]
+            is_less = (other < key) | ((other == key) & (there < position))
+            key, position = min(key, other), there if is_less else position
+        out_key[i] = key
+        out_position[i] = min(position, none)
+
+
+@kernel
+def follow_pairs(start, stop, position, u, v, ids, no_id, out_id, out_other):
+    """Take the id and the other member of the pair at each position; without one, the place."""
+    last = np.uint64(len(u) - 1)
+    for i in range(start, stop):
+        ahead = min(np.uint64(position[min(i + AHEAD, stop - 1)]), last)
+        fetch(u, ahead)
+        fetch(v, ahead)
+        fetch(ids, ahead)
+        pair, place = min(np.uint64(position[i]), last), np.uint64(i)
+        is_none = position[i] > last
+        out_id[i] = no_id if is_none else np.uint64(ids[pair])
+        out_other[i] = place if is_none else np.uint64(u[pair]) ^ np.uint64(v[pair]) ^ place
 
 
 @kernel
