@@ -180,11 +180,13 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
     for name, ids in (("u", u), ("v", v)):
         if not ids.size:
             continue
-        if ids.min() < 0:
+        # Read without a sign, a negative id is larger than any other: one pass finds both.
+        top = int(ids.view(f"u{ids.itemsize}").max())
+        if top > np.iinfo(ids.dtype).max:
             edge = np.flatnonzero(ids < 0)[0]
             message = f"edge {edge}: {name} is {ids[edge]}, but vertex ids are not negative"
             raise GraphError(message)
-        largest = max(largest, int(ids.max()))
+        largest = max(largest, top)
     if given is None:
         if largest > _LARGEST_ID:
             message = f"vertex id {largest} is too large; ids are at most {_LARGEST_ID}"

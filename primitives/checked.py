@@ -126,6 +126,12 @@ def _check_cut_mirrors(name: str, target: Any, ids: Any) -> None:
     _same_length(name, target=target, ids=ids)
 
 
+def _check_join_in_order(name: str, u: Any, v: Any, size: int) -> None:
+    _places(name, "u", u, size)
+    _places(name, "v", v, size)
+    _same_length(name, u=u, v=v)
+
+
 def _check_gather(name: str, values: Any, index: Any, fill: Any = None) -> None:
     _places(name, "index", index, len(values) + (fill is not None))
     if np.ndim(fill):
@@ -168,6 +174,7 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "relabel_pairs": _check_relabel_pairs,
     "scatter_min_pairs": _check_scatter_min_pairs,
     "cut_mirrors": _check_cut_mirrors,
+    "join_in_order": _check_join_in_order,
     "gather": _check_gather,
     "compact": _check_compact,
     "order_key": _check_order_key,

@@ -132,3 +132,39 @@ class ArrayModule(PlainPrimitives, Protocol):
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
         """Return the values of several integer arrays, no two of them equal, in ascending order."""
         return self.sort(self.concatenate(list(arrays)))
+
+    def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
+        """Join the sets of both members of each pair, one pair after another, as Kruskal does.
+
+        The one primitive that knows what a tree is. It is sequential by nature: a module that can
+        follow pairs one by one does; here rounds in which every set takes its first pair find the
+        same.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes below `size`.
+        size : int
+            How many nodes there are; at first each is a set of its own.
+
+        Returns
+        -------
+        joining : index array
+            The positions of the pairs that joined two sets, ascending.
+        root : index array of length `size`
+            The smallest node of the set that each node is in at last.
+        """
+        node = root = self.iota(size, dtype=self.index_dtype(size))
+        position = self.iota(len(u), dtype=self.index_dtype(len(u)))
+        joining = [position[:0]]
+        u, v, position = self.relabel_pairs(node, u, v, position)
+        while len(u):
+            rank = self.order_key(position, signed=False)
+            _, first, other = self.scatter_min_pairs(u, v, rank, position, size)
+            hook, kept = self.cut_mirrors(other, first)
+            hook = self.pointer_jump(hook)
+            u, v, position = self.relabel_pairs(hook, u, v, position)
+            root = self.gather(hook, root)
+            joining.append(kept)
+        smallest = self.scatter_reduce(root, node, size, "min", size)
+        return self.sort_distinct(tuple(joining)), self.gather(smallest, root)

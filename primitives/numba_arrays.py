@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,12 +15,18 @@ from .team import Team
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     Array = NDArray[Any]
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
 _MANY_LABELS = 2**21
+#: Bits of the digits by which `argsort` sorts.
+_DIGIT = 11
+
+
+#: What a share is given to, where NumPy is as fast as a kernel: it must not share again.
+_numpy = NumpyArrays()
 
 
 class NumbaArrays(NumpyArrays):
@@ -29,6 +35,112 @@ class NumbaArrays(NumpyArrays):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._team = Team(threads)
+
+    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
+        return self._fill(size, dtype, lambda start, stop: np.arange(start, stop, dtype=dtype))
+
+    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
+        return self._fill(size, dtype, lambda *_: value)
+
+    def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
+        return self._elementwise(np.where, mask, yes, no)
+
+    def minimum(self, left: Array, right: Any, /) -> Array:
+        return self._elementwise(np.minimum, left, right)
+
+    def maximum(self, left: Array, right: Any, /) -> Array:
+        return self._elementwise(np.maximum, left, right)
+
+    def concatenate(self, arrays: list[Array], /) -> Array:
+        out = empty(sum(map(len, arrays)), np.result_type(*arrays))
+        end = 0
+        for array in arrays:
+            start, end = end, end + len(array)
+            self._team.share(_copy, len(array), array, out[start:end])
+        return out
+
+    def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
+        out = empty(len(values), dtype)
+
+        def add(start: int, stop: int) -> None:
+            np.cumsum(values[start:stop], dtype=dtype, out=out[start:stop])
+
+        def shift(start: int, stop: int) -> None:
+            if start:
+                out[start:stop] += before[start]
+            if exclusive:
+                out[start:stop] -= values[start:stop].astype(dtype, copy=False)
+
+        self._team.share(add, len(values))
+        starts = [start for start, _ in self._team.shares(len(values))]
+        before = dict(zip(starts[1:], np.cumsum([out[i - 1] for i in starts[1:]], dtype=dtype)))
+        self._team.share(shift, len(values))
+        return out
+
+    def offsets(self, lengths: Array, /, dtype: DTypeLike) -> Array:
+        return self.concatenate([np.zeros(1, dtype), self.scan(lengths, dtype=dtype)])
+
+    def segmented_reduce(
+        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+    ) -> Array:
+        def reduce(start: int, stop: int) -> Array:
+            part = values[offsets[start] : offsets[stop]]
+            within = offsets[start : stop + 1] - offsets[start]
+            return _numpy.segmented_reduce(part, within, op, initial)
+
+        return self._fill(len(offsets) - 1, values.dtype, reduce)
+
+    def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
+        none = len(values)
+
+        def find(start: int, stop: int) -> Array:
+            first, end = offsets[start], offsets[stop]
+            within = offsets[start : stop + 1] - first
+            position = _numpy.segmented_argmin(values[first:end], within)
+            return np.where(position < end - first, first + position, none)
+
+        return self._fill(len(offsets) - 1, self.index_dtype(none), find)
+
+    def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
+        out = empty(int(offsets[-1]), values.dtype)
+
+        def repeat(start: int, stop: int) -> None:
+            lengths = np.diff(offsets[start : stop + 1])
+            out[offsets[start] : offsets[stop]] = np.repeat(values[start:stop], lengths)
+
+        self._team.share(repeat, len(values))
+        return out
+
+    def scatter(
+        self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
+    ) -> Array:
+        out = self.full(size, fill, dtype=dtype)
+        values = _words(np.atleast_1d(np.asarray(values, dtype)))
+        self._team.share(kernels.scatter, len(index), _words(index), values, _words(out))
+        return out
+
+    def scatter_reduce(
+        self,
+        index: Array,
+        values: Array,
+        size: int,
+        op: Literal["min", "max", "add"],
+        initial: Any,
+        /,
+    ) -> Array:
+        if values.dtype.kind not in "iu" or values.itemsize < 4:
+            return super().scatter_reduce(index, values, size, op, initial)
+        out = self.full(size, initial, dtype=values.dtype)
+        # Only unsigned kernels are compiled; with the sign bit flipped these compare as signed do.
+        sign = _words(values).dtype.type(
+            0 if op == "add" or values.dtype.kind == "u" else 1 << (8 * values.itemsize - 1)
+        )
+        shares = len(self._team.shares(len(index)))
+        places = itertools.pairwise(size * share // shares for share in range(shares + 1))
+        arrays = _words(index), _words(values), sign, _words(out)
+        kernel = getattr(kernels, f"scatter_{op}")
+        self._team.call(kernel, [(*place, *arrays) for place in places])
+        return out
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
         out = empty(len(index), values.dtype)
@@ -49,26 +161,24 @@ class NumbaArrays(NumpyArrays):
         flags = _words(mask)
         counts = self._team.share(kernels.count_true, len(mask), flags)
         selected = empty(sum(counts), self.index_dtype(len(mask)))
-        self._fill(kernels.list_true, len(mask), counts, flags, _words(selected))
+        self._write(kernels.list_true, len(mask), counts, flags, _words(selected))
         return tuple(self.gather(array, selected) for array in arrays)
 
     def any_signed(self, weights: Array, /) -> bool:
         shares = self._team.shares(len(weights))
-        return any(self._team.call(super().any_signed, [(weights[a:b],) for a, b in shares]))
+        return any(self._team.call(_numpy.any_signed, [(weights[a:b],) for a, b in shares]))
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False
     ) -> Array:
         if (not signed or weights.dtype.kind in "bu") and not descending:
             return super().order_key(weights, signed=signed)
-        out = empty(len(weights), f"u{weights.itemsize}")
-        find = super().order_key
 
-        def fill(start: int, stop: int) -> None:
-            out[start:stop] = find(weights[start:stop], signed=signed, descending=descending)
+        def find(start: int, stop: int) -> Array:
+            part = weights[start:stop]
+            return _numpy.order_key(part, signed=signed, descending=descending)
 
-        self._team.share(fill, len(weights))
-        return out
+        return self._fill(len(weights), f"u{weights.itemsize}", find)
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
@@ -97,26 +207,24 @@ class NumbaArrays(NumpyArrays):
         return self._select(kernels.relabel_pairs, len(u), arguments, *dtypes)
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
-        return self._first_smallest(indices, values, size)[1]
+        if len(indices) > 2:
+            return super().scatter_argmin(indices, values, size)
+        return self._first_smallest(indices[0], indices[-1], values, size)[1]
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        out_key, position = self._first_smallest((u, v), key, size)
+        out_key, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
         if not len(u):  # no position can be followed
             out_id[:], other[:] = self.largest(ids.dtype), self.iota(size, dtype=other.dtype)
             return out_key, out_id, other
         arrays = [_words(array) for array in (position, u, v, ids)]
         no_id = np.uint64(self.largest(ids.dtype))
-        self._team.share(
-            kernels.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other)
-        )
+        self._team.share(kernels.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
         return out_key, out_id, other
 
-    def _first_smallest(
-        self, indices: tuple[Array, ...], values: Array, size: int
-    ) -> tuple[Array, Array]:
+    def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
         """Return at each place the smallest value that is sent there and its first position."""
         none = len(values)
         is_packed = values.itemsize <= 4 and none < 2**32
@@ -130,14 +238,13 @@ class NumbaArrays(NumpyArrays):
         rows = 1 if shares % 2 else 2
         blocks = shares // rows
         records = empty(rows * size * words, np.uint64).reshape(rows, size * words)
-        keys, places = _words(values), [_words(index) for index in indices]
+        arrays = [_words(array) for array in (u, v, values)]
 
         def fill(row: int, block: int) -> None:
             low, high = size * block // blocks, size * (block + 1) // blocks
             kernels.fill(low * words, high * words, kernels.NONE, records[row])
-            for index in places:
-                start, stop = none * row // rows, none * (row + 1) // rows
-                lower(start, stop, low, high, index, keys, records[row])
+            start, stop = none * row // rows, none * (row + 1) // rows
+            lower(start, stop, low, high, *arrays, records[row])
 
         self._team.call(fill, itertools.product(range(rows), range(blocks)))
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
@@ -153,7 +260,7 @@ class NumbaArrays(NumpyArrays):
             for (start, stop), count in zip(self._team.shares(size), roots, strict=True)
         ]
         kept = empty(sum(others), ids.dtype)
-        self._fill(kernels.list_others, size, others, _words(parent), _words(ids), _words(kept))
+        self._write(kernels.list_others, size, others, _words(parent), _words(ids), _words(kept))
         return parent, kept
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
@@ -198,7 +305,50 @@ class NumbaArrays(NumpyArrays):
         )
         return out
 
-    def _fill(
+    def argsort(self, values: Array, /) -> Array:
+        key = _words(values if values.dtype.kind in "bu" else self.order_key(values))
+        dtype = self.index_dtype(len(key))
+        position = _words(self.iota(len(key), dtype=dtype))
+        for shift in range(0, 8 * key.itemsize, _DIGIT):
+            places = np.zeros(2**_DIGIT, np.uint64)
+            kernels.count_digits(key, shift, places)
+            if places.max() == len(key):  # one digit for all
+                continue
+            places[1:] = np.cumsum(places)[:-1]
+            places[0] = 0
+            new_key, new_position = empty(len(key), key.dtype), empty(len(key), position.dtype)
+            kernels.sort_by_digit(key, position, shift, places, new_key, new_position)
+            key, position = new_key, new_position
+        return position.view(dtype)
+
+    def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
+        root = self.iota(size, dtype=self.index_dtype(size))
+        joining = empty(min(len(u), size), self.index_dtype(len(u)))
+        count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
+        return joining[:count], root
+
+    def _fill(self, length: int, dtype: DTypeLike, find: Callable[[int, int], Any]) -> Array:
+        """Return the values that `find` gives for each share of a range."""
+        out = empty(length, dtype)
+
+        def fill(start: int, stop: int) -> None:
+            out[start:stop] = find(start, stop)
+
+        self._team.share(fill, length)
+        return out
+
+    def _elementwise(self, function: Callable[..., Array], *arguments: Any) -> Array:
+        """Return what `function` gives for arrays of one length, and scalars."""
+        arrays = [np.ndim(argument) > 0 for argument in arguments]
+        length = next(len(a) for a, is_array in zip(arguments, arrays, strict=True) if is_array)
+
+        def find(start: int, stop: int) -> Array:
+            parts = zip(arguments, arrays, strict=True)
+            return function(*(part[start:stop] if is_array else part for part, is_array in parts))
+
+        return self._fill(length, find(0, 0).dtype, find)
+
+    def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arrays: Array
     ) -> None:
         """Let each share write as many elements as it counted, after those of the one before."""
@@ -236,6 +386,10 @@ class NumbaArrays(NumpyArrays):
         return bits
 
 
+def _copy(start: int, stop: int, source: Array, target: Array) -> None:
+    target[start:stop] = source[start:stop]
+
+
 class _Writable:
     """The memory of an array that may only be read, without that mark: see `_words`."""
 
@@ -246,11 +400,9 @@ class _Writable:
 
 
 def _words(array: Array) -> Array:
-    """Return an array as kernels take them: unsigned and contiguous.
+    """Return an array as kernels take them: unsigned, contiguous and as if they could write to it.
 
     Numba would compile every kernel once more for arrays that may only be read.
     """
-    if not array.flags.c_contiguous:
-        array = np.ascontiguousarray(array)
-    words = array.view(f"u{array.itemsize}")
+    words = np.ascontiguousarray(array).view(f"u{array.itemsize}")
     return words if words.flags.writeable else np.asarray(_Writable(words))

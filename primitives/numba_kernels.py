@@ -12,6 +12,8 @@ always, and kept by moving on: there is no branch to predict wrongly.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
 # Numba infers the types of kernels; their callers in numba_arrays are typed.
 
+import operator
+
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -53,6 +55,34 @@ def move(target, source, count, values):
     """Move a run of values to the front, to where none of them is overwritten before it moves."""
     for i in range(count):
         values[target + i] = values[source + i]
+
+
+@kernel
+def scatter(start, stop, index, values, out):
+    """`values` has one element for all, or one for each."""
+    step = np.uint64(len(values) > 1)
+    for i in range(start, stop):
+        fetch(out, index[min(i + AHEAD, stop - 1)])
+        out[index[i]] = values[np.uint64(i) * step]
+
+
+def scatter_reduce(reduce):
+    """Return a kernel that reduces what is sent to places in ``[low, high)``, with `flip` undone."""
+
+    @kernel
+    def scatter(low, high, index, values, flip, out):
+        low, size, last = np.uint64(low), np.uint64(high - low), len(index) - 1
+        for i in range(len(index)):
+            fetch(out, index[min(i + AHEAD, last)])
+            if np.uint64(index[i]) - low < size:
+                out[index[i]] = reduce(out[index[i]] ^ flip, values[i] ^ flip) ^ flip
+
+    return scatter
+
+
+scatter_min = scatter_reduce(min)
+scatter_max = scatter_reduce(max)
+scatter_add = scatter_reduce(operator.add)
 
 
 @kernel
@@ -169,29 +199,38 @@ def fill(start, stop, value, out):
 
 
 @kernel
-def lower_packed(start, stop, low, high, index, key, records):
+def lower_packed(start, stop, low, high, u, v, key, records):
     """Lower the records of the places in ``[low, high)``: a key above, its position below."""
     half, low, size = np.uint64(32), np.uint64(low), np.uint64(high - low)
     for i in range(start, stop):
-        fetch(records, index[min(i + AHEAD, stop - 1)])
-        place = np.uint64(index[i])
-        if place - low < size:
-            record = np.uint64(key[i]) << half | np.uint64(i)
-            records[place] = min(records[place], record)
+        ahead = min(i + AHEAD, stop - 1)
+        fetch(records, u[ahead])
+        fetch(records, v[ahead])
+        record = np.uint64(key[i]) << half | np.uint64(i)
+        if np.uint64(u[i]) - low < size:
+            records[u[i]] = min(records[u[i]], record)
+        if np.uint64(v[i]) - low < size:
+            records[v[i]] = min(records[v[i]], record)
 
 
 @kernel
-def lower_wide(start, stop, low, high, index, key, records):
-    """Lower the records of the places in ``[low, high)``: a key in a word, its position after."""
+def lower_wide(start, stop, low, high, u, v, key, records):
+    """Lower the records of the places in ``[low, high)``: a key in a word, its position after.
+
+    Positions come in order, so among equal keys the first stays.
+    """
     low, size = np.uint64(low), np.uint64(high - low)
     for i in range(start, stop):
-        fetch(records, np.uint64(index[min(i + AHEAD, stop - 1)]) << ONE)
-        place, here = np.uint64(index[i]) << ONE, np.uint64(i)
-        if np.uint64(index[i]) - low < size:
-            now, there = records[place], records[place + ONE]
-            is_less = (key[i] < now) | ((key[i] == now) & (here < there))
-            records[place] = min(np.uint64(key[i]), now)
-            records[place + ONE] = here if is_less else there
+        ahead = min(i + AHEAD, stop - 1)
+        fetch(records, np.uint64(u[ahead]) << ONE)
+        fetch(records, np.uint64(v[ahead]) << ONE)
+        for end in (np.uint64(u[i]), np.uint64(v[i])):
+            if end - low < size:
+                at = end << ONE
+                now, there = np.uint64(key[i]), records[at + ONE]
+                is_less = (now < records[at]) | (there == NONE)
+                records[at] = min(now, records[at])
+                records[at + ONE] = np.uint64(i) if is_less else there
 
 
 @kernel
@@ -327,3 +366,48 @@ def list_marks(start, stop, place, bits, lowest, out):
             out[place] = lowest + np.uint64(i * 64) + count_ones(bit - ONE)
             place += 1
             word ^= bit
+
+
+@kernel
+def count_digits(key, shift, counts):
+    """Count each digit of `key`; a digit has as many bits as `counts` has places."""
+    shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
+    for i in range(len(key)):
+        counts[(np.uint64(key[i]) >> shift) & low] += 1
+
+
+@kernel
+def sort_by_digit(key, position, shift, places, new_key, new_position):
+    """Move keys and positions to the next place of their digit, so that equals keep their order."""
+    shift, low = np.uint64(shift), np.uint64(len(places) - 1)
+    for i in range(len(key)):
+        digit = (np.uint64(key[i]) >> shift) & low
+        new_key[places[digit]] = key[i]
+        new_position[places[digit]] = position[i]
+        places[digit] += 1
+
+
+@kernel
+def find_root(node, parent):
+    while parent[node] != node:
+        parent[node] = parent[parent[node]]
+        node = np.uint64(parent[node])
+    return node
+
+
+@kernel
+def join_in_order(u, v, parent, joining):
+    """Union-find with the smallest node as the root, and paths halved on the way."""
+    count = 0
+    last = len(u) - 1
+    for i in range(len(u)):
+        fetch(parent, u[min(i + AHEAD, last)])
+        fetch(parent, v[min(i + AHEAD, last)])
+        a, b = find_root(np.uint64(u[i]), parent), find_root(np.uint64(v[i]), parent)
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+            joining[count] = i
+            count += 1
+    for i in range(len(parent)):  # the parents before this node are roots already
+        parent[i] = parent[parent[i]]
+    return count

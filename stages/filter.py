@@ -15,16 +15,21 @@ from .fields import (
 
 #: About so many keys are looked at to choose the pivot.
 SAMPLE = 2**15
-#: Light edges for each vertex; fewer leave fragments small, more leave less to filter.
-LIGHT_PER_VERTEX = 1.25
-#: With fewer edges for each vertex than this, two scans cost more than they save.
-FILTER_FROM = 3.0
 
 
-@stage(writes="few_edges")
-def few_edges_left(num_edges: Count, num_vertices: Count) -> Verdict:
-    """Tell whether there are too few edges for each vertex to put any of them aside."""
-    return num_edges <= FILTER_FROM * num_vertices
+@stage(writes="is_sparse")
+def sparse_graph_left(num_edges: Count, num_vertices: Count, few: Count, dense: float) -> Verdict:
+    """Tell whether there are too few edges, for each vertex or at all, to put any aside."""
+    return num_edges <= max(few, dense * num_vertices)
+
+
+@stage(writes="few_fragments")
+def few_fragments_left(num_edges: Count, num_vertices: Count, few: Count, dense: float) -> Verdict:
+    """Tell whether so few fragments are left that joining them one by one is quicker than rounds.
+
+    Rounds stall where most edges join the same fragments over and over.
+    """
+    return num_edges <= few or num_edges > dense * num_vertices
 
 
 @stage(writes="sample", over="edges", combine="concatenation")
@@ -38,13 +43,19 @@ def sample_keys(ops: ArrayModule, key: EdgeKeys, edge_id: EdgeIndex, num_edges: 
 
 
 @stage(writes="pivot")
-def choose_pivot(ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count) -> Count:
+def choose_pivot(
+    ops: ArrayModule,
+    sample: Keys,
+    num_vertices: Count,
+    num_edges: Count,
+    light_per_vertex: float,
+) -> Count:
     """Choose the key up to which edges are light: a little over one for each vertex.
 
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009; their pivot is the median.
     """
-    rank = int(len(sample) * LIGHT_PER_VERTEX * num_vertices / num_edges)
+    rank = int(len(sample) * light_per_vertex * num_vertices / num_edges)
     if rank >= len(sample):
         return ops.largest(sample.dtype)
     return int(ops.partition(sample, rank)[rank])

@@ -10,7 +10,14 @@ import mstflow
 from graph_strategies import edge_lists, union_of_many
 from oracle import components, kruskal
 
+#: The default joins few edges one by one; so small graphs too go through the filter and rounds.
+EVERY_STEP = mstflow.algorithm("filter-boruvka").given(few=0, dense=2.0)
 SPLITS = [("whole", 1), *((s, k) for s in ("tree", "iterate") for k in (1, 3, 8))]
+
+
+@pytest.fixture(params=[*mstflow.algorithms(), "every step"], scope="module")
+def algorithm(request):
+    return EVERY_STEP if request.param == "every step" else request.param
 
 
 @pytest.mark.parametrize("backend", mstflow.backends())
@@ -44,9 +51,8 @@ def test_what_follows_from_the_edge_ids(graph):
         assert getattr(forest, column).dtype == expected.dtype
 
 
-@pytest.mark.parametrize("strategy", ["tree", "iterate"])
+@pytest.mark.parametrize(("strategy", "dtype"), [("tree", "f8"), ("iterate", "i8")])
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes", "distributed"])
-@pytest.mark.parametrize("dtype", ["f8", "i8"])
 def test_dask_equals_oracle(algorithm, scheduler, strategy, dtype, examples, request):
     graph = union_of_many(examples, dtype)
     expected = kruskal(graph)

@@ -14,25 +14,37 @@ is small enough for Boruvka.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import count_edges, drop_loops, find_signs, no_edges_left, order_weights
+from ...stages.edges import count_edges, drop_loops, find_signs, order_weights
 from ...stages.filter import (
     choose_pivot,
-    few_edges_left,
+    few_fragments_left,
     hold_edges,
     sample_keys,
     select_joining_edges,
     select_light_edges,
+    sparse_graph_left,
 )
 from ...stages.fragments import (
     add_level,
+    collect_forest_edges,
     compose_labels,
+    contract_fragments,
+    create_new_vertex_ids,
     list_forest,
     start_forest,
     start_levels,
 )
+from ...stages.kruskal import bring_edges_together, join_last_edges
 from ..pipeline import Pipeline
 from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
+
+JOIN_LAST = (
+    bring_edges_together,
+    join_last_edges,
+    collect_forest_edges,
+    create_new_vertex_ids,
+)
 
 filter_boruvka = Pipeline(
     "filter-boruvka",
@@ -47,15 +59,23 @@ filter_boruvka = Pipeline(
         select_light_edges,
         count_edges,
         start_levels,
-        Loop(*JOIN, add_level, *CONTRACT, until=no_edges_left),
+        Loop(*JOIN, add_level, *CONTRACT, until=few_fragments_left),
+        *JOIN_LAST,
+        add_level,
+        contract_fragments,
         compose_labels,
         select_joining_edges,
         count_edges,
-        until=few_edges_left,
+        until=sparse_graph_left,
     ),
     drop_loops,
     count_edges,
-    Loop(*JOIN, *CONTRACT, until=no_edges_left),
+    Loop(*JOIN, *CONTRACT, until=few_fragments_left),
+    *JOIN_LAST,
     list_forest,
+    # Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
+    # join. A graph is worth two scans if it is dense, and a round if it is not; of a few edges in
+    # all, neither pays.
+    values={"light_per_vertex": 1.5, "dense": 3.0, "few": 2**17},
     summary="Boruvka on light edges, then on the heavy ones that join fragments; the default",
 )

@@ -453,6 +453,11 @@ def sort_distinct(rng, n):
     return (tuple(np.array(part, "i8" if lowest > 5 else rng.choice(INDEX)) for part in parts),)
 
 
+def join_in_order(rng, n):
+    size = n // rng.choice([1, 2, 10]) + 1
+    return (*some_pairs(rng, size, n), size)
+
+
 FUSED = (
     compact_pairs,
     relabel_pairs,
@@ -460,6 +465,7 @@ FUSED = (
     cut_mirrors,
     number_roots,
     sort_distinct,
+    join_in_order,
 )
 
 
