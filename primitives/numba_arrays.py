@@ -62,19 +62,17 @@ class NumbaArrays(NumpyArrays):
     def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
         out = empty(len(values), dtype)
 
-        def add(start: int, stop: int) -> None:
-            np.cumsum(values[start:stop], dtype=dtype, out=out[start:stop])
+        def add(start: int, stop: int) -> Any:
+            out[start:stop] = _numpy.scan(values[start:stop], dtype=dtype, exclusive=exclusive)
+            last = values[start:stop][-1:].astype(dtype) if exclusive else 0
+            return (out[start:stop][-1:] + last).sum(dtype=dtype)
 
-        def shift(start: int, stop: int) -> None:
-            if start:
-                out[start:stop] += before[start]
-            if exclusive:
-                out[start:stop] -= values[start:stop].astype(dtype, copy=False)
+        def shift(start: int, stop: int, before: Any) -> None:
+            out[start:stop] += before
 
-        self._team.share(add, len(values))
-        starts = [start for start, _ in self._team.shares(len(values))]
-        before = dict(zip(starts[1:], np.cumsum([out[i - 1] for i in starts[1:]], dtype=dtype)))
-        self._team.share(shift, len(values))
+        sums = itertools.accumulate(self._team.share(add, len(values)))
+        later = self._team.shares(len(values))[1:]
+        self._team.call(shift, [(*share, s) for share, s in zip(later, sums, strict=False)])
         return out
 
     def offsets(self, lengths: Array, /, dtype: DTypeLike) -> Array:
@@ -228,6 +226,7 @@ class NumbaArrays(NumpyArrays):
         """Return at each place the smallest value that is sent there and its first position."""
         none = len(values)
         is_packed = values.itemsize <= 4 and none < 2**32
+        lower: Any
         lower, join, words = (
             (kernels.lower_packed, kernels.join_packed, 1)
             if is_packed
@@ -242,7 +241,7 @@ class NumbaArrays(NumpyArrays):
 
         def fill(row: int, block: int) -> None:
             low, high = size * block // blocks, size * (block + 1) // blocks
-            kernels.fill(low * words, high * words, kernels.NONE, records[row])
+            records[row, low * words : high * words] = kernels.NONE
             start, stop = none * row // rows, none * (row + 1) // rows
             lower(start, stop, low, high, *arrays, records[row])
 

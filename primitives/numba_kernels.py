@@ -67,7 +67,10 @@ def scatter(start, stop, index, values, out):
 
 
 def scatter_reduce(reduce):
-    """Return a kernel that reduces what is sent to places in ``[low, high)``, with `flip` undone."""
+    """Return a kernel that reduces what is sent to places in ``[low, high)``.
+
+    Bits of `flip` are turned before values meet, and back.
+    """
 
     @kernel
     def scatter(low, high, index, values, flip, out):
@@ -190,12 +193,6 @@ def relabel_pairs(start, stop, label, inside, u, v, key, ids, new_u, new_v, new_
             new_key[place], new_ids[place] = key[i], ids[i]
             place += ONE
     return np.int64(place) - start
-
-
-@kernel
-def fill(start, stop, value, out):
-    for i in range(start, stop):
-        out[i] = value
 
 
 @kernel

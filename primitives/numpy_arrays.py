@@ -30,9 +30,6 @@ class NumpyArrays(ArrayModule):
         self.threads = threads  # NumPy's loops use one
 
     index_dtype = staticmethod(_index_dtype)
-    where = staticmethod(np.where)
-    minimum = staticmethod(np.minimum)
-    maximum = staticmethod(np.maximum)
 
     def largest(self, dtype: DTypeLike, /) -> int:
         return int(np.iinfo(dtype).max)
@@ -45,6 +42,18 @@ class NumpyArrays(ArrayModule):
 
     def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
         return np.full(size, value, dtype)
+
+    def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
+        chosen: Array = np.where(mask, yes, no)
+        return chosen
+
+    def minimum(self, left: Array, right: Any, /) -> Array:
+        smaller: Array = np.minimum(left, right)
+        return smaller
+
+    def maximum(self, left: Array, right: Any, /) -> Array:
+        larger: Array = np.maximum(left, right)
+        return larger
 
     def concatenate(self, arrays: list[Array], /) -> Array:
         return np.concatenate(arrays)

@@ -32,12 +32,15 @@ class Team:
 
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on each tuple of arguments at once, and return the results in order."""
-        own, *others = arguments
+        given = list(arguments)
+        if not given:
+            return []
+        own, *others = given
         if not others:
             return [function(*own)]
         if self._others is None:
             self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
-        tasks = [self._others.submit(function, *given) for given in others]
+        tasks = [self._others.submit(function, *other) for other in others]
         try:
             result = function(*own)
         finally:  # they may still write to what the caller lent them
