@@ -25,89 +25,12 @@ _MANY_LABELS = 2**21
 _DIGIT = 11
 
 
-#: What a share is given to, where NumPy is as fast as a kernel: it must not share again.
-_numpy = NumpyArrays()
-
-
 class NumbaArrays(NumpyArrays):
     """The primitives of `NumpyArrays`, those that pay compiled and shared among threads."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._team = Team(threads)
-
-    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
-        return self._fill(size, dtype, lambda start, stop: np.arange(start, stop, dtype=dtype))
-
-    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
-        return self._fill(size, dtype, lambda *_: value)
-
-    def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
-        return self._elementwise(np.where, mask, yes, no)
-
-    def minimum(self, left: Array, right: Any, /) -> Array:
-        return self._elementwise(np.minimum, left, right)
-
-    def maximum(self, left: Array, right: Any, /) -> Array:
-        return self._elementwise(np.maximum, left, right)
-
-    def concatenate(self, arrays: list[Array], /) -> Array:
-        out = empty(sum(map(len, arrays)), np.result_type(*arrays))
-        end = 0
-        for array in arrays:
-            start, end = end, end + len(array)
-            self._team.share(_copy, len(array), array, out[start:end])
-        return out
-
-    def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
-        out = empty(len(values), dtype)
-
-        def add(start: int, stop: int) -> Any:
-            out[start:stop] = _numpy.scan(values[start:stop], dtype=dtype, exclusive=exclusive)
-            last = values[start:stop][-1:].astype(dtype) if exclusive else 0
-            return (out[start:stop][-1:] + last).sum(dtype=dtype)
-
-        def shift(start: int, stop: int, before: Any) -> None:
-            out[start:stop] += before
-
-        sums = itertools.accumulate(self._team.share(add, len(values)))
-        later = self._team.shares(len(values))[1:]
-        self._team.call(shift, [(*share, s) for share, s in zip(later, sums, strict=False)])
-        return out
-
-    def offsets(self, lengths: Array, /, dtype: DTypeLike) -> Array:
-        return self.concatenate([np.zeros(1, dtype), self.scan(lengths, dtype=dtype)])
-
-    def segmented_reduce(
-        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
-    ) -> Array:
-        def reduce(start: int, stop: int) -> Array:
-            part = values[offsets[start] : offsets[stop]]
-            within = offsets[start : stop + 1] - offsets[start]
-            return _numpy.segmented_reduce(part, within, op, initial)
-
-        return self._fill(len(offsets) - 1, values.dtype, reduce)
-
-    def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
-        none = len(values)
-
-        def find(start: int, stop: int) -> Array:
-            first, end = offsets[start], offsets[stop]
-            within = offsets[start : stop + 1] - first
-            position = _numpy.segmented_argmin(values[first:end], within)
-            return np.where(position < end - first, first + position, none)
-
-        return self._fill(len(offsets) - 1, self.index_dtype(none), find)
-
-    def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
-        out = empty(int(offsets[-1]), values.dtype)
-
-        def repeat(start: int, stop: int) -> None:
-            lengths = np.diff(offsets[start : stop + 1])
-            out[offsets[start] : offsets[stop]] = np.repeat(values[start:stop], lengths)
-
-        self._team.share(repeat, len(values))
-        return out
 
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
@@ -133,11 +56,7 @@ class NumbaArrays(NumpyArrays):
         sign = _words(values).dtype.type(
             0 if op == "add" or values.dtype.kind == "u" else 1 << (8 * values.itemsize - 1)
         )
-        shares = len(self._team.shares(len(index)))
-        places = itertools.pairwise(size * share // shares for share in range(shares + 1))
-        arrays = _words(index), _words(values), sign, _words(out)
-        kernel = getattr(kernels, f"scatter_{op}")
-        self._team.call(kernel, [(*place, *arrays) for place in places])
+        getattr(kernels, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
         return out
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
@@ -152,31 +71,17 @@ class NumbaArrays(NumpyArrays):
             )
         return out
 
-    def count(self, mask: Array, /) -> int:
-        return sum(self._team.share(kernels.count_true, len(mask), _words(mask)))
-
-    def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
-        flags = _words(mask)
-        counts = self._team.share(kernels.count_true, len(mask), flags)
-        selected = empty(sum(counts), self.index_dtype(len(mask)))
-        self._write(kernels.list_true, len(mask), counts, flags, _words(selected))
-        return tuple(self.gather(array, selected) for array in arrays)
-
-    def any_signed(self, weights: Array, /) -> bool:
-        shares = self._team.shares(len(weights))
-        return any(self._team.call(_numpy.any_signed, [(weights[a:b],) for a, b in shares]))
-
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False
     ) -> Array:
-        if (not signed or weights.dtype.kind in "bu") and not descending:
-            return super().order_key(weights, signed=signed)
-
-        def find(start: int, stop: int) -> Array:
-            part = weights[start:stop]
-            return _numpy.order_key(part, signed=signed, descending=descending)
-
-        return self._fill(len(weights), f"u{weights.itemsize}", find)
+        signed = signed and weights.dtype.kind not in "bu"
+        if not signed and not descending:
+            return super().order_key(weights, signed=False)
+        key, out = _words(weights), empty(len(weights), f"u{weights.itemsize}")
+        top = np.uint64(8 * weights.itemsize - 1)
+        options = top, signed, weights.dtype.kind == "f", descending
+        self._team.share(kernels.order_key, len(key), key, *options, out)
+        return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
@@ -326,27 +231,6 @@ class NumbaArrays(NumpyArrays):
         count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
         return joining[:count], root
 
-    def _fill(self, length: int, dtype: DTypeLike, find: Callable[[int, int], Any]) -> Array:
-        """Return the values that `find` gives for each share of a range."""
-        out = empty(length, dtype)
-
-        def fill(start: int, stop: int) -> None:
-            out[start:stop] = find(start, stop)
-
-        self._team.share(fill, length)
-        return out
-
-    def _elementwise(self, function: Callable[..., Array], *arguments: Any) -> Array:
-        """Return what `function` gives for arrays of one length, and scalars."""
-        arrays = [np.ndim(argument) > 0 for argument in arguments]
-        length = next(len(a) for a, is_array in zip(arguments, arrays, strict=True) if is_array)
-
-        def find(start: int, stop: int) -> Array:
-            parts = zip(arguments, arrays, strict=True)
-            return function(*(part[start:stop] if is_array else part for part, is_array in parts))
-
-        return self._fill(length, find(0, 0).dtype, find)
-
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arrays: Array
     ) -> None:
@@ -383,10 +267,6 @@ class NumbaArrays(NumpyArrays):
             value = _words(labels)[counts.argmax()]
             self._team.share(kernels.mark_equal, len(bits), _words(label), value, bits)
         return bits
-
-
-def _copy(start: int, stop: int, source: Array, target: Array) -> None:
-    target[start:stop] = source[start:stop]
 
 
 class _Writable:

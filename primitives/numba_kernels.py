@@ -67,18 +67,14 @@ def scatter(start, stop, index, values, out):
 
 
 def scatter_reduce(reduce):
-    """Return a kernel that reduces what is sent to places in ``[low, high)``.
-
-    Bits of `flip` are turned before values meet, and back.
-    """
+    """Return a kernel that reduces what meets at a place; bits of `flip` are turned meanwhile."""
 
     @kernel
-    def scatter(low, high, index, values, flip, out):
-        low, size, last = np.uint64(low), np.uint64(high - low), len(index) - 1
+    def scatter(index, values, flip, out):
+        last = len(index) - 1
         for i in range(len(index)):
             fetch(out, index[min(i + AHEAD, last)])
-            if np.uint64(index[i]) - low < size:
-                out[index[i]] = reduce(out[index[i]] ^ flip, values[i] ^ flip) ^ flip
+            out[index[i]] = reduce(out[index[i]] ^ flip, values[i] ^ flip) ^ flip
 
     return scatter
 
@@ -105,19 +101,16 @@ def gather_or_fill(start, stop, values, index, fill, out):
 
 
 @kernel
-def count_true(start, stop, mask):
-    total = 0
+def order_key(start, stop, bits, top, signed, is_float, descending, out):
+    """Turn the sign bit, which is at `top`, and all bits of a negative float."""
+    sign, all_bits = ONE << top, np.uint64(0) - np.uint64(descending)
     for i in range(start, stop):
-        total += mask[i]
-    return total
-
-
-@kernel
-def list_true(start, stop, place, end, mask, out):
-    for i in range(start, stop):
-        if place < end:
-            out[place] = i
-        place += mask[i]
+        word = np.uint64(bits[i])
+        turned = sign * np.uint64(signed)
+        if is_float and signed:
+            word *= np.uint64(word != sign)  # -0.0 becomes 0.0
+            turned |= np.uint64(0) - (word >> top)
+        out[i] = word ^ turned ^ all_bits
 
 
 @kernel
