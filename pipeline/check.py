@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PipelineError
@@ -36,8 +37,9 @@ class _Known:
     lost: str = ""
 
 
+@lru_cache(maxsize=64)  # a pipeline is checked before every run, and never changes
 def check(
-    pipeline: str, steps: Iterable[Stage | Loop], values: Iterable[str], result: Iterable[str]
+    pipeline: str, steps: tuple[Stage | Loop, ...], values: tuple[str, ...], result: tuple[str, ...]
 ) -> None:
     """Follow every field through the steps of a pipeline, loops twice, to its result.
 

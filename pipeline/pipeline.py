@@ -66,7 +66,7 @@ class Pipeline:
 
     def check(self) -> None:
         """Check that the steps fit together: see `check.check`; a run does this first."""
-        check(self.name, self.steps, self.values, self.result)
+        check(self.name, self.steps, tuple(self.values), self.result)
 
     def given(self, **values: Any) -> Pipeline:
         """Return a copy that also starts from these values; stages read them by name.

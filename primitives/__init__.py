@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.util
 import os
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import OptionError
@@ -20,8 +21,10 @@ _BACKENDS = {
     "numba": (".numba_arrays", "NumbaArrays", "numba"),
 }
 
-#: From so many edges on "auto" takes compiled kernels: below, loading them costs more.
-COMPILED_FROM = 1_000_000
+#: From so many edges on "auto" takes compiled kernels, once they are loaded ...
+COMPILED_FROM = 30_000
+#: ... and from so many on it loads them: that takes most of a second, as much as they save then.
+LOADED_FROM = 4_000_000
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -36,7 +39,12 @@ class Backend(NamedTuple):
 
 def backends() -> list[str]:
     """Return the names of the array modules that are usable here."""
-    return [name for name, (*_, library) in _BACKENDS.items() if importlib.util.find_spec(library)]
+    return [name for name, (*_, library) in _BACKENDS.items() if _is_installed(library)]
+
+
+@functools.cache
+def _is_installed(library: str) -> bool:
+    return importlib.util.find_spec(library) is not None
 
 
 def resolve_backend(backend: str, num_edges: int) -> str:
@@ -49,7 +57,8 @@ def resolve_backend(backend: str, num_edges: int) -> str:
     """
     usable = backends()
     if backend == "auto":
-        return "numba" if "numba" in usable and num_edges >= COMPILED_FROM else "numpy"
+        least = COMPILED_FROM if f"{__name__}.numba_arrays" in sys.modules else LOADED_FROM
+        return "numba" if "numba" in usable and num_edges >= least else "numpy"
     if isinstance(backend, str) and backend in usable:
         return backend
     message = f"backend {backend!r} is not available; choose from: auto, {', '.join(usable)}"
