@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _NUMPY = Backend("numpy")
 
+#: Values under which small graphs too are taken through every stage of the catalogue.
+EVERY_STAGE = {"few": 0, "dense": 2.0}
+
 
 def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -> None:
     """Run a pipeline on small graphs of every kind and check each call of one of its stages.
@@ -48,7 +51,9 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     PipelineError
         Naming the stage and the promise it breaks.
     """
-    pipeline = _home(stage, values) if pipeline is None else pipeline.given(**values)
+    pipeline = _home(stage, values) if pipeline is None else pipeline
+    small = {name: value for name, value in EVERY_STAGE.items() if name in pipeline.values}
+    pipeline = pipeline.given(**small, **values)
     try:
         calls = sum(_check_on(stage, pipeline, graph) for graph in _graphs())
     except PipelineError as error:

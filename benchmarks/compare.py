@@ -106,6 +106,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--limit", type=float, metavar="SECONDS", help="for a process, loading included")
     add("--output", type=Path, metavar="JSON", help="where to keep the runs")
     add("--plot", type=Path, metavar="PICTURE", help="draw them: .svg or .png")
+    add(
+        "--touch",
+        type=int,
+        default=0,
+        metavar="BYTES",
+        help="memory to use before each run, where a virtual machine hands it out slowly",
+    )
     add("--cache", type=Path, default=graphs.CACHE, help="where graphs lie; default: %(default)s")
     add("--roads", type=Path, metavar="FILE", help="pace16-NE.gr.xz, for graph N")
     add("--no-floor", dest="floor", action="store_false", help="leave out the memory's speed")
@@ -149,6 +156,7 @@ def _runs(
             for code, command in commands.items():
                 if (code, threads) in failed:
                     continue
+                touch(options.touch)
                 facts = measure([*command, str(folder)], threads, options.limit)
                 if "error" in facts:
                     failed.add((code, threads))
@@ -157,6 +165,17 @@ def _runs(
                 what = facts.get("error") or f"{facts['seconds']:.3f} s"
                 print(f"{graph} round {turn} T={threads} {code}: {what}", file=sys.stderr)
     return runs
+
+
+def touch(size: int) -> None:
+    """Write to so much memory and give it back, so that the next process gets what is in use.
+
+    A virtual machine may have to ask its host for memory that was free for a while, which takes
+    ten times as long as the first touch does otherwise and falls on whoever comes first.
+    """
+    if size:
+        program = f"import numpy; numpy.ones({size}, 'u1')"
+        subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def measure(command: list[str], threads: int, limit: float | None) -> Facts:

@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 
 import mstflow
 from graph_strategies import edge_lists, union_of_many
+from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
 
 #: The default joins few edges one by one; so small graphs too go through the filter and rounds.
-EVERY_STEP = mstflow.algorithm("filter-boruvka").given(few=0, dense=2.0)
+THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
 SPLITS = [("whole", 1), *((s, k) for s in ("tree", "iterate") for k in (1, 3, 8))]
 
 
-@pytest.fixture(params=[*mstflow.algorithms(), "every step"], scope="module")
+@pytest.fixture(params=[*mstflow.algorithms(), "filter-boruvka, every stage"], scope="module")
 def algorithm(request):
-    return EVERY_STEP if request.param == "every step" else request.param
+    return THROUGH_ALL if request.param == "filter-boruvka, every stage" else request.param
 
 
 @pytest.mark.parametrize("backend", mstflow.backends())

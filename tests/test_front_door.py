@@ -10,6 +10,7 @@ import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.testing import EVERY_STAGE
 from oracle import kruskal
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
@@ -194,8 +195,9 @@ def test_progress_runs_to_the_end(strategy, scheduler):
 
 def test_report(algorithm):
     random = np.random.default_rng(3)
+    pipeline = mstflow.algorithm(algorithm).given(**EVERY_STAGE)
     report = minimum_spanning_forest(
-        tuple(random.integers(0, 99, (2, 400))), algorithm=algorithm
+        tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
     ).report
     first = report.rounds[1]
     assert (first.number, first.vertices) == (1, 99)

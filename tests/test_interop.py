@@ -1,0 +1,132 @@
+"""Forests as the objects of other libraries: nothing is lost on the way."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from graph_strategies import edge_lists
+from mstflow import EdgeList, minimum_spanning_forest
+from mstflow.errors import OptionError
+
+METHODS = {
+    "to_scipy": "scipy",
+    "to_networkx": "networkx",
+    "to_igraph": "igraph",
+    "to_pandas": "pandas",
+    "to_arrow": "pyarrow",
+}
+
+
+@pytest.fixture
+def forest():
+    """Two trees and a lone vertex; a zero, an edge listed from its larger end, unequal id dtypes."""
+    u, v = np.array([3, 0, 1, 4], np.int32), np.array([1, 1, 0, 5], np.uint64)
+    graph = EdgeList(u, v, [0.0, 2.5, 9.0, -1.0], num_vertices=7)
+    return minimum_spanning_forest(graph)
+
+
+def records(forest):
+    """Return edge ids with ends in order and weights, as Python numbers."""
+    columns = forest.edge_ids, forest.u, forest.v, forest.weight
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [(edge, min(u, v), max(u, v), weight) for edge, u, v, weight in rows]
+
+
+def test_scipy(forest):
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = forest.to_scipy()
+    assert isinstance(matrix, sparse.csr_array)
+    assert (matrix.shape, matrix.nnz, matrix.indices.dtype) == ((7, 7), 3, np.int32)
+    found = matrix.tocoo()
+    assert list(zip(found.row, found.col, found.data, strict=True)) == [
+        (0, 1, 2.5),
+        (1, 3, 0.0),
+        (4, 5, -1.0),
+    ]
+    count, labels = sparse.csgraph.connected_components(matrix, directed=False)
+    assert (count, labels.tolist()) == (forest.num_components, forest.labels.tolist())
+
+
+@given(edge_lists())
+def test_scipy_keeps_every_edge_and_dtype(graph):
+    pytest.importorskip("scipy.sparse")
+    forest = minimum_spanning_forest(graph)
+    matrix = forest.to_scipy()
+    assert matrix.dtype == ("f4" if graph.weight.dtype == "f2" else graph.weight.dtype)
+    found = matrix.tocoo()
+    rows = zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True)
+    assert sorted(rows) == sorted(record[1:] for record in records(forest))
+
+
+@given(edge_lists())
+def test_networkx(graph):
+    networkx = pytest.importorskip("networkx")
+    forest = minimum_spanning_forest(graph)
+    found = forest.to_networkx()
+    assert type(found) is networkx.Graph
+    assert list(found) == list(range(forest.num_vertices))
+    edges = found.edges(data=True)
+    assert records(forest) == sorted(
+        (data["edge_id"], min(u, v), max(u, v), data["weight"]) for u, v, data in edges
+    )
+    assert networkx.number_connected_components(found) == forest.num_components
+
+
+@given(edge_lists())
+def test_igraph(graph):
+    igraph = pytest.importorskip("igraph")
+    forest = minimum_spanning_forest(graph)
+    found = forest.to_igraph()
+    assert isinstance(found, igraph.Graph)
+    assert (found.vcount(), found.is_directed()) == (forest.num_vertices, False)
+    assert records(forest) == [
+        (edge["edge_id"], *sorted(edge.tuple), edge["weight"]) for edge in found.es
+    ]
+
+
+@given(edge_lists())
+def test_pandas(graph):
+    pandas = pytest.importorskip("pandas")
+    forest = minimum_spanning_forest(graph)
+    frame = forest.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    check_columns(forest, {name: frame[name].to_numpy() for name in frame})
+
+
+@given(edge_lists())
+def test_arrow(graph):
+    import pyarrow
+
+    forest = minimum_spanning_forest(graph)
+    table = forest.to_arrow()
+    assert isinstance(table, pyarrow.Table)
+    names = table.column_names
+    check_columns(forest, {name: table[name].to_numpy() for name in names})
+
+
+def check_columns(forest, found):
+    assert list(found) == ["edge_id", "u", "v", "weight"]
+    wanted = (forest.edge_ids, forest.u, forest.v, forest.weight)
+    for column, values in zip(found.values(), wanted, strict=True):
+        assert column.dtype == values.dtype
+        assert np.array_equal(column, values)
+
+
+@pytest.mark.parametrize(("method", "library"), METHODS.items())
+def test_a_library_that_is_missing(forest, method, library, monkeypatch):
+    for module in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, library, None)  # makes its import fail
+    message = rf"{method}\(\) needs {library}, which is not installed: pip install {library}$"
+    with pytest.raises(OptionError, match=message):
+        getattr(forest, method)()
+
+
+def test_a_library_that_is_broken(forest, monkeypatch, tmp_path):
+    monkeypatch.delitem(sys.modules, "igraph", raising=False)
+    (tmp_path / "igraph.py").write_text("import no_such_module")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        forest.to_igraph()
