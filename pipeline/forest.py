@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graphs import interop
 from ..graphs.write import write_columns
 from ..primitives import Backend
-from .catalogue.components import components
-from .partition import COLUMNS, load_columns
-from .run import run
-from .schedulers import Inline
+from .linkage import component_labels, cut, linkage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,18 +79,7 @@ class Forest:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Component of each vertex (int64, length n), numbered by their first vertices."""
-        size, backend = len(self.edge_ids), Backend(self.backend)
-        columns = [self.u, self.v, np.zeros(size, np.uint8)]
-        edges = load_columns(columns, 0, (self.num_vertices, size), backend, None)
-        found, _ = run(
-            components,
-            [dict(zip(COLUMNS, edges, strict=True))],
-            {"num_vertices": self.num_vertices, "maximum": False},
-            num_edges=size,
-            scheduler=Inline(),
-            backend=backend,
-        )
-        return np.asarray(found["labels"])
+        return component_labels(self.u, self.v, self.num_vertices, Backend(self.backend))
 
     @cached_property
     def total_weight(self) -> int | float:
@@ -104,8 +91,86 @@ class Forest:
 
         Vertex ids are 0-based. A file is replaced in one step; a folder must be new or empty.
         """
-        columns = {"edge_id": self.edge_ids, "u": self.u, "v": self.v, "weight": self.weight}
-        write_columns(path, columns)
+        write_columns(path, self._columns)
+
+    def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:
+        """Cut the minimum spanning forest of any graph into flat single-linkage clusters.
+
+        Parameters
+        ----------
+        k : int
+            Into so many clusters: the heaviest edges go, the later of equal ones first. From
+            `num_components` to `num_vertices`.
+        distance : float
+            Instead of `k`: edges of at most this weight stay. Compared exactly.
+
+        Returns
+        -------
+        int64 array of length n
+            The cluster of each vertex, numbered by their first vertices.
+
+        Raises
+        ------
+        OptionError
+            If `k` is out of range, `distance` is no number, or not just one of them is given.
+
+        Notes
+        -----
+        It cuts heavy edges, so of a maximum spanning forest it makes no single-linkage clusters.
+        """
+        return cut(self, k, distance, Backend(self.backend))
+
+    def linkage(self) -> NDArray[np.float64]:
+        """Return the single-linkage hierarchy of a connected graph, as `scipy.cluster` takes it.
+
+        Edges join clusters in the order (weight, edge id), compared exactly. The matrix holds
+        float64, so integer weights beyond 2^53 give the nearest height; the order of the joins and
+        of the heights is not affected, but heights may become equal. `cut` never rounds.
+
+        Returns
+        -------
+        float64 array of shape (n - 1, 4)
+            Row i: the two clusters that become cluster n + i, the smaller number first; the weight
+            at which they join; how many vertices the new one has. Vertices are clusters 0 to n - 1.
+
+        Raises
+        ------
+        GraphError
+            If the graph is not connected, or a weight of the forest is negative.
+
+        Notes
+        -----
+        The hierarchy is that of a minimum spanning tree; a maximum one has none in this form.
+        """
+        return linkage(self, Backend(self.backend))
+
+    def to_scipy(self) -> Any:
+        """Return a `scipy.sparse.csr_array` of shape (n, n), each edge stored once, as upper[u, v].
+
+        Weights keep their dtype (float16 becomes float32); zeros are stored like any other. For
+        `scipy.sparse.csgraph` say ``directed=False``.
+        """
+        return interop.to_scipy(self._columns, self.num_vertices)
+
+    def to_networkx(self) -> Any:
+        """Return a `networkx.Graph` of all vertices, its edges with `weight` and `edge_id`."""
+        return interop.to_networkx(self._columns, self.num_vertices)
+
+    def to_igraph(self) -> Any:
+        """Return an `igraph.Graph` of all vertices, its edges with `weight` and `edge_id`."""
+        return interop.to_igraph(self._columns, self.num_vertices)
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with columns edge_id, u, v, weight."""
+        return interop.to_pandas(self._columns)
+
+    def to_arrow(self) -> Any:
+        """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""
+        return interop.to_arrow(self._columns)
+
+    @property
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {"edge_id": self.edge_ids, "u": self.u, "v": self.v, "weight": self.weight}
 
     def __repr__(self) -> str:
         return (

@@ -21,7 +21,7 @@ METHODS = {
 
 @pytest.fixture
 def forest():
-    """Two trees and a lone vertex; a zero, an edge listed from its larger end, unequal id dtypes."""
+    """Two trees, two lone vertices; a zero, an edge listed from its larger end, unequal dtypes."""
     u, v = np.array([3, 0, 1, 4], np.int32), np.array([1, 1, 0, 5], np.uint64)
     graph = EdgeList(u, v, [0.0, 2.5, 9.0, -1.0], num_vertices=7)
     return minimum_spanning_forest(graph)

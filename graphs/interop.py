@@ -1,0 +1,104 @@
+"""Forests as the objects of other libraries, each imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    #: ``edge_id``, ``u``, ``v`` and ``weight`` of length f.
+    Columns = Mapping[str, NDArray[Any]]
+
+
+def to_scipy(columns: Columns, num_vertices: int) -> Any:
+    """Return a `scipy.sparse.csr_array` with each edge stored once, above the diagonal.
+
+    Weights keep their dtype, except that float16, which scipy lacks, becomes float32. Indices are
+    int32 where that suffices, since some of scipy's algorithms take no others.
+
+    Raises
+    ------
+    OptionError
+        If scipy is not installed.
+    """
+    sparse = _library("scipy.sparse", "to_scipy")
+    u, v, weight = (columns[name] for name in ("u", "v", "weight"))
+    dtype = np.int32 if num_vertices <= np.iinfo(np.int32).max else np.int64
+    u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)  # before: u and v may differ
+    if weight.dtype == np.float16:
+        weight = weight.astype(np.float32)
+    places = (np.minimum(u, v), np.maximum(u, v))
+    return sparse.csr_array((weight, places), shape=(num_vertices, num_vertices))
+
+
+def to_networkx(columns: Columns, num_vertices: int) -> Any:
+    """Return a `networkx.Graph` of all vertices, its edges with attributes weight and edge_id.
+
+    Raises
+    ------
+    OptionError
+        If networkx is not installed.
+    """
+    graph = _library("networkx", "to_networkx").Graph()
+    graph.add_nodes_from(range(num_vertices))
+    u, v, weight, edge_id = (columns[name].tolist() for name in ("u", "v", "weight", "edge_id"))
+    graph.add_edges_from(
+        (a, b, {"weight": w, "edge_id": e})
+        for a, b, w, e in zip(u, v, weight, edge_id, strict=True)
+    )
+    return graph
+
+
+def to_igraph(columns: Columns, num_vertices: int) -> Any:
+    """Return an `igraph.Graph` of all vertices, its edges with attributes weight and edge_id.
+
+    Raises
+    ------
+    OptionError
+        If igraph is not installed.
+    """
+    library = _library("igraph", "to_igraph")
+    ends = zip(columns["u"].tolist(), columns["v"].tolist(), strict=True)
+    attributes = {name: columns[name].tolist() for name in ("weight", "edge_id")}
+    return library.Graph(n=num_vertices, edges=list(ends), edge_attrs=attributes)
+
+
+def to_pandas(columns: Columns) -> Any:
+    """Return a `pandas.DataFrame` of the columns, in their dtypes.
+
+    Raises
+    ------
+    OptionError
+        If pandas is not installed.
+    """
+    return _library("pandas", "to_pandas").DataFrame(dict(columns))
+
+
+def to_arrow(columns: Columns) -> Any:
+    """Return a `pyarrow.Table` of the columns, in their dtypes.
+
+    Raises
+    ------
+    OptionError
+        If pyarrow is not installed.
+    """
+    return _library("pyarrow", "to_arrow").table(dict(columns))
+
+
+def _library(module: str, method: str) -> Any:
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise  # it is there, but lacks something itself
+        message = f"{method}() needs {package}, which is not installed: pip install {package}"
+        raise OptionError(message) from error
