@@ -7,17 +7,19 @@ from hypothesis import HealthCheck, settings
 
 import mstflow
 
-_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("default", max_examples=100, **_COMMON)
-settings.register_profile("thorough", max_examples=2000, **_COMMON)
-
 
 def pytest_addoption(parser):
-    parser.addoption("--thorough", action="store_true", help="2,000 examples a test, not 100")
+    parser.addoption("--examples", type=int, default=100, help="examples a test, 100 by default")
 
 
 def pytest_configure(config):
-    settings.load_profile("thorough" if config.getoption("--thorough") else "default")
+    settings.register_profile(
+        "chosen",
+        max_examples=config.getoption("--examples"),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("chosen")
 
 
 @pytest.fixture(params=mstflow.algorithms(), scope="session")

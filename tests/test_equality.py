@@ -38,6 +38,20 @@ def test_inline_equals_oracle(algorithm, backend, graph, maximum, split_every):
         assert forest.edge_ids.tolist() == expected.tolist(), (strategy, partitions)
 
 
+@given(graph=edge_lists(), maximum=st.booleans(), every_stage=st.booleans())
+def test_backends_agree(graph, maximum, every_stage):
+    found = [
+        mstflow.minimum_spanning_forest(
+            graph,
+            maximum=maximum,
+            algorithm=THROUGH_ALL if every_stage else "filter-boruvka",
+            backend=backend,
+        ).edge_ids.tolist()
+        for backend in mstflow.backends()
+    ]
+    assert all(ids == found[0] for ids in found)
+
+
 @given(graph=edge_lists())
 def test_what_follows_from_the_edge_ids(graph):
     forest = mstflow.minimum_spanning_forest(graph)

@@ -76,6 +76,6 @@ filter_boruvka = Pipeline(
     # Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
     # join. A graph is worth two scans if it is dense, and a round if it is not; of a few edges in
     # all, neither pays.
-    values={"light_per_vertex": 1.5, "dense": 3.0, "few": 2**17},
+    values={"light_per_vertex": 1.5, "dense": 3.0, "few": 2**16},
     summary="Boruvka on light edges, then on the heavy ones that join fragments; the default",
 )
