@@ -87,15 +87,16 @@ def prepare(code: str, graph: Graph, threads: int, warm_up: str = "") -> Prepare
 
 
 def _mstflow(graph: Graph, threads: int, code: str = "mstflow", warm_up: str = "") -> Prepared:
-    """Prepare mstflow by solving a small graph of the same dtypes and density."""
+    """Prepare mstflow by solving a small graph of the same dtypes and density, by every stage."""
     import mstflow
+    from mstflow.testing import EVERY_STAGE
 
-    def forest(columns: Any, vertices: int, code: str) -> mstflow.Forest:
+    def forest(columns: Any, vertices: int, code: str, **values: Any) -> mstflow.Forest:
         algorithm, backend = [*code.split(":")[1:], "", ""][:2]
         return mstflow.minimum_spanning_forest(
             columns,
             num_vertices=vertices,
-            algorithm=algorithm or "auto",
+            algorithm=mstflow.algorithm(algorithm or "auto").given(**values),
             backend=backend or "auto",
             threads=threads,
         )
@@ -109,7 +110,7 @@ def _mstflow(graph: Graph, threads: int, code: str = "mstflow", warm_up: str = "
 
     u, v, w = (column[:WARM_UP_EDGES] for column in graph[:3])
     few = max(1, len(u) * graph.n // max(len(graph.u), 1))
-    warmed = forest((u % few, v % few, w), few, warm_up or code)
+    warmed = forest((u % few, v % few, w), few, warm_up or code, **EVERY_STAGE)
     return Prepared(lambda: forest(graph[:3], graph.n, code), answer, solver(warmed))
 
 
