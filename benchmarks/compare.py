@@ -236,13 +236,14 @@ def _print(console: Console, record: Facts, name: str) -> None:
         f"{name}: {graph['vertices']:,} vertices, {graph['edges']:,} edges, "
         f"{graph['weights']}, ids {graph['ids']}"
     )
-    table = _empty_table(title, "min s", "median s", "ratio", "B/edge", "beyond")
+    table = _empty_table(title, "min s", "median s", "ratio", "floor", "B/edge", "beyond")
     table.add_column("answer")
     for row in rows:
         numbers = (
             _number(row.minimum, 3),
             _number(row.median, 3),
             _number(row.ratio, 2),
+            "-" if row.floor_share is None else f"{row.floor_share:.0%}",
             _number(row.bytes_per_edge, 1),
             _number(row.bytes_beyond, 1),
         )

@@ -11,6 +11,9 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from floor import TABLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -40,6 +43,8 @@ class Row:
         Largest peak beyond the input.
     bytes_beyond : float
         The same, less `VERTEX_BYTES` for each vertex.
+    floor_share : float
+        The floor's time (see `floor_seconds`) by the minimum: 1 cannot be passed.
     solver : str
         What mstflow chose.
     verdict : str
@@ -56,6 +61,7 @@ class Row:
     ratio: float | None
     bytes_per_edge: float | None
     bytes_beyond: float | None
+    floor_share: float | None
     solver: str
     verdict: str
     complaints: tuple[str, ...]
@@ -75,8 +81,26 @@ def rows(record: Record, graph: str) -> list[Row]:
         for own in by_code.values():
             if own:
                 reference = by_code.get(record["reference"], [])
-                table.append(_row(own, reference, expected, record["graphs"][graph]))
+                floor = floor_seconds(record, graph, threads)
+                table.append(_row(own, reference, expected, record["graphs"][graph], floor))
     return table
+
+
+def floor_seconds(record: Record, graph: str, threads: int) -> float | None:
+    """Return how long it takes to read all columns once and look up both ends of every edge.
+
+    Any code must do at least this, on memory as fast as `floor.py` found it; lookups are as fast as
+    in the measured table whose size is nearest.
+    """
+    rates = next((each for each in record.get("floor", []) if each["threads"] == threads), None)
+    if rates is None:
+        return None
+    facts = record["graphs"][graph]
+    sizes = {name: TABLES[name] for name in TABLES if f"gather_ns_{name}" in rates}
+    nearest = min(sizes, key=lambda name: abs(math.log(sizes[name] / max(facts["vertices"], 1))))
+    width = 2 * np.dtype(facts["ids"]).itemsize + np.dtype(facts["weights"]).itemsize
+    reading = facts["edges"] * width / (rates["read_gb_per_s"] * 1e9)
+    return float(reading + 2 * facts["edges"] * rates[f"gather_ns_{nearest}"] * 1e-9)
 
 
 def summary(record: Record) -> dict[tuple[str, int], tuple[float, int]]:
@@ -89,7 +113,13 @@ def summary(record: Record) -> dict[tuple[str, int], tuple[float, int]]:
     return {key: (statistics.geometric_mean(all_), len(all_)) for key, all_ in ratios.items()}
 
 
-def _row(own: list[Run], reference: list[Run], expected: Run, graph: Mapping[str, Any]) -> Row:
+def _row(
+    own: list[Run],
+    reference: list[Run],
+    expected: Run,
+    graph: Mapping[str, Any],
+    floor: float | None,
+) -> Row:
     seconds = {run["round"]: run["seconds"] for run in own if "seconds" in run}
     rival = {run["round"]: run["seconds"] for run in reference if "seconds" in run}
     ratios = [seconds[each] / rival[each] for each in seconds if each in rival]
@@ -107,6 +137,7 @@ def _row(own: list[Run], reference: list[Run], expected: Run, graph: Mapping[str
         ratio=statistics.median(ratios) if ratios else None,
         bytes_per_edge=None if peak is None else peak / edges,
         bytes_beyond=None if peak is None else (peak - VERTEX_BYTES * vertices) / edges,
+        floor_share=floor / min(seconds.values()) if floor and seconds else None,
         solver=", ".join(dict.fromkeys(run["solver"] for run in own if "solver" in run)),
         verdict=_verdict(errors, differences, own),
         complaints=tuple(dict.fromkeys([*errors, *differences])),

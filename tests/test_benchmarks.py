@@ -285,6 +285,17 @@ def test_sweeps_are_lines(benchmark_path, tmp_path):
     assert "time / time of" not in picture
 
 
+def test_share_of_the_floor(benchmark_path):
+    import figures
+
+    facts = {"edges": 1000, "vertices": 900_000, "ids": "int32", "weights": "float64"}
+    rates = {"threads": 1, "read_gb_per_s": 16.0, "gather_ns_1M": 2.0, "gather_ns_32M": 9.0}
+    record = {"graphs": {"g": facts}, "floor": [rates]}
+    # 16 bytes an edge at one a nanosecond, and two lookups in the table of the nearest size.
+    assert figures.floor_seconds(record, "g", 1) == pytest.approx(1000 * (1 + 4) * 1e-9)
+    assert figures.floor_seconds(record, "g", 2) is None
+
+
 def test_floor(benchmark_path):
     import floor
 
