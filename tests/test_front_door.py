@@ -167,7 +167,9 @@ def test_unreachable_scheduler():
 
 
 def test_listings():
-    assert mstflow.algorithms() == ["filter-boruvka", "boruvka-edgelist", "boruvka-csr"]
+    assert mstflow.algorithms() == [
+        "filter-boruvka", "boruvka-edgelist", "boruvka-csr", "filter-kruskal", "kruskal",
+    ]  # fmt: skip
     assert mstflow.backends()[0] == "numpy"
 
 

@@ -5,9 +5,12 @@ from ..pipeline import Pipeline
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .filter_boruvka import filter_boruvka
+from .filter_kruskal import filter_kruskal
+from .kruskal import kruskal
 
 _CATALOGUE = {
-    pipeline.name: pipeline for pipeline in (filter_boruvka, boruvka_edgelist, boruvka_csr)
+    pipeline.name: pipeline
+    for pipeline in (filter_boruvka, boruvka_edgelist, boruvka_csr, filter_kruskal, kruskal)
 }
 
 

@@ -6,6 +6,9 @@ on random graphs nearly all of them. What is left is filtered again, while it ha
 each fragment, and finished by further rounds. The edge list is only streamed, twice; rounds work on
 small graphs. A graph of few edges takes the last part alone.
 
+Rounds stop early: once fragments are few, most edges join the same ones over and over, and the rest
+is joined one by one, in the order of the weights.
+
 Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
 Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
 Parallel MST Algorithms" (IPDPS 2023). Theirs recurse on both sides of a median; here the light side
@@ -34,14 +37,19 @@ from ...stages.fragments import (
     start_forest,
     start_levels,
 )
-from ...stages.kruskal import bring_edges_together, join_last_edges
+from ...stages.kruskal import bring_edges_together, join_by_weight
 from ..pipeline import Pipeline
 from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
-JOIN_LAST = (
+#: Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
+#: join. A graph is worth two scans if it is dense, and a round if it is not; of a few edges in all,
+#: neither pays. Chosen by `benchmarks/parameters.py`.
+PARAMETERS = {"light_per_vertex": 1.5, "dense": 3.0, "few": 2**16}
+
+JOIN_REST = (
     bring_edges_together,
-    join_last_edges,
+    join_by_weight,
     collect_forest_edges,
     create_new_vertex_ids,
 )
@@ -60,7 +68,7 @@ filter_boruvka = Pipeline(
         count_edges,
         start_levels,
         Loop(*JOIN, add_level, *CONTRACT, until=few_fragments_left),
-        *JOIN_LAST,
+        *JOIN_REST,
         add_level,
         contract_fragments,
         compose_labels,
@@ -71,11 +79,8 @@ filter_boruvka = Pipeline(
     drop_loops,
     count_edges,
     Loop(*JOIN, *CONTRACT, until=few_fragments_left),
-    *JOIN_LAST,
+    *JOIN_REST,
     list_forest,
-    # Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
-    # join. A graph is worth two scans if it is dense, and a round if it is not; of a few edges in
-    # all, neither pays.
-    values={"light_per_vertex": 1.5, "dense": 3.0, "few": 2**16},
+    values=PARAMETERS,
     summary="Boruvka on light edges, then on the heavy ones that join fragments; the default",
 )
