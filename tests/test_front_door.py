@@ -168,7 +168,8 @@ def test_unreachable_scheduler():
 
 def test_listings():
     assert mstflow.algorithms() == [
-        "filter-boruvka", "boruvka-edgelist", "boruvka-csr", "filter-kruskal", "kruskal",
+        "filter-boruvka", "boruvka-edgelist", "boruvka-flatten", "boruvka-sorted", "boruvka-csr",
+        "filter-kruskal", "kruskal",
     ]  # fmt: skip
     assert mstflow.backends()[0] == "numpy"
 
@@ -194,7 +195,8 @@ def test_progress_runs_to_the_end(strategy, scheduler):
         assert seen[-1][1:] == (7, 7)  # five leaves, two merges
 
 
-def test_report(algorithm):
+@pytest.mark.parametrize("algorithm", sorted({*mstflow.algorithms()} - {"kruskal"}))
+def test_report_of_rounds(algorithm):
     random = np.random.default_rng(3)
     pipeline = mstflow.algorithm(algorithm).given(few=0)  # or so few edges take no round
     report = minimum_spanning_forest(

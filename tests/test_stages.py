@@ -4,13 +4,23 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import mstflow
+from graph_strategies import edge_lists
 from mstflow import stage
 from mstflow.errors import PipelineError
 from mstflow.pipeline.catalogue.components import components
 from mstflow.stages.edges import find_min_edges
-from mstflow.stages.fields import Count, EdgeFlags, EdgeIndex, EdgeKeys, EdgeWeights, Verdict
+from mstflow.stages.fields import (
+    Count,
+    EdgeFlags,
+    EdgeIndex,
+    EdgeKeys,
+    EdgeWeights,
+    Verdict,
+    VertexIndex,
+)
 from mstflow.testing import check_stage
 
 PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components]
@@ -100,3 +110,19 @@ def test_a_stage_is_called_like_its_function():
     assert best_key.tolist() == [5, 5, 5, 255]
     assert best_id.tolist() == [8, 8, 9, 2**31 - 1]
     assert best_end.tolist() == [1, 0, 1, 3]
+
+
+@given(graph=edge_lists())
+def test_after_flatten_every_parent_is_a_root(graph):
+    seen = []
+
+    @stage(writes="parent")
+    def look(parent: VertexIndex) -> VertexIndex:
+        seen.append(parent)
+        return parent
+
+    pipeline = mstflow.algorithm("boruvka-flatten").insert_after("flatten", look)
+    mstflow.minimum_spanning_forest(graph, algorithm=pipeline)
+    assert len(seen) <= max(1, graph.num_vertices).bit_length() + 1
+    for parent in seen:
+        assert np.array_equal(parent[parent], parent)

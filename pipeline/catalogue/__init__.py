@@ -4,13 +4,23 @@ from ...errors import OptionError
 from ..pipeline import Pipeline
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
+from .boruvka_flatten import boruvka_flatten
+from .boruvka_sorted import boruvka_sorted
 from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
 
 _CATALOGUE = {
     pipeline.name: pipeline
-    for pipeline in (filter_boruvka, boruvka_edgelist, boruvka_csr, filter_kruskal, kruskal)
+    for pipeline in (
+        filter_boruvka,
+        boruvka_edgelist,
+        boruvka_flatten,
+        boruvka_sorted,
+        boruvka_csr,
+        filter_kruskal,
+        kruskal,
+    )
 }
 
 

@@ -1,0 +1,41 @@
+"""Boruvka's algorithm in three steps a round, on a graph that is never contracted.
+
+Flatten makes every vertex a child of its root; each root takes the lightest edge that leaves its
+tree; roots hang themselves below those their edges lead to. No edge is ever dropped or relabelled,
+so each of the at most log2(n) rounds reads all m edges and looks up both ends: the price for steps
+as simple as a processor with thousands of threads wants them.
+
+Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its GPU form. Theirs lowers
+the lightest edge of a tree by an atomic; any reduction that keeps the smaller (weight, id) will do.
+
+Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
+"""
+
+from ...stages.edges import find_signs, order_weights
+from ...stages.fragments import collect_forest_edges, list_forest, start_forest
+from ...stages.trees import (
+    assign_cheapest,
+    flatten,
+    no_tree_joined,
+    start_trees,
+    update_forest,
+)
+from ..pipeline import Pipeline
+from ..steps import Loop
+
+boruvka_flatten = Pipeline(
+    "boruvka-flatten",
+    find_signs,
+    order_weights,
+    start_forest,
+    start_trees,
+    Loop(
+        flatten,
+        assign_cheapest,
+        update_forest,
+        collect_forest_edges,
+        until=no_tree_joined,
+    ),
+    list_forest,
+    summary="Boruvka on flat trees, no filter (Bhargava and Zaia, the GPU's three kernels)",
+)

@@ -1,0 +1,49 @@
+"""Boruvka's algorithm on both arcs of every edge, sorted by vertex in each round.
+
+Sorting puts the arcs of a vertex side by side, so its lightest one is the minimum of a segment.
+The trees that the chosen arcs form are numbered by prefix sums, and so are the arcs that still join
+two of them. A round costs a sort: O(m log n) each, at most log2(n) rounds.
+
+Source: parallel-boruvka (abarankab), "My solution". Two deviations: roots are found by pointer
+jumping where theirs joins trees in a wait-free union-find, and minima of parts are combined in
+order where theirs race by compare-and-swap; so ties always go to the smaller id, and graphs need
+not be connected.
+
+Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
+"""
+
+from ...stages.edges import count_edges, drop_loops, find_signs, no_edges_left, order_weights
+from ...stages.fragments import (
+    collect_forest_edges,
+    create_new_vertex_ids,
+    list_forest,
+    propagate_colors,
+    remove_mirrored_edges,
+    start_forest,
+)
+from ...stages.sorted_arcs import find_shortest_arcs, list_both_arcs, sort_arcs
+from ..pipeline import Pipeline
+from ..steps import Loop
+from .boruvka_edgelist import CONTRACT
+
+boruvka_sorted = Pipeline(
+    "boruvka-sorted",
+    find_signs,
+    order_weights,
+    drop_loops,
+    list_both_arcs,
+    count_edges,
+    start_forest,
+    Loop(
+        sort_arcs,
+        find_shortest_arcs,
+        remove_mirrored_edges,
+        collect_forest_edges,
+        propagate_colors,
+        create_new_vertex_ids,
+        *CONTRACT,
+        until=no_edges_left,
+    ),
+    list_forest,
+    summary="Boruvka on both arcs, sorted each round (parallel-boruvka)",
+)
