@@ -8,6 +8,7 @@ from .pipeline.forest import Forest
 from .pipeline.pipeline import Pipeline
 from .pipeline.solve import minimum_spanning_forest
 from .pipeline.steps import Loop
+from .pipeline.verify import Verification, verify
 from .primitives import backends
 from .stages import Stage, stage
 
@@ -19,6 +20,7 @@ __all__ = [
     "Loop",
     "Pipeline",
     "Stage",
+    "Verification",
     "algorithm",
     "algorithms",
     "backends",
@@ -27,4 +29,5 @@ __all__ = [
     "read",
     "stage",
     "testing",
+    "verify",
 ]

@@ -17,8 +17,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read
-from .errors import MstflowError, OptionError
+from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read, verify
+from .errors import MstflowError, OptionError, VerificationError
 from .graphs import generate
 from .graphs.write import check_output
 from .pipeline.solve import STRATEGIES
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, or 2 after one line ``error: ...``."""
+    """Run a command and return its exit code.
+
+    0 is success, 1 a forest that `verify` found wrong, 2 follows one line ``error: ...``.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)  # so that scratch files are cleared away
     try:
         options = _parser().parse_args(arguments)
-        options.command(options)
+        code: int | None = options.command(options)
     except (MstflowError, OSError, MemoryError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"error: {reason}", file=sys.stderr)
@@ -43,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
-    return 0
+    return code or 0
 
 
 def _terminate(*_: object) -> NoReturn:
@@ -89,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", action="store_true", help="print one JSON object")
     add("--quiet", action="store_true", help="print nothing but errors and JSON")
 
+    _add_verify(commands.add_parser("verify", help="check that a forest is the minimum one"))
     command = commands.add_parser("generate", help="write a graph of a known family")
     command.set_defaults(command=generate.run)
     generate.add_arguments(command)
@@ -97,6 +101,17 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("info", help="tell what is usable on this machine")
     command.set_defaults(command=_info)
     return parser
+
+
+def _add_verify(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(command=_verify)
+    add = command.add_argument
+    add("inputs", nargs="+", metavar="INPUT", help="files that together are one graph")
+    add("forest", metavar="FOREST", help="what solve wrote: .npz, .csv, or a folder")
+    add("--format", metavar="F", help="format of the inputs, where the names do not tell")
+    add("--maximum", action="store_true", help="check for the maximum spanning forest")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--quiet", action="store_true", help="print nothing but errors and JSON")
 
 
 def _solve(options: argparse.Namespace) -> None:
@@ -134,6 +149,39 @@ def _solve(options: argparse.Namespace) -> None:
         _print_summary(facts, options.output)
 
 
+def _verify(options: argparse.Namespace) -> int:
+    """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
+    started = time.perf_counter()
+    graph = read(options.inputs, format=options.format)
+    was_read = time.perf_counter()
+    try:
+        found = verify(graph, options.forest, maximum=options.maximum)
+    except VerificationError as error:
+        if options.json:
+            print(json.dumps({"right": False, "problem": str(error)}))
+        print(f"wrong: {options.forest}: {error}", file=sys.stderr)
+        return 1
+    seconds = {"read": was_read - started, "verify": time.perf_counter() - was_read}
+    facts = {
+        "right": True,
+        "vertices": found.num_vertices,
+        "edges": found.num_edges,
+        "components": found.num_components,
+        "forest_edges": found.num_forest_edges,
+        "compared": list(found.compared),
+        "seconds": {step: round(spent, 6) for step, spent in seconds.items()},
+        "peak_rss_bytes": _peak_rss_bytes(),
+    }
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        which = "maximum" if options.maximum else "minimum"
+        forest = f"right: edge for edge the {which} spanning forest"
+        compared = {"compared": ", ".join(("edge ids", *found.compared))}
+        _print_lines({"forest": forest, **_counts(facts), **compared, **_costs(facts)})
+    return 0
+
+
 def _facts(forest: Forest, seconds: dict[str, float]) -> dict[str, Any]:
     total = forest.total_weight
     return {
@@ -160,22 +208,33 @@ def _peak_rss_bytes() -> int:
 
 
 def _print_summary(facts: dict[str, Any], output: str | None) -> None:
-    seconds = facts["seconds"]
     weight = facts["total_weight"]
     parts = f", {facts['partitions']} partitions" if facts["partitions"] > 1 else ""
     lines = {
-        "vertices": f"{facts['vertices']:,}",
-        "edges": f"{facts['edges']:,}",
-        "components": f"{facts['components']:,}",
-        "forest edges": f"{facts['forest_edges']:,}",
+        **_counts(facts),
         "total weight": "not finite" if weight is None else str(weight),
         "by": f"{facts['algorithm']} on {facts['backend']}, "
         f"{facts['scheduler']} ({facts['strategy']}{parts})",
-        "seconds": ", ".join(f"{spent:.3g} {step}" for step, spent in seconds.items()),
-        "peak memory": f"{facts['peak_rss_bytes'] / 1e6:,.0f} MB",
+        **_costs(facts),
     }
     if output is not None:
         lines["written to"] = output
+    _print_lines(lines)
+
+
+def _counts(facts: dict[str, Any]) -> dict[str, str]:
+    names = ("vertices", "edges", "components", "forest_edges")
+    return {name.replace("_", " "): f"{facts[name]:,}" for name in names}
+
+
+def _costs(facts: dict[str, Any]) -> dict[str, str]:
+    return {
+        "seconds": ", ".join(f"{spent:.3g} {step}" for step, spent in facts["seconds"].items()),
+        "peak memory": f"{facts['peak_rss_bytes'] / 1e6:,.0f} MB",
+    }
+
+
+def _print_lines(lines: dict[str, str]) -> None:
     for name, value in lines.items():
         print(f"{name:<13} {value}")
 

@@ -17,6 +17,10 @@ class OptionError(MstflowError, ValueError):
     """An option that is unknown, out of range, or at odds with another."""
 
 
+class VerificationError(MstflowError, ValueError):
+    """A forest that is not the minimum spanning forest of its graph. Names the first edge."""
+
+
 class WorkerError(MstflowError, RuntimeError):
     """Workers that died, or that cannot do what a run needs of them."""
 

@@ -14,8 +14,9 @@ vertices, each fragment carries the edge it chose, and fragments above one tree'
 equally many. The heaviest edge between two vertices is the heaviest choice met on the way up from
 both to where they meet, at most log2 n steps. So the paths of a chunk are walked side by side.
 
-Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997),
-section 2. Where two paths meet is found by climbing, not by her tables, which take more memory.
+Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997):
+the property of Boruvka trees. Where two paths meet is found by climbing, not by her tables, which
+take more memory.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def verify(
     graph : EdgeList, tuple of arrays, path, or list of paths
         As `minimum_spanning_forest` takes it.
     forest : Forest, integer array of length f, or path
-        What was found, the edge ids alone, or what `Forest.save` wrote.
+        What was found, the edge ids alone, or what `Forest.save` wrote (`docs/forest-file.md`).
     num_vertices : int, optional
         Number of vertices, in place of what the graph says.
     maximum : bool
@@ -243,9 +244,8 @@ def _column_problem(name: str, column: NDArray[Any]) -> str | None:
         return f"{name} must be one-dimensional, not of shape {column.shape}"
     kinds = "biuf" if name == "weight" else "iu"
     if column.dtype.kind not in kinds or column.dtype.itemsize > 8:
-        return (
-            f"{name} must hold {'numbers' if name == 'weight' else 'integers'}, not {column.dtype}"
-        )
+        wanted = "numbers" if name == "weight" else "integers"
+        return f"{name} must hold {wanted}, not {column.dtype}"
     return None
 
 

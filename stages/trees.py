@@ -36,8 +36,8 @@ def assign_cheapest(
 
     Source: Bhargava and Zaia, the kernel of that name.
     """
-    ends = ops.relabel_pairs(parent, u, v, key, edge_id)
-    return ops.scatter_min_pairs(*ends, num_vertices)
+    u, v, key, edge_id = ops.relabel_pairs(parent, u, v, key, edge_id)
+    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
 
 
 @stage(writes=("parent", "chosen", "num_joined"))
