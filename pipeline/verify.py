@@ -22,28 +22,23 @@ take more memory.
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError, OptionError, VerificationError
+from ..errors import GraphError, OptionError, VerificationError
 from ..graphs.edge_list import EdgeList
+from ..graphs.forest_file import FOREST_COLUMNS, column_problem, read_forest
 from ..graphs.read import read
 from ..primitives import array_module
 from .forest import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-
-#: What a saved forest may hold along its edges; only the first must be there.
-FOREST_COLUMNS = ("edge_id", "u", "v", "weight")
 
 CHUNK_EDGES = 2**18  # what is known of so many paths fits in cache
 
@@ -159,94 +154,17 @@ def _is_paths(graph: Sequence[Any]) -> bool:
 def _forest_columns(forest: Any, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
     """Return the columns of a forest of length f, "edge_id" among them."""
     if isinstance(forest, str | os.PathLike):
-        return _read_forest(Path(forest), weight_dtype)
+        return read_forest(Path(forest), weight_dtype)
     if isinstance(forest, Forest):
         found = (forest.edge_ids, forest.u, forest.v, forest.weight)
         return dict(zip(FOREST_COLUMNS, found, strict=True))
     edge_ids = np.asarray(forest)
     if edge_ids.size == 0 and edge_ids.dtype == np.float64:  # np.asarray([])
         edge_ids = edge_ids.astype(np.int64)
-    problem = _column_problem("edge_id", edge_ids)
+    problem = column_problem("edge_id", edge_ids)
     if problem:
         raise GraphError(problem)
     return {"edge_id": edge_ids}
-
-
-def _read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
-    """Read what `Forest.save` wrote; text as the weights of the graph, to lose none of them."""
-    if path.is_dir():
-        columns = {file.stem: _load(file, _map_npy) for file in sorted(path.glob("*.npy"))}
-    elif path.suffix == ".csv":
-        columns = _load(path, partial(_read_csv, weight_dtype=weight_dtype))
-    else:
-        columns = _load(path, _read_npz)
-    if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
-        found = ", ".join(columns) or "nothing"
-        message = f"{path}: expected columns edge_id, and maybe u, v, weight; found {found}"
-        raise FileFormatError(message)
-    problems = [_column_problem(name, column) for name, column in columns.items()]
-    if len({column.shape for column in columns.values()}) > 1:
-        problems.append("the columns differ in length")
-    for problem in filter(None, problems):
-        message = f"{path}: {problem}"
-        raise FileFormatError(message)
-    return columns
-
-
-def _load(path: Path, load: Callable[[Path], Any]) -> Any:
-    """Call a function that reads a file; whatever fails names the file."""
-    try:
-        path.open("rb").close()  # if it is not there, say so
-        return load(path)
-    except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
-
-
-def _map_npy(path: Path) -> NDArray[Any]:
-    return np.lib.format.open_memmap(path, mode="r")
-
-
-def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    if not zipfile.is_zipfile(path):
-        message = "a forest is a .npz or .csv file or a folder of .npy columns"
-        raise ValueError(message)
-    with np.load(path, allow_pickle=False) as archive:
-        # A member that is no array comes as bytes, and is refused as no column of numbers.
-        return {name: np.asarray(archive[name]) for name in archive.files}
-
-
-def _read_csv(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    # As they were written: halves as single floats, booleans as 0 and 1.
-    written_as = {"float16": pa.float32(), "bool": pa.uint8()}
-    weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
-    types = dict.fromkeys(FOREST_COLUMNS[:3], pa.int64())
-
-    def parse(types: Mapping[str, Any]) -> Any:
-        options = csv.ConvertOptions(column_types=types, null_values=[])
-        return csv.read_csv(path, convert_options=options)
-
-    try:
-        table = parse({**types, "weight": weight})
-    except pa.ArrowInvalid:  # other weights than the graph's: which, the comparison will say
-        table = parse(types)
-    if len(set(table.column_names)) < len(table.column_names):
-        message = "two columns have one name"
-        raise ValueError(message)
-    return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def _column_problem(name: str, column: NDArray[Any]) -> str | None:
-    if column.ndim != 1:
-        return f"{name} must be one-dimensional, not of shape {column.shape}"
-    kinds = "biuf" if name == "weight" else "iu"
-    if column.dtype.kind not in kinds or column.dtype.itemsize > 8:
-        wanted = "numbers" if name == "weight" else "integers"
-        return f"{name} must hold {wanted}, not {column.dtype}"
-    return None
 
 
 # The forest by itself.

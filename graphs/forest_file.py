@@ -1,0 +1,117 @@
+"""Reading saved forests: what `write_columns` made of the columns of a forest."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+#: What a saved forest may hold along its edges; only the first must be there.
+FOREST_COLUMNS = ("edge_id", "u", "v", "weight")
+
+
+def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
+    """Read the columns of a forest.
+
+    Parameters
+    ----------
+    path : Path
+        A `.npz` or `.csv` file or a folder of `.npy` columns, which are mapped, not loaded.
+    weight_dtype : dtype
+        Of the graph's weights: text is read as that, to lose none of them.
+
+    Returns
+    -------
+    dict
+        "edge_id", and "u", "v", "weight" if they are there; all of one length, in any order.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read or holds anything else. Names it.
+    """
+    if path.is_dir():
+        columns = {file.stem: _load(file, _map_npy) for file in sorted(path.glob("*.npy"))}
+    elif path.suffix == ".csv":
+        columns = _load(path, partial(_read_csv, weight_dtype=weight_dtype))
+    else:
+        columns = _load(path, _read_npz)
+    if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
+        found = ", ".join(columns) or "nothing"
+        message = f"{path}: expected columns edge_id, and maybe u, v, weight; found {found}"
+        raise FileFormatError(message)
+    problems = [column_problem(name, column) for name, column in columns.items()]
+    if len({column.shape for column in columns.values()}) > 1:
+        problems.append("the columns differ in length")
+    for problem in filter(None, problems):
+        message = f"{path}: {problem}"
+        raise FileFormatError(message)
+    return columns
+
+
+def _load(path: Path, load: Callable[[Path], Any]) -> Any:
+    """Call a function that reads a file; whatever fails names the file."""
+    try:
+        path.open("rb").close()  # if it is not there, say so
+        return load(path)
+    except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+
+
+def _map_npy(path: Path) -> NDArray[Any]:
+    return np.lib.format.open_memmap(path, mode="r")
+
+
+def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    if not zipfile.is_zipfile(path):
+        message = "a forest is a .npz or .csv file or a folder of .npy columns"
+        raise ValueError(message)
+    with np.load(path, allow_pickle=False) as archive:
+        # A member that is no array comes as bytes, and is refused as no column of numbers.
+        return {name: np.asarray(archive[name]) for name in archive.files}
+
+
+def _read_csv(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    # As they were written: halves as single floats, booleans as 0 and 1.
+    written_as = {"float16": pa.float32(), "bool": pa.uint8()}
+    weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
+    types = dict.fromkeys(FOREST_COLUMNS[:3], pa.int64())
+
+    def parse(types: Mapping[str, Any]) -> Any:
+        options = csv.ConvertOptions(column_types=types, null_values=[])
+        return csv.read_csv(path, convert_options=options)
+
+    try:
+        table = parse({**types, "weight": weight})
+    except pa.ArrowInvalid:  # other weights than the graph's: which, the comparison will say
+        table = parse(types)
+    if len(set(table.column_names)) < len(table.column_names):
+        message = "two columns have one name"
+        raise ValueError(message)
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def column_problem(name: str, column: NDArray[Any]) -> str | None:
+    """Say why an array cannot be the column of that name, if it cannot."""
+    if column.ndim != 1:
+        return f"{name} must be one-dimensional, not of shape {column.shape}"
+    kinds = "biuf" if name == "weight" else "iu"
+    if column.dtype.kind not in kinds or column.dtype.itemsize > 8:
+        wanted = "numbers" if name == "weight" else "integers"
+        return f"{name} must hold {wanted}, not {column.dtype}"
+    return None
