@@ -34,6 +34,8 @@ class Forest:
         The forest's edges, ascending: positions in the input.
     graph : EdgeList
         The graph it spans.
+    maximum : bool
+        Whether it is the heaviest there is.
     algorithm, backend, scheduler, strategy : str
         How it was found.
     partitions : int
@@ -44,6 +46,7 @@ class Forest:
 
     edge_ids: NDArray[np.int64]
     graph: EdgeList
+    maximum: bool
     algorithm: str
     backend: str
     scheduler: str
@@ -112,11 +115,8 @@ class Forest:
         Raises
         ------
         OptionError
-            If `k` is out of range, `distance` is no number, or not just one of them is given.
-
-        Notes
-        -----
-        It cuts heavy edges, so of a maximum spanning forest it makes no single-linkage clusters.
+            If `k` is out of range, `distance` is no number, or not just one of them is given; or
+            the forest is a maximum one, whose lightest edges say nothing of clusters.
         """
         return cut(self, k, distance, Backend(self.backend))
 
@@ -137,10 +137,8 @@ class Forest:
         ------
         GraphError
             If the graph is not connected, or a weight of the forest is negative.
-
-        Notes
-        -----
-        The hierarchy is that of a minimum spanning tree; a maximum one has none in this form.
+        OptionError
+            If the forest is a maximum one.
         """
         return linkage(self, Backend(self.backend))
 

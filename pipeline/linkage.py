@@ -64,6 +64,7 @@ def cut(
     forest: Forest, k: int | None, distance: float | None, backend: Backend
 ) -> NDArray[np.int64]:
     """Return the flat clusters that `Forest.cut` describes: components of the edges it keeps."""
+    _check_minimum(forest)
     if (k is None) == (distance is None):
         message = "cut needs one of k and distance"
         raise OptionError(message)
@@ -78,6 +79,7 @@ def cut(
 def linkage(forest: Forest, backend: Backend) -> NDArray[np.float64]:
     """Return the hierarchy that `Forest.linkage` describes, in the form scipy gives it."""
     n, weight = forest.num_vertices, forest.weight
+    _check_minimum(forest)
     _check_linkage(forest)
     order = _by_weight(weight, backend)
     u, v = (ends[order].astype(np.int64) for ends in (forest.u, forest.v))
@@ -99,6 +101,12 @@ def _checked_k(k: Any, forest: Forest) -> int:
         )
         raise OptionError(message)
     return int(k)
+
+
+def _check_minimum(forest: Forest) -> None:
+    if forest.maximum:
+        message = "clusters follow from a minimum spanning forest, and this is a maximum one"
+        raise OptionError(message)
 
 
 def _check_linkage(forest: Forest) -> None:

@@ -129,6 +129,7 @@ def minimum_spanning_forest(
         return Forest(
             edge_ids,
             edges,
+            maximum=bool(maximum),
             algorithm=pipeline.name,
             backend=backend,
             scheduler=where.name,

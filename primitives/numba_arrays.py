@@ -171,14 +171,7 @@ class NumbaArrays(NumpyArrays):
         size = len(root)
         counts = self._team.share(kernels.count_roots, size, _words(root))
         number = empty(size, root.dtype)
-        starts = itertools.accumulate(counts, initial=0)
-        self._team.call(
-            kernels.number_roots,
-            [
-                (*share, start, _words(root), _words(number))
-                for share, start in zip(self._team.shares(size), starts, strict=False)
-            ],
-        )
+        self._write(kernels.number_roots, size, counts, _words(root), _words(number))
         return self.gather(number, root), sum(counts)
 
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
@@ -199,14 +192,7 @@ class NumbaArrays(NumpyArrays):
             )
         counts = self._team.share(kernels.join_marks, words, rows)
         out = np.empty(count, np.result_type(*arrays))
-        starts = itertools.accumulate(counts, initial=0)
-        self._team.call(
-            kernels.list_marks,
-            [
-                (*share, start, rows[0], base, _words(out))
-                for share, start in zip(self._team.shares(words), starts, strict=False)
-            ],
-        )
+        self._write(kernels.list_marks, words, counts, rows[0], base, _words(out))
         return out
 
     def argsort(self, values: Array, /) -> Array:
@@ -234,7 +220,7 @@ class NumbaArrays(NumpyArrays):
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arrays: Array
     ) -> None:
-        """Let each share write as many elements as it counted, after those of the one before."""
+        """Let each share go on where the one before ends, by what they counted."""
         ends = list(itertools.accumulate(counts, initial=0))
         places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
         self._team.call(kernel, [(*share, *place, *arrays) for share, place in places])

@@ -313,7 +313,7 @@ def count_roots(start, stop, root):
 
 
 @kernel
-def number_roots(start, stop, number, root, out):
+def number_roots(start, stop, number, end, root, out):
     for i in range(start, stop):
         out[i] = number
         number += root[i] == i
@@ -348,7 +348,7 @@ def join_marks(start, stop, rows):
 
 
 @kernel
-def list_marks(start, stop, place, bits, lowest, out):
+def list_marks(start, stop, place, end, bits, lowest, out):
     for i in range(start, stop):
         word = bits[i]
         while word:

@@ -193,3 +193,10 @@ def test_a_long_path(backend):
     table = forest.linkage()
     assert table[:, 3].tolist() == list(range(2, n + 1))
     assert table[1:, 1].tolist() == list(range(n, 2 * n - 2))
+
+
+def test_a_maximum_forest_has_no_clusters():
+    forest = minimum_spanning_forest(([0, 1], [1, 2], [1.0, 2.0]), maximum=True)
+    for ask in (forest.linkage, lambda: forest.cut(k=2)):
+        with pytest.raises(OptionError, match="this is a maximum one"):
+            ask()
