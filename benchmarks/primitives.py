@@ -16,7 +16,6 @@ import numpy as np
 from machine import about, pinned
 
 from mstflow.primitives.fused import ArrayModule
-from mstflow.primitives.interface import PlainPrimitives
 from mstflow.primitives.memory import empty
 from mstflow.primitives.numba_arrays import NumbaArrays
 from mstflow.primitives.numpy_arrays import NumpyArrays
@@ -73,11 +72,7 @@ def arguments(size: int) -> dict[str, Call]:
 
 def overridden() -> list[str]:
     """Return the names of the primitives that the `numba` module defines itself."""
-    return [
-        name
-        for name in vars(NumbaArrays)
-        if not name.startswith("_") and (hasattr(PlainPrimitives, name) or name in FUSED)
-    ]
+    return [name for name in vars(NumbaArrays) if not name.startswith("_")]
 
 
 FUSED = [name for name in vars(ArrayModule) if not name.startswith("_")]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
 _SMALLEST = 2**16
+#: Blocks are no smaller: from here on NumPy asks for huge pages, so first touches are fewer.
+_BLOCK = 2**22
 
 _lock = threading.RLock()  # a collection of garbage may return a block in the middle of a lease
 _idle: list[NDArray[np.uint8]] = []  # by size
@@ -32,7 +34,7 @@ class _Lease:
         with _lock:
             position = bisect.bisect_left(_idle, size, key=len)
             found = position < len(_idle)
-            self._block = _idle.pop(position) if found else np.empty(max(size, 2**22), np.uint8)
+            self._block = _idle.pop(position) if found else np.empty(max(size, _BLOCK), np.uint8)
             _leases += 1
         self.__array_interface__ = self._block.__array_interface__
 
