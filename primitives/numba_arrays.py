@@ -218,12 +218,12 @@ class NumbaArrays(NumpyArrays):
         return joining[:count], root
 
     def _write(
-        self, kernel: Callable[..., Any], length: int, counts: list[int], *arrays: Array
+        self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any
     ) -> None:
         """Let each share go on where the one before ends, by what they counted."""
         ends = list(itertools.accumulate(counts, initial=0))
         places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
-        self._team.call(kernel, [(*share, *place, *arrays) for share, place in places])
+        self._team.call(kernel, [(*share, *place, *arguments) for share, place in places])
 
     def _select(
         self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
