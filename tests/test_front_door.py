@@ -1,6 +1,7 @@
 """The front door: what a graph may be, what options do, what is refused and how."""
 
 import math
+import sys
 
 import dask
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
-from mstflow import EdgeList, minimum_spanning_forest
+from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError
 from oracle import kruskal
 
@@ -208,6 +209,18 @@ def test_report_of_rounds(algorithm):
     assert vertices == sorted(vertices, reverse=True)
     assert all(row.bytes > 0 and min(row.seconds.values()) >= 0 for row in report.rounds)
     assert "order_weights" in str(report)
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_auto_takes_kernels_where_they_save_more_than_they_cost(is_loaded, monkeypatch):
+    kernels = "mstflow.primitives.numba_arrays"
+    monkeypatch.setitem(sys.modules, kernels, None)
+    if not is_loaded:
+        monkeypatch.delitem(sys.modules, kernels)
+    least = primitives.COMPILED_FROM if is_loaded else primitives.LOADED_FROM
+    best = "numba" if "numba" in mstflow.backends() else "numpy"
+    assert primitives.resolve_backend("auto", least - 1) == "numpy"
+    assert primitives.resolve_backend("auto", least) == best
 
 
 def test_forest_says_what_it_is():
