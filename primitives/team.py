@@ -32,10 +32,7 @@ class Team:
 
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on each tuple of arguments at once, and return the results in order."""
-        given = list(arguments)
-        if not given:
-            return []
-        own, *others = given
+        own, *others = arguments
         if not others:
             return [function(*own)]
         if self._others is None:

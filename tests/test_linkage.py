@@ -15,9 +15,6 @@ from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
 from oracle import components
 
-COMPILED = pytest.mark.skipif("numba" not in backends(), reason="numba is not installed")
-BACKENDS = ["numpy", pytest.param("numba", marks=COMPILED)]
-
 
 def complete_graph(points):
     """Return the graph of all pairs, in the order of scipy's condensed distances."""
@@ -50,7 +47,7 @@ def keep(forest, edges):
     return components(EdgeList(*ends, num_vertices=forest.num_vertices)).tolist()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", backends())
 def test_points_as_scipy_clusters_them(backend):
     random = np.random.default_rng(5)
     for _ in range(200):
@@ -66,7 +63,7 @@ def test_points_as_scipy_clusters_them(backend):
         assert np.array_equal(forest.cut(distance=distance), flat)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", backends())
 def test_points_with_tied_distances(backend):
     random = np.random.default_rng(6)
     for _ in range(50):
@@ -184,7 +181,7 @@ def test_bad_cuts(options, message):
         forest.cut(**options)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", backends())
 def test_a_long_path(backend):
     n = 2000  # joined from one end: the deepest hierarchy there is
     forest = minimum_spanning_forest(

@@ -47,6 +47,17 @@ from .boruvka_edgelist import CONTRACT, JOIN
 #: neither pays. Chosen by `benchmarks/parameters.py`.
 PARAMETERS = {"light_per_vertex": 1.5, "dense": 3.0, "few": 2**16}
 
+#: The two scans: before the light edges are joined, and after the last of them are.
+SELECT_LIGHT = (sample_keys, choose_pivot, hold_edges, select_light_edges, count_edges)
+SELECT_JOINING = (
+    add_level,
+    contract_fragments,
+    compose_labels,
+    select_joining_edges,
+    count_edges,
+)
+
+#: How what rounds leave is joined.
 JOIN_REST = (
     bring_edges_together,
     join_by_weight,
@@ -61,19 +72,11 @@ filter_boruvka = Pipeline(
     count_edges,
     start_forest,
     Loop(
-        sample_keys,
-        choose_pivot,
-        hold_edges,
-        select_light_edges,
-        count_edges,
+        *SELECT_LIGHT,
         start_levels,
         Loop(*JOIN, add_level, *CONTRACT, until=few_fragments_left),
         *JOIN_REST,
-        add_level,
-        contract_fragments,
-        compose_labels,
-        select_joining_edges,
-        count_edges,
+        *SELECT_JOINING,
         until=sparse_graph_left,
     ),
     drop_loops,

@@ -8,27 +8,11 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 """
 
 from ...stages.edges import count_edges, find_signs, order_weights
-from ...stages.filter import (
-    choose_pivot,
-    hold_edges,
-    sample_keys,
-    select_joining_edges,
-    select_light_edges,
-    sparse_graph_left,
-)
-from ...stages.fragments import (
-    add_level,
-    collect_forest_edges,
-    compose_labels,
-    contract_fragments,
-    list_forest,
-    start_forest,
-    start_levels,
-)
-from ...stages.kruskal import bring_edges_together, join_by_weight
+from ...stages.filter import sparse_graph_left
+from ...stages.fragments import list_forest, start_forest, start_levels
 from ..pipeline import Pipeline
 from ..steps import Loop
-from .filter_boruvka import JOIN_REST, PARAMETERS
+from .filter_boruvka import JOIN_REST, PARAMETERS, SELECT_JOINING, SELECT_LIGHT
 
 filter_kruskal = Pipeline(
     "filter-kruskal",
@@ -37,22 +21,13 @@ filter_kruskal = Pipeline(
     count_edges,
     start_forest,
     Loop(
-        sample_keys,
-        choose_pivot,
-        hold_edges,
-        select_light_edges,
+        *SELECT_LIGHT,
         start_levels,
         *JOIN_REST,
-        add_level,
-        contract_fragments,
-        compose_labels,
-        select_joining_edges,
-        count_edges,
+        *SELECT_JOINING,
         until=sparse_graph_left,
     ),
-    bring_edges_together,
-    join_by_weight,
-    collect_forest_edges,
+    *JOIN_REST,
     list_forest,
     values=PARAMETERS,
     summary="Kruskal on light edges, then on the heavy ones that join trees",
