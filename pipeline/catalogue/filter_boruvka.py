@@ -50,6 +50,7 @@ PARAMETERS = {"light_per_vertex": 1.5, "dense": 3.0, "few": 2**16}
 #: The two scans: before the light edges are joined, and after the last of them are.
 SELECT_LIGHT = (sample_keys, choose_pivot, hold_edges, select_light_edges, count_edges)
 SELECT_JOINING = (
+    create_new_vertex_ids,
     add_level,
     contract_fragments,
     compose_labels,
@@ -58,12 +59,7 @@ SELECT_JOINING = (
 )
 
 #: How what rounds leave is joined.
-JOIN_REST = (
-    bring_edges_together,
-    join_by_weight,
-    collect_forest_edges,
-    create_new_vertex_ids,
-)
+JOIN_REST = (bring_edges_together, join_by_weight, collect_forest_edges)
 
 filter_boruvka = Pipeline(
     "filter-boruvka",
