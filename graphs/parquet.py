@@ -1,0 +1,85 @@
+"""Reads graphs kept as Parquet, one row group at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import FileFormatError, OptionError
+from .edge_list import EdgeList
+from .tables import arrow_dtype, arrow_values, choose_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+
+#: Key in a file's metadata of the number of vertices, where the edges do not tell.
+NUM_VERTICES = b"num_vertices"
+
+
+def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
+    """Read a Parquet file whose columns are named as `tables.choose_columns` has it.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else, or lacks a value; names the column or edge.
+    OptionError
+        If there is no column `weight`.
+    """
+    with _opened(path) as file:
+        names = choose_columns(file.schema_arrow.names, weight)
+        columns = [
+            np.empty(file.metadata.num_rows, arrow_dtype(name, file.schema_arrow.field(name).type))
+            for name in names.present
+        ]
+        start = 0
+        for group in row_groups(path, weight):  # straight to their place: nothing is joined
+            stop = start + len(group[0])
+            for column, values in zip(columns, group, strict=False):
+                column[start:stop] = values
+            start = stop
+        stated = (file.metadata.metadata or {}).get(NUM_VERTICES)
+        return EdgeList(*columns, num_vertices=None if stated is None else int(stated))
+
+
+def row_groups(
+    path: Path, weight: str | None = "weight", groups: Iterable[int] | None = None
+) -> Iterator[Columns]:
+    """Yield u, v and weight (None without one) of each row group, or of some, in their dtypes.
+
+    Raises
+    ------
+    FileFormatError, OptionError
+        As `read_parquet`.
+    """
+    with _opened(path) as file:
+        names = choose_columns(file.schema_arrow.names, weight)
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        for group in range(len(sizes)) if groups is None else groups:
+            table = file.read_row_group(group, columns=names.present)
+            start = sum(sizes[:group])
+            u, v, *rest = (arrow_values(name, table[name], start) for name in names.present)
+            yield u, v, rest[0] if rest else None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; whatever is wrong with it names the file."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path) as file:
+            yield file
+    except (FileFormatError, OptionError):
+        raise
+    except (OSError, pa.ArrowException, ValueError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
