@@ -12,6 +12,7 @@ from .arrays import read_npy, read_npz
 from .dimacs import read_gr
 from .edge_list import EdgeList, concatenate
 from .edge_text import read_txt
+from .parquet import read_parquet
 from .text import DECOMPRESSORS
 
 if TYPE_CHECKING:
@@ -23,10 +24,12 @@ READERS: dict[str, Callable[[Path], EdgeList]] = {
     "txt": read_txt,
     "npz": read_npz,
     "npy": read_npy,
+    "parquet": read_parquet,
 }
 SUFFIXES = {
     ".gr": "gr",
     ".npz": "npz",
+    ".parquet": "parquet",
     ".txt": "txt",
     ".tsv": "txt",
     ".edges": "txt",
@@ -81,10 +84,17 @@ def read(
 
 
 def _read_file(path: Path, name: str | None) -> EdgeList:
-    return READERS[name or _format_of(path)](path)
+    return READERS[name or format_of(path)](path)
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return which of `READERS` a path is for, by its suffix.
+
+    Raises
+    ------
+    FileFormatError
+        If that does not tell.
+    """
     if path.is_dir():
         return "npy"
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path

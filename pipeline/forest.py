@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,13 @@ from ..primitives import Backend
 from .linkage import component_labels, cut, linkage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from ..graphs.edge_list import EdgeList
+    from ..graphs.source import EdgeSource
     from .report import Report
 
 
@@ -32,7 +34,7 @@ class Forest:
     ----------
     edge_ids : int64 array of length f
         The forest's edges, ascending: positions in the input.
-    graph : EdgeList
+    graph : EdgeList or EdgeSource
         The graph it spans.
     maximum : bool
         Whether it is the heaviest there is.
@@ -42,10 +44,12 @@ class Forest:
         In how many parts.
     report : Report
         What each round and stage took.
+    known : mapping
+        Columns that were found along with the ids; others are looked up in the graph.
     """
 
     edge_ids: NDArray[np.int64]
-    graph: EdgeList
+    graph: EdgeList | EdgeSource
     maximum: bool
     algorithm: str
     backend: str
@@ -53,26 +57,27 @@ class Forest:
     strategy: str
     partitions: int
     report: Report
+    known: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def u(self) -> NDArray[Any]:
         """First end of each forest edge, in the dtype of the graph."""
-        return self.graph.u[self.edge_ids]
+        return self._column("u")
 
     @cached_property
     def v(self) -> NDArray[Any]:
         """Second end of each forest edge, in the dtype of the graph."""
-        return self.graph.v[self.edge_ids]
+        return self._column("v")
 
     @cached_property
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, in the dtype of the graph."""
-        return self.graph.weight[self.edge_ids]
+        return self._column("weight")
 
     @property
     def num_vertices(self) -> int:
         """Number of vertices of the graph."""
-        return self.graph.num_vertices
+        return self.graph.num_vertices or 0
 
     @property
     def num_components(self) -> int:
@@ -165,6 +170,9 @@ class Forest:
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""
         return interop.to_arrow(self._columns)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return self.known[name] if name in self.known else self.graph.take(name, self.edge_ids)
 
     @property
     def _columns(self) -> dict[str, NDArray[Any]]:

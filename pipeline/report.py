@@ -38,10 +38,11 @@ class Round(NamedTuple):
 
 @dataclass
 class Report:
-    """The stage calls of a run, in order, and the counts each round began with."""
+    """What was planned, the stage calls in order, and the counts each round began with."""
 
     calls: list[StageCall] = field(default_factory=list)
     counts: dict[int, dict[str, int]] = field(default_factory=dict)
+    plan: str = ""
 
     @property
     def rounds(self) -> list[Round]:
@@ -68,7 +69,8 @@ class Report:
         return total
 
     def __str__(self) -> str:
-        lines = [f"{'round':>5} {'vertices':>12} {'edges':>12} {'ms':>10} {'MB':>10}"]
+        lines = [self.plan] if self.plan else []
+        lines += [f"{'round':>5} {'vertices':>12} {'edges':>12} {'ms':>10} {'MB':>10}"]
         for row in self.rounds:
             sizes = ["" if count is None else f"{count:,}" for count in (row.vertices, row.edges)]
             spent, moved = sum(row.seconds.values()) * 1e3, row.bytes / 1e6
