@@ -62,10 +62,9 @@ class EdgeList:
         """Number of records."""
         return len(self.u)
 
-    def take(self, name: str, edge_ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what the column `name` holds at `edge_ids`."""
-        column: NDArray[Any] = getattr(self, name)[edge_ids]
-        return column
+    def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the edges `edge_ids`."""
+        return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]
 
     def __repr__(self) -> str:
         return (

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .edge_list import EdgeList, checked
+from ..errors import GraphError
+from .edge_list import checked
 from .pieces import ArrayPiece, Chunks, Rows, digest
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .edge_list import EdgeList
     from .pieces import Columns, Piece
 
 #: Edges of a block that stays in cache while it is looked at.
@@ -100,22 +102,36 @@ class EdgeSource:
                 yield first, count, partial(self._checked, first, read)
                 first += count
 
-    def survey(self) -> EdgeSource:
-        """Return this source with what only reading tells: the lengths and number of vertices."""
-        counts, largest, first = [], 0, self.first_id
+    def with_sizes(self) -> EdgeSource:
+        """Return this source with its numbers of vertices and edges, by a scan if need be.
+
+        Raises
+        ------
+        GraphError
+            If it can be read but once, and does not tell its number of vertices.
+        """
+        if self.is_read_once:
+            if self.num_vertices is None:
+                message = "a graph that can be read but once needs num_vertices="
+                raise GraphError(message)
+            return self
+        if self.num_vertices is not None and self.num_edges is not None:
+            return self
+        pieces, largest, first = [], 0, self.first_id
         for piece in self.pieces:
             begin = first
             for count, read in piece.reads(BLOCK_EDGES):
                 *_, size = checked(*read(), None, first)
-                largest = max(largest, size)
-                first += count
-            counts.append(first - begin)
-        pieces = tuple(
-            piece if piece.num_edges is not None else Rows(piece, 0, count)
-            for piece, count in zip(self.pieces, counts, strict=True)
-        )
-        known = self.num_vertices
-        return replace(self, pieces=pieces, num_vertices=largest if known is None else known)
+                largest, first = max(largest, size), first + count
+            is_known = piece.num_edges is not None
+            pieces.append(piece if is_known else Rows(piece, 0, first - begin))
+        known = largest if self.num_vertices is None else self.num_vertices
+        return replace(self, pieces=tuple(pieces), num_vertices=known)
+
+    def fingerprint(self) -> str:
+        """Return what tells this graph from others."""
+        parts = [piece.fingerprint() for piece in self.pieces]
+        return digest(repr((self.first_id, self.unweighted, parts)).encode())
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of all edges, in memory."""
@@ -124,11 +140,6 @@ class EdgeSource:
             return reads[0]()
         columns = [read() for read in reads] or [_NO_EDGES]
         return tuple(np.concatenate(parts) for parts in zip(*columns, strict=True))
-
-    def fingerprint(self) -> str:
-        """Return what tells this graph from others."""
-        parts = [piece.fingerprint() for piece in self.pieces]
-        return digest(repr((self.first_id, self.unweighted, parts)).encode())
 
     def sample_weights(self) -> NDArray[Any]:
         """Return the weights of a few thousand edges from all over; none if that takes a scan."""
@@ -139,18 +150,21 @@ class EdgeSource:
         parts = (self.part(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
         return np.concatenate([part.columns()[2] for part in parts])
 
-    def take(self, name: str, edge_ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what the column `name` (u, v, weight) holds at ascending `edge_ids`: one scan."""
-        column = ("u", "v", "weight").index(name)
+    def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the edges of ascending `edge_ids`: one scan."""
         found, low = [], 0
         for first, count, read in self.blocks():
             high = int(np.searchsorted(edge_ids, first + count))
             if low < high:
-                found.append(read()[column][edge_ids[low:high] - first])
+                found.append([column[edge_ids[low:high] - first] for column in read()])
             low = high
         if not found:
-            found = [next((read() for *_, read in self.blocks()), _NO_EDGES)[column][:0]]
-        return np.concatenate(found)
+            found = [[column[:0] for column in self.first_columns()]]
+        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+    def first_columns(self) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the first edge, if there is one: for their dtypes."""
+        return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
 
     def _checked(self, first: int, read: Callable[[], Columns]) -> tuple[NDArray[Any], ...]:
         u, v, weight = read()

@@ -84,8 +84,8 @@ class EdgeBuffer:
             raise GraphError(message)
         half = max(1, self._capacity // 2)
         for start in range(0, len(piece.key), half):
-            rows = slice(start, start + half)
-            if self._size + half > self._capacity:
+            rows = slice(start, min(start + half, len(piece.key)))
+            if self._size + rows.stop - start > self._capacity:
                 self._make_room(half)
             columns: Iterable[NDArray[Any]] = [column[rows] for column in piece.columns]
             if self.limit is not None and self.limit < piece.limit:  # it was lowered meanwhile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from ..primitives import Backend
 from .linkage import component_labels, cut, linkage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -44,8 +43,8 @@ class Forest:
         In how many parts.
     report : Report
         What each round and stage took.
-    known : mapping
-        Columns that were found along with the ids; others are looked up in the graph.
+    known : tuple of arrays
+        u, v and weight, if the graph cannot be asked for them again.
     """
 
     edge_ids: NDArray[np.int64]
@@ -57,22 +56,22 @@ class Forest:
     strategy: str
     partitions: int
     report: Report
-    known: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False)
+    known: tuple[NDArray[Any], ...] = ()
 
-    @cached_property
+    @property
     def u(self) -> NDArray[Any]:
         """First end of each forest edge, in the dtype of the graph."""
-        return self._column("u")
+        return self._taken[0]
 
-    @cached_property
+    @property
     def v(self) -> NDArray[Any]:
         """Second end of each forest edge, in the dtype of the graph."""
-        return self._column("v")
+        return self._taken[1]
 
-    @cached_property
+    @property
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, in the dtype of the graph."""
-        return self._column("weight")
+        return self._taken[2]
 
     @property
     def num_vertices(self) -> int:
@@ -171,8 +170,9 @@ class Forest:
         """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""
         return interop.to_arrow(self._columns)
 
-    def _column(self, name: str) -> NDArray[Any]:
-        return self.known[name] if name in self.known else self.graph.take(name, self.edge_ids)
+    @cached_property
+    def _taken(self) -> tuple[NDArray[Any], ...]:
+        return self.known or self.graph.take(self.edge_ids)
 
     @property
     def _columns(self) -> dict[str, NDArray[Any]]:

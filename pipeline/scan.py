@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     #: First edge id, length, and what reads the columns.
     Block = tuple[int, int, Callable[[], Columns]]
 
-#: Where edges may be left to a later scan, a forest takes the buffer's place only if it is at most
-#: one such part of it: finding forests over and over costs more than a scan.
+#: The first scan folds only if forests are at most one such part of the buffer: finding them over
+#: and over would cost more than a second scan, which most graphs need once.
 _FEW = 8
 
 
@@ -96,11 +96,12 @@ def scan_part(
     """
     start = saved = time.perf_counter()
     labels = scratch.fetch(labels)
-    folds = scan.num_fragments <= scan.capacity // (2 if scan.light is None else _FEW)
+    is_first = scan.light is not None and labels is None
+    folds = scan.num_fragments <= scan.capacity // (_FEW if is_first else 2)
     buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, folds=folds)
     seen = _resume(buffer, record)
-    if scan.light is not None and labels is None and not seen:
-        _aim(buffer, solver, source, min(scan.light, scan.capacity))
+    if is_first and not folds and not seen:
+        _aim(buffer, solver, source, min(scan.light or 0, scan.capacity))
     rest = source if not seen else source.part(seen, source.num_edges or 0)
     blocks = rest.blocks(min(BLOCK_EDGES, max(1, scan.capacity // 2)))
     select = partial(_select, solver, scan.num_vertices, labels)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..graphs.edge_list import EdgeList
     from .checkpoint import Checkpoint
     from .plan import Plan
     from .report import Report
@@ -127,7 +127,7 @@ def minimum_spanning_forest(
     edges = open_graph(graph, num_vertices, weight, is_streamed=streamed)
     with open_scheduler(scheduler, threads) as where:
         source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
-        source = known_source(source)
+        source = source.with_sizes()
         # Tasks that run side by side have a processor each.
         task_threads = (threads or kernel_threads()) if where.eager else 1
         plan = choose_plan(
@@ -147,7 +147,7 @@ def minimum_spanning_forest(
             choices = {"strategy": plan.strategy, "partitions": plan.partitions}
             identity = {"input": source.fingerprint(), "num_vertices": source.num_vertices}
             records = open_checkpoint(checkpoint, {**identity, **choices, "maximum": bool(maximum)})
-        columns, report = _solve(
+        edge_ids, known, report = _solve(
             pipeline,
             source,
             plan,
@@ -160,8 +160,8 @@ def minimum_spanning_forest(
         )
         report.plan = plan.reason
         return Forest(
-            columns["edge_id"],
-            edges,
+            edge_ids,
+            edges if isinstance(edges, EdgeList) else source,
             maximum=bool(maximum),
             algorithm=pipeline.name,
             backend=ops.name,
@@ -169,7 +169,7 @@ def minimum_spanning_forest(
             strategy=plan.strategy,
             partitions=plan.partitions,
             report=report,
-            known=columns if source.is_read_once else {},
+            known=known if source.is_read_once else (),
         )
 
 
@@ -183,13 +183,13 @@ def _solve(
     scheduler: Scheduler,
     backend: Backend,
     **options: Any,
-) -> tuple[dict[str, NDArray[Any]], Report]:
-    """Return what is known of the forest, its edge ids at least, and a report."""
+) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...], Report]:
+    """Return edge ids, other columns if they came along, and a report."""
     num_vertices = source.num_vertices or 0
     parts = split(source, plan.partitions, scheduler)
     if plan.strategy not in ("whole", "iterate"):
         solver = Solver(pipeline, backend, maximum)
-        columns, report = solve_by_scans(
+        (*known, edge_ids), report = solve_by_scans(
             solver,
             parts,
             num_vertices,
@@ -199,8 +199,7 @@ def _solve(
             checkpoint=checkpoint,
             **options,
         )
-        names = COLUMNS if len(columns) > 1 else COLUMNS[-1:]
-        return dict(zip(names, columns, strict=True)), report
+        return edge_ids, tuple(known), report
     num_edges = source.num_edges or 0
     tables = load_partitions(parts, num_edges, scheduler, backend)
     fields = [
@@ -218,19 +217,7 @@ def _solve(
         **options,
     )
     first = source.first_id
-    return {"edge_id": forest_ids(pipeline, result["forest"], first, first + num_edges)}, report
-
-
-def known_source(source: EdgeSource) -> EdgeSource:
-    """Return a source whose numbers of vertices and edges are known, after a scan if need be."""
-    if source.is_read_once:
-        if source.num_vertices is None:
-            message = "a graph that can be read but once needs num_vertices="
-            raise OptionError(message)
-        return source
-    if source.num_vertices is None or source.num_edges is None:
-        return source.survey()
-    return source
+    return forest_ids(pipeline, result["forest"], first, first + num_edges), (), report
 
 
 def _check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
