@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import numba_kernels as kernels
+from . import numba_union_find as union_find
 from .memory import empty
 from .numpy_arrays import NumpyArrays
 from .team import Team
@@ -216,6 +217,43 @@ class NumbaArrays(NumpyArrays):
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
         return joining[:count], root
+
+    def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
+        parent = _words(self.iota(size, dtype=self.index_dtype(size)))
+        joining = empty(min(len(u), size), self.index_dtype(len(u)))
+        undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
+        undecided[:] = 1
+        shares = self._team.shares(len(u))
+        joined = examined = 0
+
+        def work(part: int, start: int, stop: int) -> None:
+            nonlocal joined, examined
+            pairs = _words(u), _words(v), parent, undecided
+            if part:
+                union_find.reject_cycles(start, stop, np.uint64(part), reached, *pairs)
+                return
+            try:
+                for reached[0], share in enumerate(shares):
+                    places = _words(joining[joined:])
+                    counts = union_find.join_undecided(*share, *pairs, places)
+                    joined, examined = joined + counts[0], examined + counts[1]
+            finally:  # or the helpers would look for ever
+                reached[0] = len(shares)
+
+        self._team.call(work, [(part, *share) for part, share in enumerate(shares)])
+        return joining[:joined], len(u) - examined
+
+    def find(self, parent: Array, nodes: Array, /) -> Array:
+        root = empty(len(nodes), parent.dtype)
+        words = parent.astype(np.uint64)
+        self._team.share(union_find.find_all, len(nodes), words, _words(nodes), _words(root))
+        return root
+
+    def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
+        words, is_joining = parent.astype(np.uint64), empty(len(u), bool)
+        pairs = _words(u), _words(v), by_rank, _words(is_joining)
+        self._team.share(union_find.unite, len(u), words, *pairs)
+        return (words & union_find.PARENT).astype(parent.dtype), is_joining
 
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any

@@ -386,6 +386,15 @@ def find_root(node, parent):
 
 
 @kernel
+def join(a, b, parent):
+    """Make the smaller of two roots the root of both sets; tell whether they were two."""
+    a, b = find_root(a, parent), find_root(b, parent)
+    if a != b:
+        parent[max(a, b)] = min(a, b)
+    return a != b
+
+
+@kernel
 def join_in_order(u, v, parent, joining):
     """Union-find with the smallest node as the root, and paths halved on the way."""
     count = 0
@@ -393,9 +402,7 @@ def join_in_order(u, v, parent, joining):
     for i in range(len(u)):
         fetch(parent, u[min(i + AHEAD, last)])
         fetch(parent, v[min(i + AHEAD, last)])
-        a, b = find_root(np.uint64(u[i]), parent), find_root(np.uint64(v[i]), parent)
-        if a != b:
-            parent[max(a, b)] = min(a, b)
+        if join(np.uint64(u[i]), np.uint64(v[i]), parent):
             joining[count] = i
             count += 1
     for i in range(len(parent)):  # the parents before this node are roots already
