@@ -238,4 +238,5 @@ class ArrayModule(PlainPrimitives, Protocol):
         """
         root = self.pointer_jump(parent)
         joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
-        return self.gather(hook, root), self.scatter(joining, True, len(u), False, dtype=bool)
+        is_joining = self.scatter(joining, True, len(u), False, dtype=bool)
+        return self.asarray(self.gather(hook, root), parent.dtype), is_joining
