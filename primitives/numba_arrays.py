@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -216,31 +217,33 @@ class NumbaArrays(NumpyArrays):
         root = self.iota(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
+        kernels.flatten(_words(root))
         return joining[:count], root
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
-        parent = _words(self.iota(size, dtype=self.index_dtype(size)))
+        ends, parent = (_words(u), _words(v)), _words(self.iota(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
         undecided[:] = 1
-        shares = self._team.shares(len(u))
-        joined = examined = 0
+        (_, cut), *parts = self._team.shares(len(u))
 
-        def work(part: int, start: int, stop: int) -> None:
-            nonlocal joined, examined
-            pairs = _words(u), _words(v), parent, undecided
-            if part:
-                union_find.reject_cycles(start, stop, np.uint64(part), reached, *pairs)
-                return
+        def main() -> tuple[int, int]:
             try:
-                for reached[0], share in enumerate(shares):
+                first = (end[:cut] for end in ends)
+                joined, examined = kernels.join_in_order(*first, parent, _words(joining)), cut
+                for reached[0], part in enumerate(parts, 1):
                     places = _words(joining[joined:])
-                    counts = union_find.join_undecided(*share, *pairs, places)
+                    counts = union_find.join_undecided(*part, *ends, parent, undecided, places)
                     joined, examined = joined + counts[0], examined + counts[1]
+                return joined, examined
             finally:  # or the helpers would look for ever
-                reached[0] = len(shares)
+                reached[0] = self.threads
 
-        self._team.call(work, [(part, *share) for part, share in enumerate(shares)])
+        helpers = [
+            (union_find.reject_cycles, *part, np.uint64(number), reached, *ends, parent, undecided)
+            for number, part in enumerate(parts, 1)
+        ]
+        (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
         return joining[:joined], len(u) - examined
 
     def find(self, parent: Array, nodes: Array, /) -> Array:
