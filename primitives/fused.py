@@ -1,8 +1,9 @@
 """Fused primitives: several plain ones in one pass, for modules that can; here in plain ones.
 
 A module that inherits these may override any of them with a single pass over its arguments. Each
-method below is the definition that such an override must equal, bit for bit. Pairs are two index
-arrays of one length: the ends of edges, the nodes of arcs, whatever is joined by twos.
+method below is the definition that such an override must equal, bit for bit but for what it leaves
+open. Pairs are two index arrays of one length: the ends of edges, the nodes of arcs, whatever is
+joined by twos.
 """
 
 from __future__ import annotations
@@ -137,9 +138,9 @@ class ArrayModule(PlainPrimitives, Protocol):
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join the sets of both members of each pair, one pair after another, as Kruskal does.
 
-        The one primitive that knows what a tree is. It is sequential by nature: a module that can
-        follow pairs one by one does; here rounds in which every set takes its first pair find the
-        same.
+        Of all primitives this and the next know what a tree is. It is sequential by nature: a
+        module that can follow pairs one by one does; here rounds in which every set takes its first
+        pair find the same.
 
         Parameters
         ----------
@@ -197,7 +198,7 @@ class ArrayModule(PlainPrimitives, Protocol):
         for start, stop in itertools.pairwise(cuts):
             position = self.iota(stop - start, dtype=dtype) + start
             a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
-            if start:
+            if start:  # no helper looks at the main thread's own part
                 rejected += stop - start - len(position)
             joined, hook = self.join_in_order(a, b, size)
             joining.append(self.gather(position, joined))

@@ -229,8 +229,8 @@ class NumbaArrays(NumpyArrays):
 
         def main() -> tuple[int, int]:
             try:
-                first = (end[:cut] for end in ends)
-                joined, examined = kernels.join_in_order(*first, parent, _words(joining)), cut
+                own = ends[0][:cut], ends[1][:cut], parent, _words(joining)
+                joined, examined = kernels.join_in_order(*own), cut
                 for reached[0], part in enumerate(parts, 1):
                     places = _words(joining[joined:])
                     counts = union_find.join_undecided(*part, *ends, parent, undecided, places)

@@ -52,7 +52,7 @@ def compare_and_swap(_, array, index, old, new):
 
 @kernel
 def find(words, node):
-    """Find the root, and let nodes on the way skip their parents; no rank below it changes."""
+    """Find the root, and let nodes skip their parents; a swap that changes nothing is left out."""
     while True:
         word = np.uint64(load(words, node))
         above = word & PARENT
