@@ -61,7 +61,8 @@ def run(
     flow = _Flow(scheduler, backend, split_every, progress, parts, {**shared, **pipeline.values})
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
-    flow.settle()
+    scalars = flow.settle()
+    flow.report.final = {name: x for name, x in scalars.items() if not isinstance(x, bool)}
     flow.tell(0)
     results = scheduler.fetch([flow.shared[name] for name in pipeline.result])
     return dict(zip(pipeline.result, results, strict=True)), flow.report

@@ -173,7 +173,7 @@ def test_unreachable_scheduler():
 def test_listings():
     assert mstflow.algorithms() == [
         "filter-boruvka", "boruvka-edgelist", "boruvka-flatten", "boruvka-sorted", "boruvka-csr",
-        "filter-kruskal", "kruskal",
+        "boruvka-unionfind", "filter-kruskal", "kruskal", "kruskal-helpers",
     ]  # fmt: skip
     assert mstflow.backends()[0] == "numpy"
 
@@ -199,7 +199,9 @@ def test_progress_runs_to_the_end(strategy, scheduler):
         assert done[-1] == (7 if scheduler == "threads" else 2000)
 
 
-@pytest.mark.parametrize("algorithm", sorted({*mstflow.algorithms()} - {"kruskal"}))
+@pytest.mark.parametrize(
+    "algorithm", sorted({*mstflow.algorithms()} - {"kruskal", "kruskal-helpers"})
+)
 def test_report_of_rounds(algorithm):
     random = np.random.default_rng(3)
     pipeline = mstflow.algorithm(algorithm).given(few=0)  # or so few edges take no round
