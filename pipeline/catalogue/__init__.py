@@ -9,6 +9,7 @@ from .boruvka_sorted import boruvka_sorted
 from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
+from .prim import prim
 
 _CATALOGUE = {
     pipeline.name: pipeline
@@ -20,6 +21,7 @@ _CATALOGUE = {
         boruvka_csr,
         filter_kruskal,
         kruskal,
+        prim,
     )
 }
 
