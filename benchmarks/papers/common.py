@@ -45,7 +45,7 @@ def measure(
 
     The first code is the reference; `others` are further options of the runner.
     """
-    arguments = {
+    own = {
         "graphs": names,
         "codes": codes,
         "threads": map(str, options.threads),
@@ -53,7 +53,7 @@ def measure(
         "cache": [str(options.cache)],
         "output": [str(options.output)],
     }
-    given = (word for name, words in arguments.items() for word in (f"--{name}", *words))
+    given = (word for name, words in own.items() for word in (f"--{name}", *words))
     compare.main([*given, "--no-floor", *others])
     record: dict[str, Any] = json.loads(options.output.read_text())
     return record
