@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from .generated import Words
 
+    Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # how many, and their ends
+
 
 def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Generated:
     """Uniform random ends, parallel edges among them, and loops unless told otherwise.
@@ -214,33 +216,16 @@ def ssca2(
     if not 0 <= interclique <= 1:
         message = f"interclique must be a share of 0 to 1, not {interclique!r}"
         raise OptionError(message)
-    clique_starts = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
-    sizes = np.diff(clique_starts)
-    distances = [2**level for level in range(scale)]
-    # Kind 0 of pairs are those inside a clique, the others those at each distance: how many could
-    # start in the cliques before each, and how many of all are edges.
-    starts = [
-        _starts(sizes * (sizes - 1) // 2),
-        *(_starts(np.minimum(sizes, d)) if d < limit else clique_starts for d in distances),
-    ]
-    shares = [Fraction(1), *(Fraction(float(interclique)) / d for d in distances)]
-    kept = [round(int(each[-1]) * share) for each, share in zip(starts, shares, strict=True)]
-    pairs, kind_starts = sum(kept), _starts(kept)
+    cliques = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
+    kinds = [_pairs_inside(cliques)]
+    for distance in (2**level for level in range(scale)):
+        share = Fraction(float(interclique)) / distance
+        key = stream_key(seed, f"distance {distance}")
+        kinds.append(_pairs_between(cliques, distance, share, key))
+    pairs = sum(count for count, _ in kinds)
+    kind_starts = _starts([count for count, _ in kinds])
     # In one random order of the pairs the first few have a second edge, fewer a third, and so on.
     copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
-
-    def inside(pair: Words) -> tuple[Words, Words]:
-        clique, within = _place(starts[0], pair)
-        u, v = _pairs(within, sizes[clique])
-        return u + clique_starts[clique], v + clique_starts[clique]
-
-    def leaving(kind: int, rank: Words) -> tuple[Words, Words]:
-        last = int(starts[kind][-1])
-        chosen = sample(rank, kept[kind], last, stream_key(seed, f"distance {kind}"))
-        after = _place(starts[kind], chosen)[0] + 1
-        # The last vertices of a clique are those that leave it.
-        u = clique_starts[after] - (starts[kind][after] - chosen)
-        return u, (u + distances[kind - 1]) % vertices
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         copy, pair = _place(copy_starts, numbers)
@@ -250,7 +235,7 @@ def ssca2(
         u, v = np.empty_like(pair), np.empty_like(pair)
         for each in np.unique(kind):
             here = kind == each
-            u[here], v[here] = leaving(each, rank[here]) if each else inside(rank[here])
+            u[here], v[here] = kinds[each][1](rank[here])
         return u, v
 
     return Generated(vertices, int(copy_starts[-1]), ends, **options)
@@ -280,6 +265,36 @@ def _clique_starts(vertices: int, limit: int, key: int) -> Words:
         if starts[-1] >= vertices:
             return np.append(starts[starts < vertices], np.uint64(vertices))
         count *= 2
+
+
+def _pairs_inside(cliques: Words) -> Pairs:
+    """All pairs of vertices inside a clique."""
+    sizes = np.diff(cliques)
+    starts = _starts(sizes * (sizes - 1) // 2)
+
+    def ends(numbers: Words) -> tuple[Words, Words]:
+        clique, within = _place(starts, numbers)
+        u, v = _pairs(within, sizes[clique])
+        return u + cliques[clique], v + cliques[clique]
+
+    return int(starts[-1]), ends
+
+
+def _pairs_between(cliques: Words, distance: int, share: Fraction, key: int) -> Pairs:
+    """Pairs at one distance in the ring, of two cliques: a share of them, at random."""
+    sizes = np.diff(cliques)
+    # The last vertices of a clique leave it, or all of them if there are fewer.
+    starts = _starts(np.minimum(sizes, distance)) if distance < sizes.max() else cliques
+    total, vertices = int(starts[-1]), int(cliques[-1])
+    kept = round(total * share)
+
+    def ends(numbers: Words) -> tuple[Words, Words]:
+        chosen = sample(numbers, kept, total, key)
+        after = _place(starts, chosen)[0] + 1
+        u = cliques[after] - (starts[after] - chosen)
+        return u, (u + distance) % vertices
+
+    return kept, ends
 
 
 def _starts(lengths: Words | list[int]) -> Words:

@@ -62,7 +62,7 @@ GOLDEN = {
     "chain": (2303167000, 3836416277),
     "star": (1569847952, 2575956644),
     "complete": (3836197717, 1496268487),
-    "ssca2": (1831546123, 3254313875),
+    "ssca2": (2103606340, 59857694),
 }
 THINNED = {"keep": 0.5, "shuffle_vertices": True, "shuffle_edges": True, "seed": 7}
 WEIGHTS = ("float32", "float64", "int:-5:5", "uint8:0:255", "int64:0:9223372036854775807")
