@@ -59,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             message = "--plot needs matplotlib, which is not installed"
             raise OptionError(message)
         folders = {
-            name: graphs.ensure(name, options.cache, options.roads) for name in options.graphs
+            graphs.title(name): graphs.ensure(name, options.cache, options.roads)
+            for name in options.graphs
         }
     except MstflowError as error:
         parser.error(str(error))
@@ -90,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add = parser.add_argument
     letters = ", ".join([*graphs.LETTERS, graphs.ROADS])
-    add("--graphs", nargs="+", default=["E"], help=f"{letters}, or as random:n=1000,m=5000")
+    add("--graphs", nargs="+", default=["E"], help=f"{letters}, a file, or as random:n=1000,m=5000")
     known = ", ".join([*codes.CODES, "mstflow:ALGORITHM[:BACKEND]"])
     add("--codes", nargs="+", default=["mstflow"], help=f"{known}; the first is the reference")
     add(

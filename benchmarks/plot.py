@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Colors that colour-blind people tell apart, after Okabe and Ito.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#b8a800")
+#: Text as text, and the same file whenever the figures are the same.
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "mstflow", "font.size": 9}
 STYLES = ("-", "--", "-.", ":")
 MARKS = "osD^vP"
 #: Options of a name that say how large a graph is, not what kind.
@@ -66,7 +68,7 @@ def draw(record: figures.Record, path: Path) -> None:
     barred = [graph for graph in record["graphs"] if graph not in swept]
     scaled = list(record["graphs"]) if len(threads) >= LEAST else []
     panels = (len(threads) if barred else 0) + len(series) + len(scaled)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mstflow", "font.size": 9}):
+    with mpl.rc_context(STYLE):
         width = max(8.5, 1 + 0.22 * len(barred) * len(names))  # inches, to fit the bars' numbers
         figure = Figure(figsize=(width, 0.5 + 3.3 * panels), layout="constrained")
         axes = iter(figure.subplots(panels, squeeze=False)[:, 0])

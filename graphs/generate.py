@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import inspect
 import zipfile
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
-from .generators import FAMILIES, Generated
+from .generators import FAMILIES
 from .write import replacing
 
 if TYPE_CHECKING:
-    import argparse
     import os
+
+    from .generated import Generated
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 
@@ -30,8 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = family.add_argument
         for parameter in _parameters(name):
             required = parameter.default is parameter.empty
+            option = f"--{parameter.name.replace('_', '-')}"
+            if parameter.annotation is bool:
+                switch = argparse.BooleanOptionalAction
+                add(option, action=switch, default=parameter.default, help="default: %(default)s")
+                continue
             add(
-                f"--{parameter.name.replace('_', '-')}",
+                option,
                 type=parameter.annotation,
                 required=required,
                 default=None if required else parameter.default,

@@ -302,3 +302,76 @@ def test_floor(benchmark_path):
     found = floor.rates(1, shrink=2**10)
     assert found.pop("kernels") in ("numba", "numpy")
     assert min(found.values()) > 0
+
+
+#: How each paper's measurements are tried out.
+PAPERS = {
+    "sousa": ("--graphs", SMALL, "--parts", 3),
+    "algowiki": ("--algorithm", "boruvka-flatten", "--scales", 7),
+    "bhargava_zaia": (
+        *("--families", "hypercube:dimension=4", "--vertices", 9, "--sizes", 3),
+        *("--both-arcs", "circulant:n=9,degree=2"),
+    ),
+    "parallel_boruvka": ("--graphs", SMALL),
+}
+
+
+def test_papers_are_all_tried_out():
+    assert {path.stem for path in BENCHMARKS.glob("papers/*.py")} - {"common"} == set(PAPERS)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_paper(tmp_path, name):
+    pytest.importorskip("matplotlib")
+    kept, picture = tmp_path / "kept.json", tmp_path / "picture.svg"
+    options = {
+        "rounds": 1,
+        "threads": 1,
+        "cache": tmp_path / "cache",
+        "output": kept,
+        "plot": picture,
+    }
+    command = [sys.executable, BENCHMARKS / "papers" / f"{name}.py", *PAPERS[name]]
+    command += [word for key, value in options.items() for word in (f"--{key}", value)]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(kept.read_text())
+    for graph in record["graphs"]:
+        runs = [run for run in record["runs"] if run["graph"] == graph]
+        assert len(runs) > 1
+        assert len({(run["edges"], run["checksum"]) for run in runs}) == 1
+    assert "</svg>" in picture.read_text()
+
+
+def test_imbalance(benchmark_path, monkeypatch, graphs):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(BENCHMARKS / "papers")
+    import sousa
+
+    # The first part is one fragment after a round; of the second, a path, an edge is left.
+    u, v = np.array([[0, 0, 0, 0, 2, 3, 4, 5], [1, 1, 1, 1, 3, 4, 5, 6]])
+    weight = np.array([1, 1, 1, 1, 1, 3, 2, 4])
+    assert sousa.imbalance(graphs.Graph(u, v, weight, 7), 2) == {1: 0.0, 2: 1.0}
+
+
+def test_both_arcs(tmp_path, graphs):
+    one, both = (
+        graphs.load(graphs.ensure(f"random:n=50,m=70{arcs}", tmp_path))
+        for arcs in ("", ",arcs=True")
+    )
+    arcs = [*zip(one.u, one.v, one.w, strict=True), *zip(one.v, one.u, one.w, strict=True)]
+    assert [*zip(both.u, both.v, both.w, strict=True)] == sorted(arcs, key=lambda arc: arc[0])
+
+
+def test_file(tmp_path, graphs):
+    path = tmp_path / "roads.gr"
+    path.write_text("p sp 3 2\na 1 2 7\na 2 3 5\n")
+    graph = graphs.load(graphs.ensure(str(path), tmp_path / "cache"))
+    assert (graph.n, graph.u.tolist(), graph.v.tolist(), graph.w.tolist()) == (
+        3,
+        [0, 1],
+        [1, 2],
+        [7, 5],
+    )
+    assert graph.u.dtype == np.int32
+    assert graphs.title(str(path)) == "roads.gr"

@@ -102,7 +102,7 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "--partitions", "many"], "argument --partitions: invalid int"),
         (["solve", "{graph}", "--partitions", "0"], "partitions must be"),
         (["solve", "{graph}", "--backend", "cupy"], "argument --backend: invalid choice: 'cupy'"),
-        (["solve", "{graph}", "--algorithm", "prim"], "argument --algorithm: invalid choice"),
+        (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
         (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
         (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
         (["solve", "{graph}", "--memory", "1MB"], "--memory 1MB is not enough: at least"),

@@ -11,6 +11,7 @@ from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
 from .kruskal_helpers import kruskal_helpers
+from .prim import prim
 
 _CATALOGUE = {
     pipeline.name: pipeline
@@ -24,6 +25,7 @@ _CATALOGUE = {
         filter_kruskal,
         kruskal,
         kruskal_helpers,
+        prim,
     )
 }
 
