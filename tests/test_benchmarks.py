@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -302,3 +303,48 @@ def test_floor(benchmark_path):
     found = floor.rates(1, shrink=2**10)
     assert found.pop("kernels") in ("numba", "numpy")
     assert min(found.values()) > 0
+
+
+def test_accesses(graphs, tmp_path):
+    import accesses
+
+    from mstflow import algorithm, minimum_spanning_forest
+    from mstflow.testing import EVERY_STAGE
+
+    graph = graphs.load(graphs.ensure(SMALL, tmp_path))
+    pipeline = algorithm("filter-boruvka").given(**EVERY_STAGE)
+    traffic = defaultdict(accesses.Traffic)
+    plain, counted = (
+        minimum_spanning_forest(graph[:3], num_vertices=graph.n, algorithm=each)
+        for each in (pipeline, accesses.counting(pipeline, traffic))
+    )
+    assert np.array_equal(plain.edge_ids, counted.edge_ids)
+    rounds = [row for row in counted.report.rounds if "find_min_edges" in row.seconds]
+    looked_up = sum(2 * row.edges + 3 * row.vertices for row in rounds)
+    assert traffic["find_min_edges"].accesses.total() == looked_up > 0
+    scanned = {graph.n: 2 * len(graph.u)}  # a label for each end
+    assert traffic["select_joining_edges"].accesses.items() >= scanned.items()
+    assert traffic["order_weights"].bytes == 0  # float32 without signs: the keys are a view
+
+
+def test_time_at_the_rates_of_memory(benchmark_path):
+    import accesses
+
+    moved = accesses.Traffic(32 * 10**9, Counter({2**20: 10**9, 2**25: 10**9}))
+    rates = {"read_gb_per_s": 16.0, "gather_ns_1M": 2.0, "gather_ns_32M": 9.0}
+    assert moved.seconds(rates) == pytest.approx(2 + 2 + 9)
+
+
+def test_lines_of_accesses(graphs, tmp_path):
+    import accesses
+
+    rates = [{"threads": t, "read_gb_per_s": 1.0, "gather_ns_1M": 1.0} for t in (1, 2)]
+    rows = accesses.study(graphs.load(graphs.ensure(SMALL, tmp_path)), rates, 2)
+    rows = [{"graph": "g", **row} for row in rows]
+    head, *lines = accesses.graph_lines(rows, {"g": 900}, [1, 2])
+    assert [line[:2] for line in lines] == [("g", "1"), ("g", "2")]
+    assert len(head) == len(lines[0])
+    assert lines[0][3:5] == lines[1][3:5]  # threads share the work, they do not add to it
+    head, *lines = accesses.stage_lines(rows, {"g": 900}, [1, 2])
+    assert head == ("stage", "g")
+    assert any(stage == "`join_by_weight`" and " / " in cell for stage, cell in lines)
