@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import floor
 import numpy as np
-from machine import about, pinned
+from machine import about, pinned, wait_for_pause
 
 import graphs
 from mstflow import algorithm, minimum_spanning_forest
@@ -112,7 +112,9 @@ def counting(pipeline: Pipeline, traffic: dict[str, Traffic]) -> Pipeline:
     return pipeline
 
 
-def study(graph: graphs.Graph, rates: Sequence[Rates], rounds: int) -> list[Row]:
+def study(
+    graph: graphs.Graph, rates: Sequence[Rates], rounds: int, patience: float = 0
+) -> list[Row]:
     """Measure each stage with the threads of each of `rates`, which take turns.
 
     Returns
@@ -125,6 +127,7 @@ def study(graph: graphs.Graph, rates: Sequence[Rates], rounds: int) -> list[Row]
     for _ in range(rounds):
         for rate in rates:
             traffic: dict[str, Traffic] = defaultdict(Traffic)
+            wait_for_pause(patience)
             with pinned(rate["threads"]):
                 found = minimum_spanning_forest(
                     graph[:3],
@@ -193,10 +196,12 @@ def main() -> None:
     parser.add_argument("--graphs", nargs="+", default=["E"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=0, help="seconds, as for compare.py")
     parser.add_argument("--cache", type=Path, default=graphs.CACHE)
     parser.add_argument("--roads", type=Path, metavar="FILE", help="pace16-NE.gr.xz, for graph N")
     parser.add_argument("--output", type=Path, metavar="JSON")
     options = parser.parse_args()
+    wait_for_pause(options.patience)
     rates = [{"threads": t, **floor.rates(t)} for t in options.threads]
     keep = empty(2**20, np.uint8)  # while an array is in use, memory goes from one to the next
     rows: list[Row] = []
@@ -206,7 +211,8 @@ def main() -> None:
             graph = graphs.load(graphs.ensure(name, options.cache, options.roads))
         except MstflowError as error:
             parser.error(str(error))
-        rows += [{"graph": name, **row} for row in study(graph, rates, options.rounds)]
+        found = study(graph, rates, options.rounds, options.patience)
+        rows += [{"graph": name, **row} for row in found]
         edges[name] = len(graph.u)
     del keep
     for lines in graph_lines, stage_lines:
