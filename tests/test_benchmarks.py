@@ -1,5 +1,6 @@
 """The benchmark runner: its graphs, its measurements, and what it makes of them."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -108,6 +109,31 @@ def test_limit(benchmark_path, tmp_path):
     slow.write_text("import subprocess; subprocess.run(['sleep', '60'])")
     facts = compare.measure([sys.executable, str(slow)], 1, 0.5)
     assert facts == {"error": "passed the limit of 0.5 s"}
+
+
+@pytest.mark.parametrize(
+    ("patience", "others", "kept"),
+    [(60, [0.9, 0.05, 0.0], 0.05), (60, [0.9, None], None), (0, [0.9, 0.0], 0.9)],
+)
+def test_disturbed_runs_are_taken_again(benchmark_path, monkeypatch, patience, others, kept):
+    import compare
+
+    tries = iter([{"error": "no"} if each is None else {"others": each} for each in others])
+    monkeypatch.setattr(compare, "measure", lambda *_: next(tries))
+    monkeypatch.setattr(compare, "wait_for_pause", lambda _: None)
+    options = argparse.Namespace(patience=patience, touch=0, limit=None)
+    assert compare.measure_in_peace([], 1, options).get("others") == kept
+
+
+@pytest.mark.parametrize("by_others", [0.0, 100.0])
+def test_work_of_others(benchmark_path, monkeypatch, by_others):
+    import compare
+
+    seconds = iter([10.0, 10.0 + by_others])
+    monkeypatch.setattr(compare, "worked", lambda: next(seconds))
+    facts = compare.measure([sys.executable, "-c", "print('seconds 1')"], 1, None)
+    assert facts["seconds"] == 1
+    assert (facts["others"] > 0) == (by_others > 0)
 
 
 def test_scipy(tmp_path, graphs):
