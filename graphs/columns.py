@@ -44,7 +44,9 @@ _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 class Row:
     """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `plain`
+    leaves these fields of a block of lines, between blanks, and `split` those of one line; a
+    ValueError of either says that it cannot.
     """
 
     comments: bytes
@@ -52,6 +54,8 @@ class Row:
     weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
+    plain: Callable[[bytes], bytes] = bytes
+    split: Callable[[bytes], list[bytes]] = split_fields
 
     @property
     def last_id(self) -> int:
@@ -105,7 +109,7 @@ def column_blocks(
     FileFormatError
         Naming the first line that does not hold such a row.
     """
-    blocks = _whole_lines(handle, pending, block_size)
+    blocks = whole_lines(handle, pending, block_size)
     for block, parsed in _ahead(partial(_columns, row=row), blocks):
         try:
             columns = parsed.result()
@@ -136,7 +140,7 @@ def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None)
         raise FileFormatError(message) from error
 
 
-def _whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
+def whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
     """Cut what is left of a file into blocks that end where a line ends."""
     while True:
         block = pending
@@ -165,10 +169,11 @@ def _ahead(
 
 def _columns(block: bytes, row: Row) -> Columns | None:
     """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
+    text = row.plain(block)
     try:
-        return _parse(block, row)
+        return _parse(text, row)
     except ValueError:  # most blocks are tidy as they stand
-        text = _tidy(block, row)
+        text = _tidy(text, row)
         return _parse(text, row) if text else None
 
 
@@ -265,8 +270,11 @@ def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError)
     """Find the first bad line of a block and raise the error that names it."""
     weights = []
     for here, line in enumerate(block.split(b"\n"), number):
-        fields = split_fields(line)
-        if not fields or fields[0][:1] in row.comments:
+        try:
+            fields = row.split(line)
+        except ValueError as error:
+            fail(path, here, str(error))
+        if not fields or (fields[0] and fields[0][:1] in row.comments):
             continue
         problem = _row_problem(fields, row)
         if problem:

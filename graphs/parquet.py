@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError
 from .edge_list import EdgeList
-from .tables import arrow_dtype, arrow_values, choose_columns
+from .tables import arrow_dtype, arrow_values, choose_columns, naming, stated_num_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
-
-#: Key in a file's metadata of the number of vertices, where the edges do not tell.
-NUM_VERTICES = b"num_vertices"
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
@@ -45,8 +41,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
             for column, values in zip(columns, group, strict=False):
                 column[start:stop] = values
             start = stop
-        stated = (file.metadata.metadata or {}).get(NUM_VERTICES)
-        return EdgeList(*columns, num_vertices=None if stated is None else int(stated))
+        return EdgeList(*columns, num_vertices=stated_num_vertices(file.metadata.metadata))
 
 
 def row_groups(
@@ -71,15 +66,7 @@ def row_groups(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a Parquet file; whatever is wrong with it names the file."""
-    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    try:
-        with ParquetFile(path) as file:
-            yield file
-    except (FileFormatError, OptionError):
-        raise
-    except (OSError, pa.ArrowException, ValueError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
+    with naming(path), ParquetFile(path) as file:
+        yield file

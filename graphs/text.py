@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from contextlib import contextmanager
@@ -15,10 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+
+def _open_zst(path: Path, _: str) -> IO[bytes]:
+    import pyarrow as pa
+
+    path.open("rb").close()  # pyarrow would say why it cannot in words of its own
+    return io.BufferedReader(pa.input_stream(str(path), compression="zstd"))
+
+
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
+    ".zst": _open_zst,
 }
 
 _LONGEST_LINE = 2**20
@@ -49,10 +59,31 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         raise FileFormatError(message)
 
 
+def first_row(
+    path: Path, lines: Iterator[tuple[int, bytes]], comments: bytes, missing: str
+) -> tuple[int, bytes]:
+    """Take lines up to the first that is neither empty nor a comment; it must not be `missing`."""
+    for number, line in lines:
+        fields = split_fields(line)
+        if fields and fields[0][:1] not in comments:
+            return number, line
+    message = f"{path}: holds no {missing}"
+    raise FileFormatError(message)
+
+
 def split_fields(line: bytes) -> list[bytes]:
     """Split at blanks and tabs only: any other byte is part of a field and judged there."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
+
+
+def is_number(token: bytes | str) -> bool:
+    """Whether a piece of a line is a number."""
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
 
 
 def parse_count(path: Path, number: int, token: bytes) -> int:
