@@ -137,8 +137,10 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         message = f"{name} must not be a masked array; leave out what is masked"
         raise GraphError(message)
     try:
+        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+            values = np.from_dlpack(values)
         array = np.asarray(values)
-    except ValueError as error:
+    except (ValueError, BufferError) as error:
         message = f"{name} is not an array: {error}"
         raise GraphError(message) from error
     if array.ndim != 1:
@@ -146,6 +148,8 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(message)
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
         # NumPy turns a list of large or mixed integers into floats.
+        if values and all(isinstance(value, int) for value in values) and min(values) >= 0:
+            return np.array(values, np.uint64)
         for edge, value in enumerate(values):
             if isinstance(value, int) and value != float(value):
                 message = f"edge {edge}: {name} is {value}, which is not exact as float64"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, OptionError, PipelineError
-from ..graphs.edge_list import EdgeList
-from ..graphs.read import read
+from ..errors import OptionError, PipelineError
+from ..graphs.adopt import edge_list
 from ..primitives import Backend, resolve_backend
 from .catalogue import algorithm as named_algorithm
 from .forest import Forest
@@ -20,7 +18,8 @@ from .schedulers import kernel_threads, open_scheduler
 from .tree import merge_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import os
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -31,7 +30,7 @@ STRATEGIES = ("auto", "whole", "tree", "iterate")
 
 
 def minimum_spanning_forest(
-    graph: EdgeList | Sequence[Any] | str | os.PathLike[str],
+    graph: Any,
     *,
     num_vertices: int | None = None,
     weight: str | None = "weight",
@@ -53,14 +52,16 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : EdgeList, tuple of arrays, path, or list of paths
-        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; or files, which
-        together are one graph (see `mstflow.read`). Never written to.
+    graph : EdgeList, tuple of columns, path, list of paths, or object of another library
+        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; files, which together
+        are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx or
+        igraph, a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). Never written
+        to.
     num_vertices : int, optional
         Number of vertices; what the graph or file says if not given, or the largest id plus one.
     weight : str or None
-        None takes every weight as integer 1. A name chooses among named weights; the graphs this
-        version takes have one weight, called "weight".
+        None takes every weight as integer 1. A name chooses among named weights: columns of a
+        table, attributes of edges. A graph with only one calls it "weight".
     maximum : bool
         Find the maximum spanning forest instead; ties still go to the smaller edge id.
     algorithm : str or Pipeline
@@ -109,7 +110,7 @@ def minimum_spanning_forest(
         message = f"pipeline {pipeline.name!r} does not give the field 'forest'"
         raise OptionError(message)
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
-    edges = _edge_list(graph, num_vertices, weight)
+    edges = edge_list(graph, num_vertices, weight)
     backend = resolve_backend(backend, edges.num_edges)
     with open_scheduler(scheduler, threads) as where:
         # Tasks that run side by side have a processor each.
@@ -184,33 +185,6 @@ def _plan(
     if strategy == "auto":
         strategy = "whole" if partitions == 1 else "iterate" if is_own else "tree"
     return strategy, partitions
-
-
-def _edge_list(graph: Any, num_vertices: int | None, weight: str | None) -> EdgeList:
-    if weight not in ("weight", None):
-        message = f"the graph has no weights called {weight!r}; it has: 'weight'"
-        raise OptionError(message)
-    if isinstance(graph, str | os.PathLike) or _is_paths(graph):
-        graph = read(graph, num_vertices=num_vertices)
-    if isinstance(graph, EdgeList):
-        if weight is not None and num_vertices is None:
-            return graph
-        weights = None if weight is None else graph.weight
-        size = graph.num_vertices if num_vertices is None else num_vertices
-        return EdgeList(graph.u, graph.v, weights, num_vertices=size)
-    if isinstance(graph, tuple | list) and len(graph) in (2, 3):
-        columns = graph if weight is not None else graph[:2]
-        return EdgeList(*columns, num_vertices=num_vertices)
-    message = (
-        f"a graph is an EdgeList, a tuple of arrays (u, v) or (u, v, weight), a path or a list "
-        f"of paths, not {type(graph).__name__}"
-    )
-    raise GraphError(message)
-
-
-def _is_paths(graph: Any) -> bool:
-    is_sequence = isinstance(graph, tuple | list) and len(graph) > 0
-    return is_sequence and all(isinstance(item, str | os.PathLike) for item in graph)
 
 
 def _check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:

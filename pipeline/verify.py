@@ -29,16 +29,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError, OptionError, VerificationError
-from ..graphs.edge_list import EdgeList
+from ..graphs.adopt import edge_list
 from ..graphs.forest_file import FOREST_COLUMNS, column_problem, read_forest
-from ..graphs.read import read
 from ..primitives import array_module
 from .forest import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
+
+    from ..graphs.edge_list import EdgeList
 
 CHUNK_EDGES = 2**18  # what is known of so many paths fits in cache
 
@@ -67,10 +68,11 @@ class Verification:
 
 
 def verify(
-    graph: EdgeList | Sequence[Any] | str | os.PathLike[str],
+    graph: Any,
     forest: Forest | ArrayLike | str | os.PathLike[str],
     *,
     num_vertices: int | None = None,
+    weight: str | None = "weight",
     maximum: bool = False,
     chunk_edges: int = CHUNK_EDGES,
 ) -> Verification:
@@ -81,12 +83,14 @@ def verify(
 
     Parameters
     ----------
-    graph : EdgeList, tuple of arrays, path, or list of paths
+    graph
         As `minimum_spanning_forest` takes it.
     forest : Forest, integer array of length f, or path
         What was found, the edge ids alone, or what `Forest.save` wrote (`docs/forest-file.md`).
     num_vertices : int, optional
         Number of vertices, in place of what the graph says.
+    weight : str or None
+        Which of its weights the forest is minimal by; None takes every weight as 1.
     maximum : bool
         Check for the maximum spanning forest; ties still go to the smaller edge id.
     chunk_edges : int
@@ -109,7 +113,7 @@ def verify(
     if isinstance(chunk_edges, bool) or not isinstance(chunk_edges, int) or chunk_edges < 1:
         message = f"chunk_edges must be an integer of at least 1, not {chunk_edges!r}"
         raise OptionError(message)
-    edges = _edge_list(graph, num_vertices)
+    edges = edge_list(graph, num_vertices, weight)
     columns = _forest_columns(forest, edges.weight.dtype)
     edge_ids = columns.pop("edge_id")
     _check_ids(edge_ids, edges.num_edges)
@@ -128,27 +132,6 @@ def verify(
 
 
 # What is given.
-
-
-def _edge_list(graph: Any, num_vertices: int | None) -> EdgeList:
-    if isinstance(graph, EdgeList):
-        if num_vertices is None:
-            return graph
-        return EdgeList(graph.u, graph.v, graph.weight, num_vertices=num_vertices)
-    if isinstance(graph, tuple | list) and not _is_paths(graph):
-        if len(graph) in (2, 3):
-            return EdgeList(*graph, num_vertices=num_vertices)
-    elif isinstance(graph, tuple | list | str | os.PathLike):
-        return read(graph, num_vertices=num_vertices)
-    message = (
-        f"a graph is an EdgeList, a tuple of arrays (u, v) or (u, v, weight), a path or a list "
-        f"of paths, not {type(graph).__name__}"
-    )
-    raise GraphError(message)
-
-
-def _is_paths(graph: Sequence[Any]) -> bool:
-    return len(graph) > 0 and all(isinstance(item, str | os.PathLike) for item in graph)
 
 
 def _forest_columns(forest: Any, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:

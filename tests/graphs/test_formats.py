@@ -1,4 +1,4 @@
-"""Tables as text, Matrix Market, METIS and Arrow read what was written, and refuse what is wrong."""
+"""CSV, Matrix Market, METIS and Arrow: what was written is read, what is wrong is refused."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_csv_without_the_weights_asked_for(tmp_path):
     path.write_text("u,v,weight\n0,1,5\n")
     with pytest.raises(OptionError, match="no column 'length' for the weights; found u, v, weight"):
         read(path, weight="length")
+    (tmp_path / "edges.txt").write_text("0 1 5\n")
     with pytest.raises(OptionError, match="'length'; it has: 'weight'"):
-        (tmp_path / "edges.txt").write_text("0 1 5\n")
         read(tmp_path / "edges.txt", weight="length")
 
 
