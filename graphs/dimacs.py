@@ -1,8 +1,10 @@
-"""Reads `.gr` files: the DIMACS shortest-path format and the PACE treewidth format."""
+"""`.gr` files: the DIMACS shortest-path format, and to read the PACE treewidth format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .columns import BLOCK_SIZE, Row, column_blocks, join_blocks
 from .text import (
@@ -14,6 +16,7 @@ from .text import (
     parse_count,
     shown,
     split_fields,
+    write_rows,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +57,14 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     if stated is not None:
         check_num_edges(path, number, stated, graph.num_edges)
     return graph
+
+
+def write_gr(path: Path, graph: EdgeList) -> None:
+    """Write `p sp n m` and an arc `a u v weight` for each edge, vertices numbered from 1."""
+    with path.open("wb") as file:
+        file.write(f"p sp {graph.num_vertices} {graph.num_edges}\n".encode())
+        ends = (ids.astype(np.int64) + 1 for ids in (graph.u, graph.v))
+        write_rows(file, [*ends, graph.weight], tag="a")
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[Row, int]:

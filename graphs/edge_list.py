@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -70,6 +70,17 @@ class EdgeList:
     def num_edges(self) -> int:
         """Number of records."""
         return len(self.u)
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """Dtypes of the columns, by the names of their files: `u`, `v` and `w`."""
+        return {"u": self.u.dtype, "v": self.v.dtype, "w": self.weight.dtype}
+
+    def chunks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield u, v and weight of all edges in order, `size` at a time, as views."""
+        for start in range(0, self.num_edges, size):
+            stop = start + size
+            yield self.u[start:stop], self.v[start:stop], self.weight[start:stop]
 
     def __repr__(self) -> str:
         return (

@@ -1,8 +1,10 @@
-"""Reads sparse matrices in the Matrix Market exchange format as graphs."""
+"""Graphs as sparse matrices in the Matrix Market exchange format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .columns import BLOCK_SIZE, Row, column_blocks, join_blocks
 from .text import (
@@ -14,6 +16,7 @@ from .text import (
     parse_count,
     shown,
     split_fields,
+    write_rows,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +58,20 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
         graph = join_blocks(path, blocks, rows)
     check_num_edges(path, number, stated, graph.num_edges)
     return graph
+
+
+def write_mtx(path: Path, graph: EdgeList) -> None:
+    """Write a symmetric matrix: an entry for each edge, below the diagonal or on it.
+
+    Rows and columns are numbered from 1. Parallel edges are entries at one place.
+    """
+    ends = [ids.astype(np.int64) + 1 for ids in (graph.u, graph.v)]
+    field = "real" if graph.weight.dtype.kind == "f" else "integer"
+    size = graph.num_vertices
+    with path.open("wb") as file:
+        file.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n".encode())
+        file.write(f"{size} {size} {graph.num_edges}\n".encode())
+        write_rows(file, [np.maximum(*ends), np.minimum(*ends), graph.weight])
 
 
 def _weighted(path: Path, number: int, line: bytes) -> bool:

@@ -10,11 +10,15 @@ import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from ..errors import FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 
 def _open_zst(path: Path, _: str) -> IO[bytes]:
@@ -98,6 +102,31 @@ def check_num_edges(path: Path, number: int, stated: int, found: int) -> None:
     if found != stated:
         which = "more" if found > stated else "fewer"
         fail(path, number, f"the file holds {found} edges, {which} than the {stated} stated here")
+
+
+def write_rows(
+    handle: IO[bytes], columns: Sequence[NDArray[Any]], delimiter: str = " ", tag: str = ""
+) -> None:
+    """Write a line for each record, after a tag if there is one.
+
+    Booleans become 0 and 1, floats the shortest text that reads back as the same float of their
+    width (halves of single floats).
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    arrays = [pa.array(_as_numbers(values)) for values in columns]
+    if tag:
+        arrays.insert(0, pa.repeat(tag, len(columns[0])))
+    table = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
+    form = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+    csv.write_csv(table, handle, form)
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "b":
+        return values.astype(np.uint8)
+    return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
 def shown(token: bytes) -> str:

@@ -91,7 +91,8 @@ def test_a_file_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("out.parquet", r"cannot write '.parquet'; choose .npz, .csv, or no suffix"),
+        ("out.xyz", r"cannot write '.xyz'; choose .npz, .csv, .parquet, .gr, .mtx, or no suffix"),
+        ("out.geojson", "coordinates go with .geojson"),
         ("missing/out.npz", "there is no folder"),
         ("full", "the folder is not empty"),
         ("full.csv", "is a folder"),
