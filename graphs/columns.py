@@ -171,7 +171,7 @@ def _columns(block: bytes, row: Row) -> Columns | None:
     """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
     text = row.plain(block)
     try:
-        return _parse(text, row)
+        return _parse(text, row) if text else None
     except ValueError:  # most blocks are tidy as they stand
         text = _tidy(text, row)
         return _parse(text, row) if text else None

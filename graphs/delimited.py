@@ -83,8 +83,10 @@ def _chosen_text(block: bytes, names: list[str], chosen: ColumnNames, delimiter:
             include_columns=wanted,
             check_utf8=False,
         ),
-    ).combine_chunks()
-    fields = [compute.ascii_trim_whitespace(table[name].chunk(0)) for name in wanted]
+    )
+    if not table.num_rows:
+        return b""
+    fields = [compute.ascii_trim_whitespace(table[name].combine_chunks()) for name in wanted]
     rows = compute.binary_join_element_wise(*fields, " ")
     text: bytes = compute.binary_join_element_wise(rows, "", "\n").buffers()[2].to_pybytes()
     if text.count(b" ") != table.num_rows * (len(wanted) - 1):

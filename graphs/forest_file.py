@@ -87,9 +87,10 @@ def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
-    from pyarrow import parquet
+    from pyarrow.parquet import ParquetFile
 
-    table = parquet.read_table(path)
+    with ParquetFile(path) as file:
+        table = file.read()
     return {name: np.asarray(table[name]) for name in table.column_names}
 
 

@@ -46,6 +46,7 @@ def test_csv_whatever_its_columns(tmp_path_factory, edges, names, block_size, da
         text = "caf\u00e9" if gap else f'"caf\u00e9{delimiter}, ""x"""'
         numbers = {"source": u, "target": v, "length": weight}
         record = {name: f"{quote}{value}{quote}" for name, value in numbers.items()}
+        lines += [""] * data.draw(st.integers(0, 1))
         lines.append((delimiter + gap).join((record | {"name": text})[name] for name in names))
     path = tmp_path_factory.mktemp("csv") / "edges.csv"
     path.write_bytes((newline.join(lines) + newline).encode())
