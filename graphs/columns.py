@@ -1,8 +1,9 @@
 """Text to columns: blocks of lines parsed at once, and a bad line found and named.
 
-`_parse` hands a block to pyarrow as it stands. Where that fails, `_tidy` leaves one blank between
-fields and drops comments and empty lines, and it is tried again. Only a block that is still
-doubtful is walked line by line, by `_explain`, to say what is wrong where.
+A block is parsed as it stands: plain short numbers by `digits`, all others by pyarrow. Where that
+fails, `_tidy` leaves one blank between fields and drops comments and empty lines, and it is tried
+again. Only a block that is still doubtful is walked line by line, by `_explain`, to say what is
+wrong where.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
+from .digits import parse_digits
 from .edge_list import EdgeList, join_weights
 from .text import fail, shown, split_fields
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
 
-BLOCK_SIZE = 4 * 2**20
+BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 _LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
@@ -200,6 +202,19 @@ def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _parse(text: bytes, row: Row) -> Columns:
     """Parse text between single blanks or tabs; a ValueError says that it may not be that."""
+    columns = parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row)
+    u, v, *weight = columns
+    for ids in (u, v):
+        if ids.min() < row.first_id or ids.max() > row.last_id:
+            message = "a vertex id out of range"
+            raise ValueError(message)
+    if row.first_id:
+        u, v = u - row.first_id, v - row.first_id
+    return u, v, weight[0] if weight else None
+
+
+def _parse_any(text: bytes, row: Row) -> list[NDArray[Any]]:
+    """Parse any numbers."""
     import pyarrow as pa
 
     # pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
@@ -207,24 +222,14 @@ def _parse(text: bytes, row: Row) -> Columns:
     if marks.translate(None, _MARKS):
         message = "a byte that is not part of a number"
         raise ValueError(message)
-    if not row.weighted:
-        u, v = _read_csv(text, row, None)
-        weight = None
-    elif any(mark in marks for mark in (b".", b"e", b"E", b"n", b"N")):
-        u, v, weight = _read_csv(text, row, pa.float64())
-        _check_decimals(text, weight)
-    else:
-        try:
-            u, v, weight = _read_csv(text, row, pa.int64())
-        except pa.ArrowInvalid:
-            u, v, weight = _read_csv(text, row, pa.uint64())
-    for ids in (u, v):
-        if ids.min() < row.first_id or ids.max() > row.last_id:
-            message = "a vertex id out of range"
-            raise ValueError(message)
-    if row.first_id:
-        u, v = u - row.first_id, v - row.first_id
-    return u, v, weight
+    if row.weighted and any(mark in marks for mark in (b".", b"e", b"E", b"n", b"N")):
+        columns = _read_csv(text, row, pa.float64())
+        _check_decimals(text, columns[2])
+        return columns
+    try:
+        return _read_csv(text, row, pa.int64())
+    except pa.ArrowInvalid:
+        return _read_csv(text, row, pa.uint64())
 
 
 def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
