@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read, verify
 from .errors import MstflowError, OptionError, VerificationError
-from .graphs import generate
+from .graphs import convert, generate
+from .graphs.convert import add_inputs
 from .graphs.open import open_files
-from .graphs.write import check_output
+from .graphs.write import OUTPUTS, check_output
+from .pipeline import info
 from .pipeline.plan import STRATEGIES, MemoryBoundError, is_streamed, parse_bytes, show_bytes
 
 if TYPE_CHECKING:
@@ -69,9 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     solve = commands.add_parser("solve", help="find the minimum spanning forest of a graph")
     solve.set_defaults(command=_solve)
     add = solve.add_argument
-    add("inputs", nargs="+", metavar="INPUT", help="files that together are one graph")
-    add("-o", "--output", metavar="OUT", help="write the forest: .npz, .csv, or a new folder")
-    add("--format", metavar="F", help="format of the inputs, where the names do not tell")
+    add_inputs(solve)
+    add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *backends()]),
@@ -99,19 +100,23 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("generate", help="write a graph of a known family")
     command.set_defaults(command=generate.run)
     generate.add_arguments(command)
+    command = commands.add_parser("convert", help="write a graph in another format")
+    command.set_defaults(command=convert.run)
+    convert.add_arguments(command)
     command = commands.add_parser("algorithms", help="list the algorithms")
     command.set_defaults(command=_list_algorithms)
-    command = commands.add_parser("info", help="tell what is usable on this machine")
+    command = commands.add_parser("info", help="tell what a graph is like, or this machine")
     command.set_defaults(command=_info)
+    add_inputs(command, nargs="*")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
 def _add_verify(command: argparse.ArgumentParser) -> None:
     command.set_defaults(command=_verify)
     add = command.add_argument
-    add("inputs", nargs="+", metavar="INPUT", help="files that together are one graph")
-    add("forest", metavar="FOREST", help="what solve wrote: .npz, .csv, or a folder")
-    add("--format", metavar="F", help="format of the inputs, where the names do not tell")
+    add_inputs(command)
+    add("forest", metavar="FOREST", help="what solve wrote: .npz, .parquet, .csv, or a folder")
     add("--maximum", action="store_true", help="check for the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
     add("--quiet", action="store_true", help="print nothing but errors and JSON")
@@ -123,7 +128,7 @@ def _solve(options: argparse.Namespace) -> None:
     started = time.perf_counter()
     streamed = is_streamed(options.strategy, options.scheduler, options.memory)
     opened = open_files if streamed else read
-    graph = opened(options.inputs, format=options.format)
+    graph = opened(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
     with (
         _progress_bar(show=not options.quiet and sys.stderr.isatty()) as progress,
@@ -191,7 +196,7 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 def _verify(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
     started = time.perf_counter()
-    graph = read(options.inputs, format=options.format)
+    graph = read(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
     try:
         found = verify(graph, options.forest, maximum=options.maximum)
@@ -309,7 +314,10 @@ def _list_algorithms(_: argparse.Namespace) -> None:
         print(f"{name:<{width}}  {algorithm(name).summary}")
 
 
-def _info(_: argparse.Namespace) -> None:
+def _info(options: argparse.Namespace) -> None:
+    if options.inputs:
+        info.run(options)
+        return
     print(f"mstflow {__version__}, Python {platform.python_version()}, {os.cpu_count()} processors")
     print(f"backends usable: {', '.join(backends())}")
     for package in ("numpy", "dask", "pyarrow", "distributed", "matplotlib"):

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -65,6 +65,17 @@ class EdgeList:
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges `edge_ids`."""
         return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """Dtypes of the columns, by the names of their files: `u`, `v` and `w`."""
+        return {"u": self.u.dtype, "v": self.v.dtype, "w": self.weight.dtype}
+
+    def chunks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield u, v and weight of all edges in order, `size` at a time, as views."""
+        for start in range(0, self.num_edges, size):
+            stop = start + size
+            yield self.u[start:stop], self.v[start:stop], self.weight[start:stop]
 
     def __repr__(self) -> str:
         return (
@@ -151,8 +162,10 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         message = f"{name} must not be a masked array; leave out what is masked"
         raise GraphError(message)
     try:
+        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+            values = np.from_dlpack(values)
         array = np.asarray(values)
-    except ValueError as error:
+    except (ValueError, BufferError) as error:
         message = f"{name} is not an array: {error}"
         raise GraphError(message) from error
     if array.ndim != 1:
@@ -160,6 +173,8 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(message)
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
         # NumPy turns a list of large or mixed integers into floats.
+        if values and all(isinstance(value, int) for value in values) and min(values) >= 0:
+            return np.array(values, np.uint64)
         for edge, value in enumerate(values):
             if isinstance(value, int) and value != float(value):
                 message = f"edge {edge}: {name} is {value}, which is not exact as float64"

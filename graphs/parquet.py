@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError
 from .edge_list import EdgeList
 from .pieces import Rows, file_fingerprint
 from .source import EdgeSource
-from .tables import arrow_dtype, arrow_values, choose_columns
+from .tables import arrow_dtype, arrow_values, choose_columns, naming, stated_num_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from .pieces import Read
 
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
-
-#: Key in a file's metadata of the number of vertices, where the edges do not tell.
-NUM_VERTICES = b"num_vertices"
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
@@ -50,8 +46,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
             for column, values in zip(columns, group, strict=False):
                 column[start:stop] = values
             start = stop
-        stated = (file.metadata.metadata or {}).get(NUM_VERTICES)
-        return EdgeList(*columns, num_vertices=None if stated is None else int(stated))
+        return EdgeList(*columns, num_vertices=stated_num_vertices(file.metadata.metadata))
 
 
 def row_groups(
@@ -85,9 +80,9 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
     with _opened(path) as file:
         choose_columns(file.schema_arrow.names, weight)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        stated = (file.metadata.metadata or {}).get(NUM_VERTICES)
+        stated = stated_num_vertices(file.metadata.metadata)
     pieces = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
-    return EdgeSource(pieces, None if stated is None else int(stated))
+    return EdgeSource(pieces, stated)
 
 
 @dataclass(frozen=True)
@@ -115,15 +110,7 @@ class RowGroup:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a Parquet file; whatever is wrong with it names the file."""
-    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    try:
-        with ParquetFile(path) as file:
-            yield file
-    except (FileFormatError, OptionError):
-        raise
-    except (OSError, pa.ArrowException, ValueError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
+    with naming(path), ParquetFile(path) as file:
+        yield file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
-from .edge_list import EdgeList
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,11 +123,35 @@ class ArrayPiece:
         return ArrayPiece(self.u[start:stop], self.v[start:stop], weight)
 
 
+def columns_piece(columns: Any, name: str) -> ArrayPiece:
+    """Return a tuple (u, v) or (u, v, weight) of arrays as a piece; `name` is for messages.
+
+    Raises
+    ------
+    GraphError
+        If it is anything else.
+    """
+    if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
+        message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
+        raise GraphError(message)
+    u, v, *weight = (np.asarray(column) for column in columns)
+    if any(column.shape != u.shape or column.ndim != 1 for column in (v, *weight)):
+        shapes = ", ".join(str(column.shape) for column in (u, v, *weight))
+        message = f"{name}: columns must be as long as each other, but have shapes {shapes}"
+        raise GraphError(message)
+    return ArrayPiece(u, v, weight[0] if weight else None)
+
+
+#: What makes a piece of a chunk; the text is for messages.
+Adopt = Callable[[Any, str], ArrayPiece]
+
+
 @dataclass(frozen=True)
 class Chunks:
-    """An iterable of chunks: edge lists, or tuples (u, v) or (u, v, weight) of arrays."""
+    """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays."""
 
     chunks: Iterable[Any]
+    adopt: Adopt = columns_piece
     num_edges: int | None = field(default=None, init=False)
     is_direct = False
 
@@ -141,7 +163,7 @@ class Chunks:
     def reads(self, size: int) -> Iterator[Read]:
         """Go through the chunks once more."""
         for position, chunk in enumerate(self.chunks):
-            yield from chunk_piece(chunk, f"chunk {position}").reads(size)
+            yield from self.adopt(chunk, f"chunk {position}").reads(size)
 
     def part(self, start: int, stop: int) -> Piece:
         """Return those of the edges, found by going through the chunks."""
@@ -157,13 +179,14 @@ class Delayed:
     """A chunk that is computed whenever it is read: a `dask.delayed` object."""
 
     chunk: Any
+    adopt: Adopt = columns_piece
     num_edges: int | None = field(default=None, init=False)
     is_direct = False
 
     def reads(self, size: int) -> Iterator[Read]:
         """Compute the chunk."""
         chunk = self.chunk.compute(scheduler="synchronous")  # in the task that needs it
-        yield from chunk_piece(chunk, f"chunk {self.chunk.key}").reads(size)
+        yield from self.adopt(chunk, f"chunk {self.chunk.key}").reads(size)
 
     def part(self, start: int, stop: int) -> Piece:
         """Return those of the edges, found by computing the chunk."""
@@ -217,27 +240,3 @@ class Rows:
 def _rows(read: Callable[[], Columns], low: int, high: int) -> Columns:
     u, v, weight = read()
     return u[low:high], v[low:high], None if weight is None else weight[low:high]
-
-
-def chunk_piece(chunk: Any, name: str) -> Piece:
-    """Return the columns of a chunk, which may be an edge list or a tuple of arrays.
-
-    Raises
-    ------
-    GraphError
-        If it is neither. Names the chunk.
-    """
-    if isinstance(chunk, EdgeList):
-        return ArrayPiece(chunk.u, chunk.v, chunk.weight)
-    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-        message = f"{name}: expected (u, v) or (u, v, weight), found {type(chunk).__name__}"
-        raise GraphError(message)
-    columns = [np.asarray(column) for column in chunk]
-    if len({len(column) for column in columns}) > 1:
-        lengths = ", ".join(str(len(column)) for column in columns)
-        message = f"{name}: columns differ in length: {lengths}"
-        raise GraphError(message)
-    u, v, weight = itertools.islice([*columns, None], 3)
-    assert u is not None
-    assert v is not None
-    return ArrayPiece(u, v, weight)

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError, OptionError
+from ..errors import FileFormatError, GraphError, OptionError
+from .edge_list import EdgeList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+#: Key in a file's metadata of the number of vertices, where the edges do not tell.
+NUM_VERTICES = b"num_vertices"
+
 #: What the columns of the two ends may be called; the first pair that is there is taken.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let whatever is wrong with a file of columns name the file."""
+    import pyarrow as pa
+
+    try:
+        path.open("rb").close()  # pyarrow would say why it cannot in words of its own
+        yield
+    except (FileFormatError, OptionError):
+        raise
+    except (OSError, pa.ArrowException, ValueError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
 
 
 class ColumnNames(NamedTuple):
@@ -76,7 +97,8 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
 
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(is_kind(arrow_type) for is_kind in numbers):
-        return np.dtype(arrow_type.to_pandas_dtype())
+        dtype: np.dtype[Any] = np.dtype(arrow_type.to_pandas_dtype())
+        return dtype
     message = f"column {name!r} must hold numbers, not {arrow_type}"
     raise GraphError(message)
 
@@ -94,3 +116,40 @@ def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
         message = f"edge {edge}: column {name!r} has no value"
         raise GraphError(message)
     return np.asarray(column)
+
+
+def arrow_graph(table: Any, weight: str | None) -> EdgeList:
+    """Make a graph of a `pyarrow.Table`; its columns are named as `choose_columns` has it.
+
+    Raises
+    ------
+    GraphError, OptionError
+        As the functions above, and `EdgeList`.
+    """
+    columns = []
+    for name in choose_columns(table.column_names, weight).present:
+        arrow_dtype(name, table.schema.field(name).type)
+        columns.append(arrow_values(name, table[name]))
+    return EdgeList(*columns, num_vertices=stated_num_vertices(table.schema.metadata))
+
+
+def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
+    """Read the number of vertices that a file's metadata may give."""
+    stated = (metadata or {}).get(NUM_VERTICES)
+    return None if stated is None else int(stated)
+
+
+def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
+    """Choose among the weights of a graph that has one, called "weight"; None: each edge 1.
+
+    Raises
+    ------
+    OptionError
+        If it has none of that name.
+    """
+    if weight == "weight":
+        return graph
+    if weight is None:
+        return EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices)
+    message = f"the graph has no weights called {weight!r}; it has: 'weight'"
+    raise OptionError(message)

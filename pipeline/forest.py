@@ -18,7 +18,7 @@ from .linkage import component_labels, cut, linkage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
     from ..graphs.source import EdgeSource
@@ -93,12 +93,25 @@ class Forest:
         """Sum of the weights: exact for integers, the correctly rounded binary64 for floats."""
         return total(self.weight)
 
-    def save(self, path: str | Path) -> None:
-        """Write columns edge_id, u, v, weight to a `.npz` or `.csv` file or a folder of `.npy`.
+    def save(self, path: str | Path, *, coordinates: ArrayLike | None = None) -> None:
+        """Write the forest in the form that the name of `path` asks for (`docs/formats.md`).
 
-        Vertex ids are 0-based. A file is replaced in one step; a folder must be new or empty.
+        `.npz`, `.parquet`, `.csv` or a folder of `.npy` hold columns edge_id, u, v, weight;
+        `.gr` and `.mtx` the edges as a graph of their own, numbered from 1; `.geojson` lines on
+        a map. A file is replaced in one step; a folder must be new or empty.
+
+        Parameters
+        ----------
+        path : path
+        coordinates : array of shape (n, 2), optional
+            Degrees east and north of each vertex, for `.geojson`.
+
+        Raises
+        ------
+        OptionError
+            If `path` cannot be written, or `coordinates` are missing, wrong or not wanted.
         """
-        write_columns(path, self._columns)
+        write_columns(path, self._columns, num_vertices=self.num_vertices, coordinates=coordinates)
 
     def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:
         """Cut the minimum spanning forest of any graph into flat single-linkage clusters.
@@ -165,6 +178,10 @@ class Forest:
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with columns edge_id, u, v, weight."""
         return interop.to_pandas(self._columns)
+
+    def to_polars(self) -> Any:
+        """Return a `polars.DataFrame` with columns edge_id, u, v, weight."""
+        return interop.to_polars(self._columns)
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""

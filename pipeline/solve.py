@@ -24,7 +24,7 @@ from .solver import Solver
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -38,7 +38,7 @@ _SCANNED = "filter-kruskal"
 
 
 def minimum_spanning_forest(
-    graph: EdgeList | EdgeSource | Iterable[Any] | str | os.PathLike[str],
+    graph: Any,
     *,
     num_vertices: int | None = None,
     weight: str | None = "weight",
@@ -60,15 +60,17 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : EdgeList, tuple of arrays, path, list of paths, EdgeSource, or iterable of chunks
+    graph : EdgeList, tuple of columns, path, list of paths, or object of another library
         An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; files, which together
-        are one graph (see `mstflow.read`); chunks of any of the first two, as a list, as
-        `dask.delayed` objects, or from an iterator. Never written to.
+        are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx or
+        igraph, a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
+        `EdgeSource`, an iterable of chunks or a list of `dask.delayed` chunks is streamed; a chunk
+        is anything of the above but files. Never written to.
     num_vertices : int, optional
         Number of vertices; what the graph or file says if not given, or the largest id plus one.
     weight : str or None
-        None takes every weight as integer 1. A name chooses among named weights; the graphs this
-        version takes have one weight, called "weight".
+        None takes every weight as integer 1. A name chooses among named weights: columns of a
+        table, attributes of edges. A graph with only one calls it "weight".
     maximum : bool
         Find the maximum spanning forest instead; ties still go to the smaller edge id.
     algorithm : str or Pipeline

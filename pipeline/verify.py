@@ -36,11 +36,10 @@ from ..primitives import array_module
 from .forest import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ..graphs.edge_list import EdgeList
 
 CHUNK_EDGES = 2**18  # what is known of so many paths fits in cache
 
@@ -69,10 +68,11 @@ class Verification:
 
 
 def verify(
-    graph: EdgeList | EdgeSource | Iterable[Any] | str | os.PathLike[str],
+    graph: Any,
     forest: Forest | ArrayLike | str | os.PathLike[str],
     *,
     num_vertices: int | None = None,
+    weight: str | None = "weight",
     maximum: bool = False,
     chunk_edges: int = CHUNK_EDGES,
 ) -> Verification:
@@ -83,12 +83,14 @@ def verify(
 
     Parameters
     ----------
-    graph : EdgeList, tuple of arrays, path, or list of paths
+    graph
         As `minimum_spanning_forest` takes it.
     forest : Forest, integer array of length f, or path
         What was found, the edge ids alone, or what `Forest.save` wrote (`docs/forest-file.md`).
     num_vertices : int, optional
         Number of vertices, in place of what the graph says.
+    weight : str or None
+        Which of its weights the forest is minimal by; None takes every weight as 1.
     maximum : bool
         Check for the maximum spanning forest; ties still go to the smaller edge id.
     chunk_edges : int
@@ -111,16 +113,16 @@ def verify(
     if isinstance(chunk_edges, bool) or not isinstance(chunk_edges, int) or chunk_edges < 1:
         message = f"chunk_edges must be an integer of at least 1, not {chunk_edges!r}"
         raise OptionError(message)
-    found = open_graph(graph, num_vertices, "weight", is_streamed=True)
+    found = open_graph(graph, num_vertices, weight, is_streamed=True)
     edges = (found if isinstance(found, EdgeSource) else EdgeSource.of(found)).with_sizes()
     num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
     columns = _forest_columns(forest, edges.first_columns()[2].dtype)
     edge_ids = columns.pop("edge_id")
     _check_ids(edge_ids, edges.first_id, num_edges)
     edge_ids = edge_ids.astype(np.int64, copy=False)
-    u, v, weight = edges.take(edge_ids)
-    _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weight})
-    order, rank = _sorted_forest(edge_ids, weight, maximum=maximum)
+    u, v, weights = edges.take(edge_ids)
+    _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
+    order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
     tree = _merge_tree(edges, order, u[rank], v[rank])
     _check_edges(edges, order, tree, maximum=maximum, chunk_edges=chunk_edges)
     return Verification(
