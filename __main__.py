@@ -23,8 +23,9 @@ from .graphs import convert, generate
 from .graphs.convert import add_inputs
 from .graphs.open import open_files
 from .graphs.write import OUTPUTS, check_output
-from .pipeline import info
-from .pipeline.plan import STRATEGIES, MemoryBoundError, is_streamed, parse_bytes, show_bytes
+from .pipeline import estimate, info
+from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
+from .pipeline.plan import STRATEGIES, is_streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -97,6 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--quiet", action="store_true", help="print nothing but errors and JSON")
 
     _add_verify(commands.add_parser("verify", help="check that a forest is the minimum one"))
+    command = commands.add_parser("plan", help="tell what a graph of some size would take")
+    command.set_defaults(command=lambda options: estimate.run(options, _rss_bytes()))
+    estimate.add_arguments(command)
     command = commands.add_parser("generate", help="write a graph of a known family")
     command.set_defaults(command=generate.run)
     generate.add_arguments(command)

@@ -11,12 +11,13 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
+from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
 from .checkpoint import open_checkpoint
 from .forest import Forest
 from .partition import COLUMNS, load_partitions, split
 from .pipeline import Pipeline
-from .plan import SCANNING, Request, choose_plan, is_streamed, parse_bytes
+from .plan import SCANNING, Request, choose_plan, is_streamed
 from .run import forest_ids, run
 from .scans import solve_by_scans
 from .schedulers import kernel_threads, open_scheduler

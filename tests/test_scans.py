@@ -11,8 +11,8 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, algorithm, backends
 from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.bounds import MemoryBoundError, Size, parse_bytes, show_bytes
 from mstflow.pipeline.checkpoint import Checkpoint
-from mstflow.pipeline.plan import MemoryBoundError, Size, parse_bytes, show_bytes
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver

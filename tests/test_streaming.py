@@ -15,7 +15,7 @@ import mstflow
 from mstflow.errors import FileFormatError, GraphError, OptionError
 from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.plan import MemoryBoundError
+from mstflow.pipeline.bounds import MemoryBoundError
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000
