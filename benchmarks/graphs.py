@@ -2,7 +2,8 @@
 
 A name is a letter of `LETTERS`, or a family of `mstflow.graphs.generators` with its options, as
 `random:n=262144,m=4194304,weights=float64,ids=int64`: n and m stand for vertices and edges, and
-`ids` is the dtype of the columns u and v. N is a file of roads.
+`ids` is the dtype of the columns u and v. With `arcs=True` each edge is listed from both of its
+ends, sorted by the first. N is a file of roads; any other file is named by its path.
 """
 
 from __future__ import annotations
@@ -66,9 +67,13 @@ def ensure(name: str, cache: Path = CACHE, roads: Path | None = None) -> Path:
     if spec == ROADS and roads is None:
         message = "graph N is not available: give its file, pace16-NE.gr.xz, with --roads"
         raise OptionError(message)
-    folder = cache / (f"roads-{roads.name}" if spec == ROADS and roads else spec.replace(":", "-"))
+    own = f"roads-{roads.name}" if spec == ROADS and roads else title(spec).replace(":", "-")
+    folder = cache / own
     if not folder.is_dir():
-        graph = _roads(roads) if spec == ROADS and roads else _generated(spec)
+        if spec == ROADS and roads:
+            graph = _roads(roads)
+        else:
+            graph = _file(Path(spec)) if Path(spec).is_file() else _generated(spec)
         cache.mkdir(parents=True, exist_ok=True)
         with replacing(f"{folder}/") as draft:
             draft.mkdir()
@@ -76,6 +81,11 @@ def ensure(name: str, cache: Path = CACHE, roads: Path | None = None) -> Path:
                 np.save(draft / f"{column}.npy", getattr(graph, column))
             (draft / "n.txt").write_text(f"{graph.n}\n")
     return folder
+
+
+def title(name: str) -> str:
+    """Return the name of a graph as tables have it: of a path the last part."""
+    return Path(name).name if Path(name).is_file() else name
 
 
 def load(folder: Path) -> Graph:
@@ -106,6 +116,7 @@ def _generated(spec: str) -> Graph:
         raise OptionError(message)
     try:
         ids = np.dtype(options.pop("ids", np.int32))
+        both = options.pop("arcs", False)
         graph = FAMILIES[family](**options)
     except TypeError as error:  # an option that is missing, unknown or no dtype
         message = f"graph {spec!r}: {error}"
@@ -114,7 +125,18 @@ def _generated(spec: str) -> Graph:
         message = f"graph {spec!r}: {ids} does not hold ids of {graph.num_vertices} vertices"
         raise OptionError(message)
     u, v, w = graph.edges(0, graph.num_edges)
+    if both:
+        u, v, w = np.append(u, v), np.append(v, u), np.append(w, w)
+        order = np.argsort(u, kind="stable")
+        u, v, w = u[order], v[order], w[order]
     return Graph(u.astype(ids, copy=False), v.astype(ids, copy=False), w, graph.num_vertices)
+
+
+def _file(path: Path) -> Graph:
+    """Read a graph, its ids as int32."""
+    graph = read(path)
+    u, v = graph.u.astype(np.int32, copy=False), graph.v.astype(np.int32, copy=False)
+    return Graph(u, v, graph.weight, graph.num_vertices)
 
 
 def _roads(path: Path) -> Graph:
@@ -123,10 +145,9 @@ def _roads(path: Path) -> Graph:
     With the ends a < b counted from 1, the weight is 1 + ((2654435761 a mod 2^32) xor
     (2246822519 b mod 2^32)) mod 1000000.
     """
-    graph = read(path)
+    graph = _file(path)
     ends = np.stack([graph.u, graph.v]).astype(np.uint32) + np.uint32(1)
     a = ends.min(axis=0) * np.uint32(2654435761)  # modulo 2^32, as the dtype has it
     b = ends.max(axis=0) * np.uint32(2246822519)
     weight = ((a ^ b) % np.uint32(1_000_000)).astype(np.int32) + np.int32(1)
-    u, v = graph.u.astype(np.int32, copy=False), graph.v.astype(np.int32, copy=False)
-    return Graph(u, v, weight, graph.num_vertices)
+    return graph._replace(w=weight)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Colors that colour-blind people tell apart, after Okabe and Ito.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#b8a800")
+#: Text as text, and the same file whenever the figures are the same.
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "mstflow", "font.size": 9}
 STYLES = ("-", "--", "-.", ":")
 MARKS = "osD^vP"
 #: Options of a name that say how large a graph is, not what kind.
@@ -66,7 +68,7 @@ def draw(record: figures.Record, path: Path) -> None:
     barred = [graph for graph in record["graphs"] if graph not in swept]
     scaled = list(record["graphs"]) if len(threads) >= LEAST else []
     panels = (len(threads) if barred else 0) + len(series) + len(scaled)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mstflow", "font.size": 9}):
+    with mpl.rc_context(STYLE):
         width = max(8.5, 1 + 0.22 * len(barred) * len(names))  # inches, to fit the bars' numbers
         figure = Figure(figsize=(width, 0.5 + 3.3 * panels), layout="constrained")
         axes = iter(figure.subplots(panels, squeeze=False)[:, 0])
@@ -166,9 +168,9 @@ def _draw_sweep(
     lines: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for name, place in series.places.items():
         for row in figures.rows(record, name):
-            if row.median is not None:
+            if row.minimum is not None:
                 edges = record["graphs"][name]["edges"]
-                point = (place, row.median / max(edges, 1) * 1e9)
+                point = (place, row.minimum / max(edges, 1) * 1e9)
                 lines.setdefault((row.code, row.threads), []).append(point)
     for (code, count), points in lines.items():
         style = threads.index(count)
@@ -201,9 +203,9 @@ def _draw_scaling(
     """Draw the time for an edge of one graph over the number of threads."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in figures.rows(record, graph):
-        if row.median is not None:
+        if row.minimum is not None:
             edges = max(record["graphs"][graph]["edges"], 1)
-            lines.setdefault(row.code, []).append((row.threads, row.median / edges * 1e9))
+            lines.setdefault(row.code, []).append((row.threads, row.minimum / edges * 1e9))
     for code, points in lines.items():
         axes.plot(*zip(*points, strict=True), color=colors[code], marker="o", ms=4)
     axes.set_xscale("log", base=2)

@@ -56,16 +56,28 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
         return chosen_weight(EdgeList(*columns), weight)
-    for cls in type(graph).__mro__:
-        name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
-        if name in _LIBRARIES:
-            return _LIBRARIES[name](graph, weight)
+    take = _taker(graph)
+    if take is not None:
+        return take(graph, weight)
     message = (
         "a graph is an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a list of "
         "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, polars, "
         f"pyarrow or Dask, not {type(graph).__name__}"
     )
     raise GraphError(message)
+
+
+def is_known(graph: Any) -> bool:
+    """Tell whether an object is a graph of another library."""
+    return _taker(graph) is not None
+
+
+def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
+    for cls in type(graph).__mro__:
+        name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+        if name in _LIBRARIES:
+            return _LIBRARIES[name]
+    return None
 
 
 def _is_paths(graph: Any) -> bool:

@@ -53,16 +53,7 @@ class EdgeList:
         *,
         num_vertices: int | None = None,
     ) -> None:
-        u, v = _ids("u", u), _ids("v", v)
-        # One 1 stands for all of them: a broadcast view takes no memory.
-        weight = _weights(np.broadcast_to(np.int64(1), u.shape) if weight is None else weight)
-        if not len(u) == len(v) == len(weight):
-            message = (
-                f"columns differ in length: u has {len(u)}, v has {len(v)}, "
-                f"weight has {len(weight)} edges"
-            )
-            raise GraphError(message)
-        num_vertices = _checked_num_vertices(u, v, num_vertices)
+        u, v, weight, num_vertices = checked(u, v, weight, num_vertices)
         values = {"u": u, "v": v, "weight": weight, "num_vertices": num_vertices}
         self.__dict__.update(values)  # frozen: set once, here
 
@@ -70,6 +61,10 @@ class EdgeList:
     def num_edges(self) -> int:
         """Number of records."""
         return len(self.u)
+
+    def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the edges `edge_ids`."""
+        return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]
 
     @property
     def dtypes(self) -> Mapping[str, np.dtype[Any]]:
@@ -87,6 +82,25 @@ class EdgeList:
             f"EdgeList({self.num_vertices} vertices, {self.num_edges} edges, "
             f"ids {self.u.dtype}, weights {self.weight.dtype})"
         )
+
+
+def checked(
+    u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
+    """Return columns as arrays and the number of vertices, if they make an edge list.
+
+    `first_id` is the id of the first edge, for messages; otherwise see `EdgeList`.
+    """
+    u, v = _ids("u", u), _ids("v", v)
+    # One 1 stands for all of them: a broadcast view takes no memory.
+    weight = _weights(np.broadcast_to(np.int64(1), u.shape) if weight is None else weight, first_id)
+    if not len(u) == len(v) == len(weight):
+        message = (
+            f"columns differ in length: u has {len(u)}, v has {len(v)}, "
+            f"weight has {len(weight)} edges"
+        )
+        raise GraphError(message)
+    return u, v, weight, _checked_num_vertices(u, v, num_vertices, first_id)
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
@@ -178,19 +192,21 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def _weights(values: Any) -> NDArray[Any]:
+def _weights(values: Any, first_id: int) -> NDArray[Any]:
     array = _column("weight", values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
     # The minimum of floats is NaN if one of them is: no mask of length m is made.
     if array.dtype.kind == "f" and array.size and np.isnan(np.min(array)):
-        message = f"edge {np.flatnonzero(np.isnan(array))[0]}: the weight is NaN"
+        message = f"edge {first_id + np.flatnonzero(np.isnan(array))[0]}: the weight is NaN"
         raise GraphError(message)
     return array
 
 
-def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -> int:
+def _checked_num_vertices(
+    u: NDArray[Any], v: NDArray[Any], given: int | None, first_id: int
+) -> int:
     largest = -1
     for name, ids in (("u", u), ("v", v)):
         if not ids.size:
@@ -199,7 +215,9 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
         top = int(ids.view(f"u{ids.itemsize}").max())
         if top > np.iinfo(ids.dtype).max:
             edge = np.flatnonzero(ids < 0)[0]
-            message = f"edge {edge}: {name} is {ids[edge]}, but vertex ids are not negative"
+            message = (
+                f"edge {first_id + edge}: {name} is {ids[edge]}, but vertex ids are not negative"
+            )
             raise GraphError(message)
         largest = max(largest, top)
     if given is None:
@@ -217,7 +235,7 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
     if largest >= given:
         edge = min(int(hits[0]) for ids in (u, v) if (hits := np.flatnonzero(ids >= given)).size)
         message = (
-            f"edge {edge}: joins {u[edge]} and {v[edge]}, "
+            f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, "
             f"but there are {given} vertices (ids 0 to {given - 1})"
         )
         raise GraphError(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import inspect
 import zipfile
@@ -11,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
-from .generators import FAMILIES, Generated
+from .generators import FAMILIES
 from .write import names_folder, replacing
 
 if TYPE_CHECKING:
-    import argparse
     import os
 
     from .edge_list import EdgeList
+    from .generated import Generated
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 
@@ -32,8 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = family.add_argument
         for parameter in _parameters(name):
             required = parameter.default is parameter.empty
+            option = f"--{parameter.name.replace('_', '-')}"
+            if parameter.annotation is bool:
+                switch = argparse.BooleanOptionalAction
+                add(option, action=switch, default=parameter.default, help="default: %(default)s")
+                continue
             add(
-                f"--{parameter.name.replace('_', '-')}",
+                option,
                 type=parameter.annotation,
                 required=required,
                 default=None if required else parameter.default,

@@ -1,4 +1,4 @@
-"""Generated graphs: families of edges, each edge a pure function of the seed and its number.
+"""Families of generated graphs: which vertices edge number i of each joins.
 
 Every family takes the options of `Generated` too, by name, and raises OptionError on a parameter
 that is out of range.
@@ -6,161 +6,40 @@ that is out of range.
 
 from __future__ import annotations
 
-import operator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import OptionError
-from .counter_random import draw, draw_below, permute, sample, sorted_sample, stream_key
-from .edge_list import EdgeList
+from .counter_random import draw, draw_below, sample, stream_key
+from .generated import LARGEST, Generated, integer, shuffled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    Words = NDArray[np.uint64]
-    Ends = Callable[[Words, int], tuple[Words, Words]]
-    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    from .generated import Words
 
-_LARGEST = 2**62  # vertices or edges of a family
-_INTEGERS = {"int": ("int32", "int64")} | {
-    f"{sign}int{bits}": (f"{sign}int{bits}",) for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
-_TILE = 2**14  # edges computed at a time: their temporaries stay in the cache
+    Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # how many, and their ends
 
 
-@dataclass(frozen=True)
-class Generated:
-    """A graph that is computed where it is asked for; the functions below make one of a family.
+def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Generated:
+    """Uniform random ends, parallel edges among them, and loops unless told otherwise.
 
-    The same parameters and seed are the same graph, in whatever pieces it is taken.
+    With weights such as "int:1:1000" this is what the generators GTgraph call random.
 
-    Parameters
-    ----------
-    num_vertices : int
-    family_edges : int
-        Number of edges of the family before any is dropped.
-    ends : callable
-        From edge numbers (uint64 array, below `family_edges`) and the seed to the two ends.
-    weights : str
-        "float32" or "float64", uniform in [0, 1), or an integer dtype and a range that includes
-        both ends, such as "uint8:0:255"; "int:LOW:HIGH" is int32 if that suffices, else int64.
-    keep : float
-        Share of the edges that are kept, chosen at random; their number is `keep` times all of
-        them, rounded, and they stay in order.
-    shuffle_vertices, shuffle_edges : bool
-        Whether to renumber the vertices at random, and to list the edges in random order. Neither
-        changes which edges are kept or their weights.
-    seed : int
-        0 to 2^64 - 1.
-
-    Raises
-    ------
-    OptionError
-        If one of them is out of range or malformed; names it.
+    Source: Bader and Madduri, "GTgraph: A suite of synthetic graph generators", 2006.
     """
-
-    num_vertices: int
-    family_edges: int
-    ends: Ends
-    weights: str = "float32"
-    keep: float = 1.0
-    shuffle_vertices: bool = False
-    shuffle_edges: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _integer("seed", self.seed, 0, 2**64 - 1)
-        _integer("number of vertices", self.num_vertices, 0, _LARGEST)
-        _integer("number of edges", self.family_edges, 0, _LARGEST)
-        _weight_range(self.weights)
-        if not 0 <= self.keep <= 1:
-            message = f"keep must be a share of 0 to 1, not {self.keep!r}"
-            raise OptionError(message)
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges kept."""
-        return round(Fraction(float(self.keep)) * self.family_edges)
-
-    @property
-    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """Dtypes of the columns `u`, `v` and `w`: ids are int32 where that suffices, else int64."""
-        ids = np.dtype(np.int32 if self.num_vertices <= 2**31 else np.int64)
-        return {"u": ids, "v": ids, "w": _weight_range(self.weights)[0]}
-
-    def edges(self, start: int, stop: int) -> Columns:
-        """Compute edges `start` to `stop` - 1.
-
-        Returns
-        -------
-        u, v, weight : arrays of length stop - start
-            Of the dtypes that `dtypes` tells.
-
-        Raises
-        ------
-        OptionError
-            If this is not a range of edges of the graph.
-        """
-        _integer("stop", stop, 0, self.num_edges)
-        _integer("start", start, 0, stop)
-        u, v, weight = (np.empty(stop - start, dtype) for dtype in self.dtypes.values())
-        for first in range(start, stop, _TILE):
-            numbers = self._numbers(first, min(first + _TILE, stop))
-            here = slice(first - start, first - start + len(numbers))
-            u[here], v[here] = map(self._renumbered, self.ends(numbers, self.seed))
-            weight[here] = self._weights_of(numbers)
-        return u, v, weight
-
-    def chunks(self, size: int = 2**20) -> Iterator[Columns]:
-        """Compute all edges in order, `size` at a time; the last chunk may be shorter."""
-        _integer("size", size, 1, _LARGEST)
-        for start in range(0, self.num_edges, size):
-            yield self.edges(start, min(start + size, self.num_edges))
-
-    def edge_list(self) -> EdgeList:
-        """Compute the whole graph."""
-        return EdgeList(*self.edges(0, self.num_edges), num_vertices=self.num_vertices)
-
-    def _numbers(self, start: int, stop: int) -> Words:
-        """Edge numbers, in the family, of a range of edges."""
-        kept, key = self.num_edges, stream_key(self.seed, "keep")
-        if not self.shuffle_edges and kept < self.family_edges:
-            return sorted_sample(start, stop, kept, self.family_edges, key)
-        ranks = np.arange(start, stop, dtype=np.uint64)
-        if self.shuffle_edges:
-            ranks = _shuffled(ranks, kept, stream_key(self.seed, "edges"))
-        return sample(ranks, kept, self.family_edges, key) if kept < self.family_edges else ranks
-
-    def _renumbered(self, vertices: Words) -> Words:
-        if not self.shuffle_vertices:
-            return vertices
-        return _shuffled(vertices, self.num_vertices, stream_key(self.seed, "vertices"))
-
-    def _weights_of(self, numbers: Words) -> NDArray[Any]:
-        """Weights by number in the family, so that no shuffle and no other chunk changes them."""
-        dtype, low, high = _weight_range(self.weights)
-        key = stream_key(self.seed, "weights")
-        if dtype == np.float32:
-            return (draw(numbers, key) >> 40).astype(np.float32) * np.float32(2**-24)
-        if dtype == np.float64:
-            return (draw(numbers, key) >> 11) * 2.0**-53
-        # Modulo 2^64 a negative `low` is its two's complement, and so is the sum.
-        words = draw_below(numbers, high - low + 1, key) + low % 2**64
-        return words.view(np.int64) if dtype.kind == "i" else words
-
-
-def random(vertices: int, edges: int, **options: Any) -> Generated:
-    """Uniform random ends, loops and parallel edges among them."""
-    vertices = _integer("vertices", vertices, 1, _LARGEST)
+    vertices = integer("vertices", vertices, 1 if loops else 2, LARGEST)
 
     def ends(numbers: Words, seed: int) -> tuple[Words, Words]:
         u = draw_below(numbers, vertices, stream_key(seed, "u"))
-        return u, draw_below(numbers, vertices, stream_key(seed, "v"))
+        if loops:
+            return u, draw_below(numbers, vertices, stream_key(seed, "v"))
+        v = draw_below(numbers, vertices - 1, stream_key(seed, "v"))
+        return u, v + (v >= u)
 
     return Generated(vertices, edges, ends, **options)
 
@@ -181,8 +60,8 @@ def rmat(
 
     Source: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
     """
-    scale = _integer("scale", scale, 0, 62)
-    edges_per_vertex = _integer("edges_per_vertex", edges_per_vertex, 0, _LARGEST)
+    scale = integer("scale", scale, 0, 62)
+    edges_per_vertex = integer("edges_per_vertex", edges_per_vertex, 0, LARGEST)
     if not (min(a, b, c) >= 0 and a + b + c <= 1 + 1e-9):
         message = f"a, b and c must be probabilities that add up to at most 1, not {a}, {b}, {c}"
         raise OptionError(message)
@@ -206,8 +85,8 @@ def rmat(
 
 def grid(rows: int, columns: int, **options: Any) -> Generated:
     """Each vertex, numbered row by row, joined to its right and its lower neighbour."""
-    rows = _integer("rows", rows, 1, _LARGEST)
-    columns = _integer("columns", columns, 1, _LARGEST)
+    rows = integer("rows", rows, 1, LARGEST)
+    columns = integer("columns", columns, 1, LARGEST)
     row_edges = 2 * columns - 1  # right, down, right, down, ..., down
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
@@ -226,8 +105,8 @@ def caveman(cliques: int, size: int, **options: Any) -> Generated:
 
     Source: Watts, "Networks, dynamics, and the small-world phenomenon", AJS 105, 1999.
     """
-    cliques = _integer("cliques", cliques, 1, _LARGEST)
-    size = _integer("size", size, 1, 2**31)
+    cliques = integer("cliques", cliques, 1, LARGEST)
+    size = integer("size", size, 1, 2**31)
     pairs = size * (size - 1) // 2
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
@@ -244,8 +123,8 @@ def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
 
     Source: as `caveman`.
     """
-    cliques = _integer("cliques", cliques, 2, _LARGEST)
-    size = _integer("size", size, 3, 2**31)
+    cliques = integer("cliques", cliques, 2, LARGEST)
+    size = integer("size", size, 3, 2**31)
     apart = caveman(cliques, size, **options)
     vertices, pairs = apart.num_vertices, apart.family_edges // cliques
 
@@ -261,8 +140,8 @@ def circulant(vertices: int, degree: int, **options: Any) -> Generated:
 
     Source of this degree: Bhargava and Zaia, "Parallel minimum spanning forests", benchmark graphs.
     """
-    degree = _integer("degree", degree, 0, _LARGEST)
-    vertices = _integer("vertices", vertices, 2 * degree + 1, _LARGEST)
+    degree = integer("degree", degree, 0, LARGEST)
+    vertices = integer("vertices", vertices, 2 * degree + 1, LARGEST)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         u = numbers // max(degree, 1)
@@ -274,7 +153,7 @@ def circulant(vertices: int, degree: int, **options: Any) -> Generated:
 
 def hypercube(dimension: int, **options: Any) -> Generated:
     """Hypercube: 2^dimension vertices, joined where their numbers differ in one bit."""
-    dimension = _integer("dimension", dimension, 0, 57)
+    dimension = integer("dimension", dimension, 0, 57)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         others = numbers // max(dimension, 1)  # the bits in which both ends agree
@@ -287,13 +166,13 @@ def hypercube(dimension: int, **options: Any) -> Generated:
 
 def chain(vertices: int, **options: Any) -> Generated:
     """Each vertex joined to the next."""
-    vertices = _integer("vertices", vertices, 1, _LARGEST)
+    vertices = integer("vertices", vertices, 1, LARGEST)
     return Generated(vertices, vertices - 1, lambda numbers, _: (numbers, numbers + 1), **options)
 
 
 def star(vertices: int, **options: Any) -> Generated:
     """Vertex 0 joined to every other."""
-    vertices = _integer("vertices", vertices, 1, _LARGEST)
+    vertices = integer("vertices", vertices, 1, LARGEST)
     return Generated(
         vertices, vertices - 1, lambda numbers, _: (np.zeros_like(numbers), numbers + 1), **options
     )
@@ -301,9 +180,65 @@ def star(vertices: int, **options: Any) -> Generated:
 
 def complete(vertices: int, **options: Any) -> Generated:
     """Every pair of vertices; with a share kept, the random graph of Erdos and Renyi, G(n, m)."""
-    vertices = _integer("vertices", vertices, 1, 2**31)
+    vertices = integer("vertices", vertices, 1, 2**31)
     pairs = vertices * (vertices - 1) // 2
     return Generated(vertices, pairs, lambda numbers, _: _pairs(numbers, vertices), **options)
+
+
+def ssca2(
+    scale: int,
+    max_clique_size: int = 0,
+    interclique: float = 0.5,
+    max_parallel: int = 3,
+    **options: Any,
+) -> Generated:
+    """SSCA#2: 2^scale vertices in cliques of random sizes, joined more rarely the farther apart.
+
+    Cliques are intervals of 1 to `max_clique_size` vertices, uniformly; 0 stands for 2^(scale / 3),
+    the benchmark's own choice. For each distance d = 1, 2, 4, ... below 2^scale, of the vertices
+    whose neighbour at that distance (in a ring) is in another clique, the share `interclique` / d
+    is joined to it. Each pair of neighbours has 1 to `max_parallel` edges, uniformly.
+
+    The benchmark tosses a coin for each vertex and distance; here as many as that joins on average
+    are chosen at random, so that an edge is told from its number. Cliques are drawn beforehand, at
+    about 8 log2(`max_clique_size`) bytes each. The benchmark also shuffles vertices and edges, and
+    weights are integers of 1 to 2^scale: see the options.
+
+    Source: "HPCS Scalable Synthetic Compact Applications #2, Graph Analysis", version 1.1, 2006.
+    """
+    scale = integer("scale", scale, 0, 40)
+    vertices = 2**scale
+    # At most half of them in a clique: so no distance leads round the ring into the same one.
+    limit = max_clique_size or int(2 ** (scale / 3))
+    limit = integer("max_clique_size", limit, 1, max(vertices // 2, 1))
+    max_parallel = integer("max_parallel", max_parallel, 1, 2**20)
+    seed = integer("seed", options.get("seed", 0), 0, 2**64 - 1)
+    if not 0 <= interclique <= 1:
+        message = f"interclique must be a share of 0 to 1, not {interclique!r}"
+        raise OptionError(message)
+    cliques = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
+    kinds = [_pairs_inside(cliques)]
+    for distance in (2**level for level in range(scale)):
+        share = Fraction(float(interclique)) / distance
+        key = stream_key(seed, f"distance {distance}")
+        kinds.append(_pairs_between(cliques, distance, share, key))
+    pairs = sum(count for count, _ in kinds)
+    kind_starts = _starts([count for count, _ in kinds])
+    # In one random order of the pairs the first few have a second edge, fewer a third, and so on.
+    copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
+
+    def ends(numbers: Words, _: int) -> tuple[Words, Words]:
+        copy, pair = _place(copy_starts, numbers)
+        again = copy > 0
+        pair[again] = shuffled(pair[again], pairs, stream_key(seed, "parallel"))
+        kind, rank = _place(kind_starts, pair)
+        u, v = np.empty_like(pair), np.empty_like(pair)
+        for each in np.unique(kind):
+            here = kind == each
+            u[here], v[here] = kinds[each][1](rank[here])
+        return u, v
+
+    return Generated(vertices, int(copy_starts[-1]), ends, **options)
 
 
 FAMILIES: Mapping[str, Callable[..., Generated]] = {
@@ -317,14 +252,63 @@ FAMILIES: Mapping[str, Callable[..., Generated]] = {
     "chain": chain,
     "star": star,
     "complete": complete,
+    "ssca2": ssca2,
 }
 
 
-def _shuffled(values: Words, size: int, key: int) -> Words:
-    return permute(values, size, (size - 1).bit_length(), key)
+def _clique_starts(vertices: int, limit: int, key: int) -> Words:
+    """First vertex of each clique, and at the end the number of vertices, where the last ends."""
+    count = 1
+    while True:
+        sizes = draw_below(np.arange(count, dtype=np.uint64), limit, key) + 1
+        starts = _starts(sizes)
+        if starts[-1] >= vertices:
+            return np.append(starts[starts < vertices], np.uint64(vertices))
+        count *= 2
 
 
-def _pairs(numbers: Words, size: int) -> tuple[Words, Words]:
+def _pairs_inside(cliques: Words) -> Pairs:
+    """All pairs of vertices inside a clique."""
+    sizes = np.diff(cliques)
+    starts = _starts(sizes * (sizes - 1) // 2)
+
+    def ends(numbers: Words) -> tuple[Words, Words]:
+        clique, within = _place(starts, numbers)
+        u, v = _pairs(within, sizes[clique])
+        return u + cliques[clique], v + cliques[clique]
+
+    return int(starts[-1]), ends
+
+
+def _pairs_between(cliques: Words, distance: int, share: Fraction, key: int) -> Pairs:
+    """Pairs at one distance in the ring, of two cliques: a share of them, at random."""
+    sizes = np.diff(cliques)
+    # The last vertices of a clique leave it, or all of them if there are fewer.
+    starts = _starts(np.minimum(sizes, distance)) if distance < sizes.max() else cliques
+    total, vertices = int(starts[-1]), int(cliques[-1])
+    kept = round(total * share)
+
+    def ends(numbers: Words) -> tuple[Words, Words]:
+        chosen = sample(numbers, kept, total, key)
+        after = _place(starts, chosen)[0] + 1
+        u = cliques[after] - (starts[after] - chosen)
+        return u, (u + distance) % vertices
+
+    return kept, ends
+
+
+def _starts(lengths: Words | list[int]) -> Words:
+    """Where ranges of such lengths begin, one after another, and where the last ends."""
+    return np.cumsum(np.append(np.uint64(0), np.array(lengths, dtype=np.uint64)), dtype=np.uint64)
+
+
+def _place(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
+    """Which of consecutive ranges each number is in, and its place in that."""
+    which = np.searchsorted(starts, numbers, side="right") - 1
+    return which, numbers - starts[which]
+
+
+def _pairs(numbers: Words, size: int | Words) -> tuple[Words, Words]:
     """Pairs u < v of 0 to `size` - 1 in lexicographic order, by number."""
     # From the last pair back, the rows are 1, 2, 3, ... long: row r starts at r (r + 1) / 2.
     back = (size * (size - 1) // 2 - 1) - numbers
@@ -332,34 +316,3 @@ def _pairs(numbers: Words, size: int) -> tuple[Words, Words]:
     row -= row * (row + 1) // 2 > back  # the root is rounded: off by one at most
     row += (row + 1) * (row + 2) // 2 <= back
     return size - 2 - row, size - 1 - (back - row * (row + 1) // 2)
-
-
-def _weight_range(weights: str) -> tuple[np.dtype[Any], int, int]:
-    """Read what weights are asked for: their dtype and, of integers, the lowest and highest."""
-    if weights in ("float32", "float64"):
-        return np.dtype(weights), 0, 1
-    name, *bounds = str(weights).split(":")
-    try:
-        low, high = map(int, bounds)
-        for dtype in map(np.dtype, _INTEGERS[name]):
-            if np.iinfo(dtype).min <= low <= high <= np.iinfo(dtype).max:
-                return dtype, low, high
-    except (ValueError, KeyError):
-        pass
-    message = (
-        "weights must be float32, float64, or an integer dtype and a range that it holds, "
-        f"such as int:1:1000, not {weights!r}"
-    )
-    raise OptionError(message)
-
-
-def _integer(name: str, value: int, low: int, high: int) -> int:
-    """Check an integer, of Python or NumPy."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if not low <= number <= high:
-        message = f"{name} must be an integer of {low} to {high}, not {value!r}"
-        raise OptionError(message)
-    return number

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .edge_list import EdgeList
+from .pieces import Rows, file_fingerprint
+from .source import EdgeSource
 from .tables import arrow_dtype, arrow_values, choose_columns, naming, stated_num_vertices
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from .pieces import Read
 
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
@@ -62,6 +67,45 @@ def row_groups(
             start = sum(sizes[:group])
             u, v, *rest = (arrow_values(name, table[name], start) for name in names.present)
             yield u, v, rest[0] if rest else None
+
+
+def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
+    """Return a Parquet file as a source that is read by row group; only its footer is read.
+
+    Raises
+    ------
+    FileFormatError, OptionError
+        As `read_parquet`.
+    """
+    with _opened(path) as file:
+        choose_columns(file.schema_arrow.names, weight)
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        stated = stated_num_vertices(file.metadata.metadata)
+    pieces = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
+    return EdgeSource(pieces, stated)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a file, which is read as a whole."""
+
+    path: Path
+    group: int
+    num_edges: int
+    weight: str | None
+    is_direct = True
+
+    def reads(self, size: int) -> Iterator[Read]:  # of its own size
+        """Yield what reads the row group."""
+        yield self.num_edges, lambda: next(row_groups(self.path, self.weight, [self.group]))
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return some of its rows."""
+        return Rows(self, start, stop)
+
+    def fingerprint(self) -> str:
+        """Return that of the file, and which row group."""
+        return f"{file_fingerprint(self.path)}[{self.group}]"
 
 
 @contextmanager

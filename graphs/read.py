@@ -114,13 +114,20 @@ def read(
 
 
 def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:
-    name = name or _format_of(path)
+    name = name or format_of(path)
     if name in TABLES:
         return TABLES[name](path, weight)
     return chosen_weight(READERS[name](path), weight)
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return which of `FORMATS` a path is for, by its suffix or else its content.
+
+    Raises
+    ------
+    FileFormatError
+        If that does not tell.
+    """
     if path.is_dir():
         return "npy"
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path

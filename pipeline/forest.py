@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
+    from ..graphs.source import EdgeSource
     from .report import Report
 
 
@@ -32,7 +33,7 @@ class Forest:
     ----------
     edge_ids : int64 array of length f
         The forest's edges, ascending: positions in the input.
-    graph : EdgeList
+    graph : EdgeList or EdgeSource
         The graph it spans.
     maximum : bool
         Whether it is the heaviest there is.
@@ -42,10 +43,12 @@ class Forest:
         In how many parts.
     report : Report
         What each round and stage took.
+    known : tuple of arrays
+        u, v and weight, if the graph cannot be asked for them again.
     """
 
     edge_ids: NDArray[np.int64]
-    graph: EdgeList
+    graph: EdgeList | EdgeSource
     maximum: bool
     algorithm: str
     backend: str
@@ -53,26 +56,27 @@ class Forest:
     strategy: str
     partitions: int
     report: Report
+    known: tuple[NDArray[Any], ...] = ()
 
-    @cached_property
+    @property
     def u(self) -> NDArray[Any]:
         """First end of each forest edge, in the dtype of the graph."""
-        return self.graph.u[self.edge_ids]
+        return self._taken[0]
 
-    @cached_property
+    @property
     def v(self) -> NDArray[Any]:
         """Second end of each forest edge, in the dtype of the graph."""
-        return self.graph.v[self.edge_ids]
+        return self._taken[1]
 
-    @cached_property
+    @property
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, in the dtype of the graph."""
-        return self.graph.weight[self.edge_ids]
+        return self._taken[2]
 
     @property
     def num_vertices(self) -> int:
         """Number of vertices of the graph."""
-        return self.graph.num_vertices
+        return self.graph.num_vertices or 0
 
     @property
     def num_components(self) -> int:
@@ -182,6 +186,10 @@ class Forest:
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""
         return interop.to_arrow(self._columns)
+
+    @cached_property
+    def _taken(self) -> tuple[NDArray[Any], ...]:
+        return self.known or self.graph.take(self.edge_ids)
 
     @property
     def _columns(self) -> dict[str, NDArray[Any]]:

@@ -8,8 +8,10 @@ graph of the next round. At most log2(n) rounds, O(m log n) work after one sort 
 Source: Sousa, Mariano and Proenca, "A Generic and Highly Efficient Parallel Variant of Boruvka's
 Algorithm", Algorithm 1. Two deviations, both so that no answer depends on the timing of threads:
 the lightest arc is a segmented reduction over ranks where the text loops and breaks ties by
-destination, and arcs are inserted in a fixed order where the text draws places atomically. Loop
-ends when no edge is left, not at one vertex: graphs need not be connected.
+destination, and arcs are inserted in a fixed order where the text draws places atomically. The
+ranks cost a sort that theirs does without. An arc holds its edge instead of a weight, and degrees
+follow from the offsets. Loop ends when no edge is left, not at one vertex: graphs need not be
+connected.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

@@ -5,8 +5,10 @@ forest; the trees they form become the vertices of the next round; edges inside 
 are filtered out. A graph of n vertices takes at most log2(n) rounds, O(m log n) work.
 
 Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its CPU form. Theirs joins
-trees in a concurrent union-find; here two trees that chose the same edge are told apart by vertex
-number, roots are found by pointer jumping and numbered anew, so that every run does the same steps.
+trees in a concurrent union-find, relabels an edge when the next round reads it, and wants edges
+sorted by their ends. Here two trees that chose the same edge are told apart by vertex number, roots
+are found by pointer jumping and numbered anew, so that every run does the same steps; edges come in
+any order.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

@@ -6,7 +6,9 @@ so each of the at most log2(n) rounds reads all m edges and looks up both ends: 
 as simple as a processor with thousands of threads wants them.
 
 Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its GPU form. Theirs lowers
-the lightest edge of a tree by an atomic; any reduction that keeps the smaller (weight, id) will do.
+the lightest edge of a tree by compare-and-swap; any reduction that keeps the smaller (weight, id)
+will do. It writes the roots it finds into the edges, which are left alone here, and stops by a
+count of edges; here a last round joins nothing, since a forest may have any number.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

@@ -20,9 +20,9 @@ from mstflow.graphs.counter_random import (
     sorted_sample,
 )
 from mstflow.graphs.generate import write_stream
+from mstflow.graphs.generated import Generated
 from mstflow.graphs.generators import (
     FAMILIES,
-    Generated,
     caveman,
     chain,
     circulant,
@@ -32,6 +32,7 @@ from mstflow.graphs.generators import (
     hypercube,
     random,
     rmat,
+    ssca2,
     star,
 )
 
@@ -46,6 +47,7 @@ SMALL = {
     "chain": {"vertices": 500},
     "star": {"vertices": 500},
     "complete": {"vertices": 40},
+    "ssca2": {"scale": 8},
 }
 # CRC-32 of the columns: as they are, and with half the edges, shuffled, and integer weights.
 # A change here changes every graph that anyone has generated.
@@ -60,6 +62,7 @@ GOLDEN = {
     "chain": (2303167000, 3836416277),
     "star": (1569847952, 2575956644),
     "complete": (3836197717, 1496268487),
+    "ssca2": (2103606340, 59857694),
 }
 THINNED = {"keep": 0.5, "shuffle_vertices": True, "shuffle_edges": True, "seed": 7}
 WEIGHTS = ("float32", "float64", "int:-5:5", "uint8:0:255", "int64:0:9223372036854775807")
@@ -109,6 +112,17 @@ def test_random():
     # Chi-squared of 2,499 degrees of freedom: 2,499 expected, standard deviation 71.
     counts = np.bincount(50 * u.astype(np.int64) + v, minlength=2500)
     assert 2499 - 4 * 71 < ((counts - 40) ** 2 / 40).sum() < 2499 + 4 * 71
+
+
+def test_random_without_loops():
+    graph = random(vertices=50, edges=100_000, loops=False, seed=3)
+    u, v, _ = whole(graph)
+    counts = np.bincount(50 * u.astype(np.int64) + v, minlength=2500).reshape(50, 50)
+    assert counts.diagonal().sum() == 0
+    # Chi-squared of 2,449 degrees of freedom.
+    others = counts[~np.eye(50, dtype=bool)]
+    assert abs(((others - 100_000 / 2450) ** 2 / (100_000 / 2450)).sum() - 2449) < 4 * 70
+    assert set(pairs(random(2, 100, loops=False))) == {(0, 1), (1, 0)}
 
 
 def test_rmat_halves_the_matrix_by_its_probabilities():
@@ -191,6 +205,57 @@ def test_chain_star_complete():
     assert [family(1).num_vertices for family in (chain, star, complete)] == [1, 1, 1]
 
 
+def cliques_of(graph):
+    """Where cliques start that nothing joins."""
+    labels = mstflow.minimum_spanning_forest(graph.edge_list()).labels
+    return np.flatnonzero(np.diff(labels, prepend=-1))
+
+
+def test_ssca2_cliques():
+    graph = ssca2(scale=15, max_clique_size=20, interclique=0, max_parallel=1, seed=2)
+    starts = cliques_of(graph)
+    sizes = np.diff(starts, append=2**15)
+    expected = [
+        pair
+        for a, k in zip(starts, sizes, strict=True)
+        for pair in combinations(range(a, a + k), 2)
+    ]
+    assert pairs(graph) == expected
+    # Chi-squared of 19 degrees of freedom; the last clique is what remains.
+    counts = np.bincount(sizes[:-1], minlength=21)[1:]
+    mean = counts.sum() / 20
+    assert sizes.max() == 20
+    assert ((counts - mean) ** 2 / mean).sum() < 19 + 4 * 6.2
+
+
+@pytest.mark.parametrize("limit", [1, 12, 512])
+def test_ssca2_between_cliques(limit):
+    vertices = 2**10
+    options = {"scale": 10, "max_clique_size": limit, "max_parallel": 1, "seed": 4}
+    starts = cliques_of(ssca2(**options, interclique=0))
+    clique = np.searchsorted(starts, np.arange(vertices), side="right")
+    u, v, _ = whole(ssca2(**options, interclique=0.6))
+    leaves = clique[u] != clique[v]
+    inside = np.diff(starts, append=vertices)
+    assert (~leaves).sum() == (inside * (inside - 1) // 2).sum()
+    joined = set(zip(u[leaves].tolist(), v[leaves].tolist(), strict=True))
+    assert len(joined) == leaves.sum()
+    distances = Counter((b - a) % vertices for a, b in joined)
+    for d in (2**k for k in range(10)):
+        candidates = (clique != np.roll(clique, -d)).sum()
+        assert distances.pop(d, 0) == round(candidates * 0.6 / d)
+    assert not distances
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+def test_ssca2_parallel_edges(most):
+    counts = Counter(pairs(ssca2(scale=9, max_parallel=most)))
+    sizes = np.bincount(list(counts.values()), minlength=most + 1)
+    assert len(counts) == ssca2(scale=9, max_parallel=1).num_edges
+    assert len(sizes) == most + 1
+    assert abs(sizes[1:] - len(counts) / most).max() <= 1
+
+
 @pytest.mark.parametrize("vertices", [2**26 + 1, 2**31])
 def test_pairs_of_many_vertices(vertices):
     graph = complete(vertices)
@@ -241,8 +306,9 @@ def test_seeds(family):
     options = {"keep": 0.9, "shuffle_vertices": True, "shuffle_edges": True}
     one, other = (whole(small(family, **options, seed=seed)) for seed in (1, 2))
     for column, different in zip(one, other, strict=True):
-        assert (column != different).any()
-    assert (whole(small(family, seed=1))[2] != whole(small(family, seed=2))[2]).any()
+        assert column.tolist() != different.tolist()
+    weights = (whole(small(family, seed=seed))[2].tolist() for seed in (1, 2))
+    assert next(weights) != next(weights)
 
 
 @every_family
@@ -426,6 +492,12 @@ def test_draw_below(bound):
         (lambda: chain(0), "vertices must be"),
         (lambda: star(0), "vertices must be"),
         (lambda: complete(0), "vertices must be"),
+        (lambda: random(1, 5, loops=False), "vertices must be an integer of 2 to"),
+        (lambda: ssca2(41), "scale must be an integer of 0 to 40"),
+        (lambda: ssca2(5, 17), "max_clique_size must be an integer of 1 to 16"),
+        (lambda: ssca2(5, max_parallel=0), "max_parallel must be"),
+        (lambda: ssca2(5, interclique=1.1), "interclique must be a share"),
+        (lambda: ssca2(5, seed=-1), "seed must be"),
         (lambda: chain(5).edges(3, 5), "stop must be an integer of 0 to 4"),
         (lambda: chain(5).edges(3, 2), "start must be an integer of 0 to 2"),
         (lambda: list(chain(5).chunks(0)), "size must be"),
@@ -496,6 +568,15 @@ def test_command(capsys, tmp_path, family, name):
     if not name.endswith(".npz"):
         files = sorted(path.name for path in (tmp_path / name).iterdir())
         assert files == ["n.txt", "u.npy", "v.npy", "w.npy"]
+
+
+@pytest.mark.parametrize("loops", [True, False])
+def test_command_with_a_switch(capsys, tmp_path, loops):
+    options = ["--vertices", "3", "--edges", "90", "--loops" if loops else "--no-loops"]
+    assert main(["generate", "random", *options, "-o", f"{tmp_path}/out"]) == 0
+    graph = mstflow.read(tmp_path / "out")
+    assert_same((graph.u, graph.v, graph.weight), whole(random(3, 90, loops=loops)))
+    assert (graph.u == graph.v).any() == loops
 
 
 @pytest.mark.parametrize("name", ["out", "out.npz"])
