@@ -138,12 +138,6 @@ def _from_polars(frame: Any, weight: str | None) -> EdgeList:
     return arrow_graph(frame.select(names).to_arrow(), weight)
 
 
-def _from_dask(frame: Any, weight: str | None) -> EdgeList:
-    """Take the partitions in order; the columns must fit in memory."""
-    names = choose_columns(list(frame.columns), weight).present
-    return _from_pandas(frame[names].compute(), weight)
-
-
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
     "scipy.sparray": _from_scipy,
     "scipy.spmatrix": _from_scipy,
@@ -152,5 +146,4 @@ _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
     "pandas.DataFrame": _from_pandas,
     "polars.DataFrame": _from_polars,
     "pyarrow.Table": arrow_graph,
-    "dask.DataFrame": _from_dask,
 }

@@ -143,7 +143,11 @@ def test_dask_data_frames(partitions):
 
     graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
     frame = pandas.DataFrame(names_of(graph) | {"name": list("abcd")})
-    same(edge_list(dataframe.from_pandas(frame, npartitions=partitions)), graph)
+    parts = dataframe.from_pandas(frame, npartitions=partitions)
+    forest = minimum_spanning_forest(parts)
+    assert forest.edge_ids.tolist() == minimum_spanning_forest(graph).edge_ids.tolist()
+    with pytest.raises(GraphError, match="no column 'weight' for the weights; found u, v, length"):
+        minimum_spanning_forest(parts.rename(columns={"weight": "length"}))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
