@@ -103,29 +103,26 @@ def _from_networkx(graph: Any, weight: str | None) -> EdgeList:
     number = {node: i for i, node in enumerate(graph)}
     edges = list(graph.edges(data=True))  # of a multigraph in the order of its keys
     u, v = ([number[edge[end]] for edge in edges] for end in (0, 1))
-    values = None
-    if weight is not None:
-        _check_weight(weight, {name for *_, data in edges for name in data} if edges else {weight})
-        values = [data.get(weight, 1) for *_, data in edges]
+    if weight is None:
+        return EdgeList(u, v, num_vertices=len(number))
+    if weight != "weight" and edges and not any(weight in data for *_, data in edges):
+        raise _no_weights(weight, {name for *_, data in edges for name in data})
+    values = [data.get(weight, 1) for *_, data in edges]
     return EdgeList(u, v, values, num_vertices=len(number))
 
 
 def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    values = None
-    if weight is not None:
-        names = graph.es.attributes()
-        _check_weight(weight, names)
-        values = graph.es[weight] if weight in names else None
+    names = graph.es.attributes()
+    if weight not in ("weight", None, *names):
+        raise _no_weights(str(weight), names)
+    values = graph.es[weight] if weight in names else None
     return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
 
 
-def _check_weight(weight: str, names: Collection[str]) -> None:
-    # Graphs without weights are usual, and their libraries take each as 1.
-    if weight not in names and weight != "weight":
-        has = ", ".join(map(repr, sorted(map(str, names)))) or "none"
-        message = f"the graph has no weights called {weight!r}; its edges have: {has}"
-        raise OptionError(message)
+def _no_weights(weight: str, names: Collection[Any]) -> OptionError:
+    has = ", ".join(map(repr, sorted(map(str, names)))) or "none"
+    return OptionError(f"the graph has no weights called {weight!r}; its edges have: {has}")
 
 
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
