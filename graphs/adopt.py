@@ -61,8 +61,8 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
         return take(graph, weight)
     message = (
         "a graph is an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a list of "
-        "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, polars, "
-        f"pyarrow or Dask, not {type(graph).__name__}"
+        "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, Dask or "
+        f"anything that speaks Arrow, not {type(graph).__name__}"
     )
     raise GraphError(message)
 
@@ -77,7 +77,7 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
         name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
         if name in _LIBRARIES:
             return _LIBRARIES[name]
-    return None
+    return _from_arrow if hasattr(graph, "__arrow_c_stream__") else None
 
 
 def _is_paths(graph: Any) -> bool:
@@ -130,9 +130,11 @@ def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
     return EdgeList(*(frame[name].to_numpy() for name in names))
 
 
-def _from_polars(frame: Any, weight: str | None) -> EdgeList:
-    names = choose_columns(frame.columns, weight).present
-    return arrow_graph(frame.select(names).to_arrow(), weight)
+def _from_arrow(table: Any, weight: str | None) -> EdgeList:
+    """Take any table that hands itself over by Arrow's interface."""
+    import pyarrow as pa
+
+    return arrow_graph(pa.table(table), weight)
 
 
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
@@ -141,6 +143,4 @@ _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
     "networkx.Graph": _from_networkx,
     "igraph.Graph": _from_igraph,
     "pandas.DataFrame": _from_pandas,
-    "polars.DataFrame": _from_polars,
-    "pyarrow.Table": arrow_graph,
 }
