@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
 def summarise(graph: EdgeSource) -> Summary:
     """Count what a graph, whose sizes are known, holds.
 
-    It is read twice, a block at a time. Memory is for the vertices, the weights and, for the
-    components, what `minimum_spanning_forest` takes.
+    It is read a block at a time, then folded to find its components. Memory is for the vertices, the
+    weights, and what strategy "fold" holds.
     """
     degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]
@@ -79,11 +79,12 @@ def summarise(graph: EdgeSource) -> Summary:
         num_loops += int(np.count_nonzero(u == v))
         weights.append(weight)
     values, counts = np.unique(np.concatenate(weights), return_counts=True)
+    forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)
     return Summary(
         num_vertices=len(degree),
         num_edges=graph.num_edges or 0,
-        num_components=minimum_spanning_forest(graph, weight=None).num_components,
+        num_components=forest.num_components,
         num_loops=num_loops,
         num_tied=int(counts[counts > 1].sum()),
         lightest=values[0].item() if len(values) else None,
