@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
 def summarise(graph: EdgeSource) -> Summary:
     """Count what a graph, whose sizes are known, holds.
 
-    It is read a block at a time, then folded to find its components. Memory is for the vertices, the
-    weights, and what strategy "fold" holds.
+    It is read a block at a time, then folded to find its components. Memory is for the vertices,
+    the weights, and what strategy "fold" holds.
     """
     degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]
