@@ -154,7 +154,7 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
             values = np.from_dlpack(values)
         array = np.asarray(values)
-    except (ValueError, BufferError) as error:
+    except (ValueError, TypeError, BufferError, RuntimeError) as error:
         message = f"{name} is not an array: {error}"
         raise GraphError(message) from error
     if array.ndim != 1:

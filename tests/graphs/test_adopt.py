@@ -220,8 +220,13 @@ def test_a_device_that_numpy_cannot_reach():
         def __dlpack_device__(self):
             return (2, 0)
 
-    with pytest.raises(GraphError, match="u is not an array: "):
-        edge_list((OnDevice(), [1]))
+    class NotByItself:
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("no conversion unless it is asked for")
+
+    for column in (OnDevice(), NotByItself()):
+        with pytest.raises(GraphError, match="u is not an array: "):
+            edge_list((column, [1]))
 
 
 def test_no_library_is_imported():
