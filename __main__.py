@@ -196,7 +196,7 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 def _verify(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
     started = time.perf_counter()
-    graph = read(options.inputs, format=options.format, weight=options.weight)
+    graph = open_files(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
     try:
         found = verify(graph, options.forest, maximum=options.maximum)

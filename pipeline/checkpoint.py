@@ -44,7 +44,10 @@ class Checkpoint:
     def load(self, name: str) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
         """Return the arrays and the state of a record, or None if there is none that is whole."""
         try:
-            with np.load(self._path(name), allow_pickle=False) as archive:
+            with (
+                self._path(name).open("rb") as file,  # np.load leaves open what is damaged
+                np.load(file, allow_pickle=False) as archive,
+            ):
                 arrays = tuple(archive[f"arr_{place}"] for place in range(len(archive.files) - 1))
                 return arrays, json.loads(archive["state"].item())
         except (FileNotFoundError, KeyError, ValueError, EOFError, zipfile.BadZipFile):

@@ -10,11 +10,28 @@ from ..errors import GraphError
 from .solver import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from .solver import Columns, Solver
+
+
+def check_same_weights(before: Sequence[NDArray[Any]], columns: Columns) -> None:
+    """Check that the weights of two pieces compare as they are.
+
+    Raises
+    ------
+    GraphError
+        If they have two dtypes. Names the first edge of the second piece.
+    """
+    known, found = before[2].dtype, columns[2].dtype
+    if known != found and len(columns[3]):
+        message = (
+            f"edge {columns[3][0]}: weights are {found} from here on, but {known} before; all "
+            "parts of a graph that is streamed need one dtype"
+        )
+        raise GraphError(message)
 
 
 class Selected(NamedTuple):
@@ -75,13 +92,7 @@ class EdgeBuffer:
         """
         if not len(self._columns[0]):
             self._columns = [np.empty(self._capacity, column.dtype) for column in piece.columns]
-        weight, found = self._columns[2].dtype, piece.columns[2].dtype
-        if weight != found:
-            message = (
-                f"edge {piece.columns[3][0]}: weights are {found} from here on, but {weight} "
-                "before; all parts of a graph that is streamed need one dtype"
-            )
-            raise GraphError(message)
+        check_same_weights(self._columns, piece.columns)
         half = max(1, self._capacity // 2)
         for start in range(0, len(piece.key), half):
             rows = slice(start, min(start + half, len(piece.key)))

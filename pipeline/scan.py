@@ -21,7 +21,7 @@ import numpy as np
 from ..graphs.source import BLOCK_EDGES
 from ..primitives import Backend, array_module
 from . import scratch
-from .edge_buffer import EdgeBuffer, Selected
+from .edge_buffer import EdgeBuffer, Selected, check_same_weights
 from .partition import COLUMNS, as_index
 from .report import Work
 from .solver import Cut
@@ -132,8 +132,11 @@ def merge_forests(
     """Return what `scan_part` would have of the parts in one: the forest of their forests."""
     start = time.perf_counter()
     cut = min((part[-2] for part in parts if part[-2] is not None), default=None)
-    pieces = zip(*(part[: len(COLUMNS)] for part in parts), strict=True)
-    columns = tuple(np.concatenate(list(map(scratch.load, piece))) for piece in pieces)
+    tables = [tuple(map(scratch.load, part[: len(COLUMNS)])) for part in parts]
+    tables = [table for table in tables if len(table[0])] or tables[:1]  # none has any dtype
+    for table in tables:
+        check_same_weights(tables[0], table)
+    columns = tuple(np.concatenate(pieces) for pieces in zip(*tables, strict=True))
     buffer = EdgeBuffer(solver, num_vertices, 0, folds=True)
     if not _resume(buffer, record):
         buffer.restore(solver.up_to(cut, columns), is_forest=False)

@@ -1,0 +1,219 @@
+"""Graphs that are streamed, from the front door: every source, strategy and scheduler."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import dask
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.graphs.pieces import Chunks
+from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.plan import MemoryBoundError
+
+RANDOM = np.random.default_rng(8)
+N, M = 2000, 30_000
+U, V = RANDOM.integers(0, N, (2, M), dtype=np.int32)
+W = RANDOM.integers(0, 50, M).astype(np.float32)
+EXPECTED = mstflow.minimum_spanning_forest((U, V, W), num_vertices=N).edge_ids
+
+
+def save(folder, u=U, v=V, w=W):
+    folder.mkdir()
+    for name, column in zip("uvw", (u, v, w), strict=True):
+        np.save(folder / f"{name}.npy", column)
+    (folder / "n.txt").write_text(f"{N}\n")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return save(tmp_path / "graph")
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parts = []
+    for part, rows in enumerate((slice(0, 11_000), slice(11_000, M))):
+        table = pyarrow.table({"u": U[rows], "v": V[rows], "weight": W[rows]})
+        parquet.write_table(table, tmp_path / f"{part}.parquet", row_group_size=4_000)
+        parts.append(tmp_path / f"{part}.parquet")
+    return parts
+
+
+def chunks(size=7_000):
+    for start in range(0, M, size):
+        rows = slice(start, start + size)
+        yield U[rows], V[rows], W[rows]
+
+
+class Again:
+    """An iterable that can be gone through again."""
+
+    def __iter__(self):
+        return chunks()
+
+
+def sources(folder, parquet):
+    return {
+        "npy": folder,
+        "parquet": parquet,
+        "list": list(chunks()),
+        "again": Again(),
+        "edge lists": [mstflow.EdgeList(*chunk) for chunk in chunks()],
+        "delayed": [dask.delayed(chunk, pure=False) for chunk in map(dask.delayed, chunks())],
+        "arrays": (U, V, W),
+    }
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_every_source(folder, parquet, strategy):
+    for name, graph in sources(folder, parquet).items():
+        partitions = 1 if strategy == "fold" else 5
+        forest = mstflow.minimum_spanning_forest(
+            graph, num_vertices=N, strategy=strategy, partitions=partitions
+        )
+        assert np.array_equal(forest.edge_ids, EXPECTED), name
+        assert np.array_equal(forest.weight, W[EXPECTED]), name
+        assert np.array_equal(forest.u, U[EXPECTED]), name
+        assert forest.strategy == strategy
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes", "distributed"])
+@pytest.mark.parametrize("strategy", ["tree", "two-scan", "iterate"])
+def test_every_scheduler(folder, parquet, strategy, scheduler, request):
+    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+    graphs = sources(folder, parquet)
+    for name in ("npy", "parquet", "delayed", "arrays"):
+        forest = mstflow.minimum_spanning_forest(
+            graphs[name], num_vertices=N, strategy=strategy, partitions=6, scheduler=where
+        )
+        assert np.array_equal(forest.edge_ids, EXPECTED), name
+
+
+def test_an_iterator_is_folded():
+    forest = mstflow.minimum_spanning_forest(chunks(), num_vertices=N)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert forest.strategy == "fold"
+    assert np.array_equal(forest.v, V[EXPECTED])  # though it cannot be read again
+    for options, message in (
+        ({}, "needs num_vertices="),
+        ({"num_vertices": N, "strategy": "two-scan"}, "can only be folded"),
+        ({"num_vertices": N, "partitions": 2}, "can only be folded"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mstflow.minimum_spanning_forest(chunks(), **options)
+
+
+def test_ids_may_start_anywhere():
+    source = EdgeSource((Chunks(Again()),), N, first_id=2**40)
+    for strategy in ("fold", "two-scan", "iterate"):
+        forest = mstflow.minimum_spanning_forest(source, strategy=strategy)
+        assert np.array_equal(forest.edge_ids, EXPECTED + 2**40)
+        mstflow.verify(source, forest)
+
+
+def test_dask_dataframes_and_names():
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"source": U, "target": V, "length": W})
+    frame = frames.from_pandas(table, npartitions=4)
+    forest = mstflow.minimum_spanning_forest(frame, weight="length", strategy="two-scan")
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert mstflow.minimum_spanning_forest(frame, weight=None).weight.dtype == np.int64
+
+
+def test_memory_is_chosen_refused_and_enough(folder):
+    with pytest.raises(MemoryBoundError, match="'two-scan' in 1 parts needs at least") as refusal:
+        mstflow.minimum_spanning_forest(folder, memory="3MB")
+    needed = refusal.value.needed
+    with pytest.raises(MemoryBoundError):
+        mstflow.minimum_spanning_forest(folder, memory=needed - 1)
+    forest = mstflow.minimum_spanning_forest(folder, memory=needed)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert forest.strategy == "two-scan"
+    assert "memory is bounded" in str(forest.report)
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_files_that_are_wrong(tmp_path, folder, strategy):
+    def solve(path):
+        mstflow.minimum_spanning_forest(path, strategy=strategy)
+
+    w = W.copy()
+    w[23_456] = np.nan
+    with pytest.raises(GraphError, match="edge 23456: the weight is NaN"):
+        solve(save(tmp_path / "nan", w=w))
+    v = V.copy()
+    v[23_456] = N
+    with pytest.raises(GraphError, match=f"edge 23456: joins .* and {N}, but there are {N}"):
+        solve(save(tmp_path / "far", v=v))
+    with pytest.raises(FileFormatError, match="columns differ in length"):
+        solve(save(tmp_path / "short", v=V[:-1]))
+    os.truncate(folder / "v.npy", (folder / "v.npy").stat().st_size - 4)
+    with pytest.raises(FileFormatError, match=r"v.npy: does not hold 30000 values of int32"):
+        solve(folder)
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone"])
+def test_files_that_change_while_they_are_read(folder, harm):
+    opened = mstflow.graphs.open.open_files([folder])
+    file = folder / "v.npy"
+    if harm == "gone":
+        file.unlink()
+    else:
+        os.truncate(file, file.stat().st_size // 2)
+    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, but should hold"
+    with pytest.raises(FileFormatError, match=message):
+        mstflow.minimum_spanning_forest(opened)
+
+
+def test_weights_of_two_dtypes_are_told():
+    mixed = [(U[:10], V[:10], W[:10]), (U[10:], V[10:], W[10:].astype(np.int64))]
+    with pytest.raises(GraphError, match="edge 10: weights are int64 from here on, but float32"):
+        mstflow.minimum_spanning_forest(mixed, num_vertices=N, strategy="fold")
+
+
+def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
+    kept = tmp_path / "kept"
+    options = {"partitions": 4, "strategy": "tree", "checkpoint": kept}
+    first = mstflow.minimum_spanning_forest(folder, **options)
+    again = mstflow.minimum_spanning_forest(folder, **options)
+    assert np.array_equal(first.edge_ids, EXPECTED)
+    assert np.array_equal(again.edge_ids, EXPECTED)
+    with pytest.raises(OptionError, match="of another run: partitions differ"):
+        mstflow.minimum_spanning_forest(folder, **{**options, "partitions": 3})
+    with pytest.raises(OptionError, match="of another run: maximum differ"):
+        mstflow.minimum_spanning_forest(folder, maximum=True, **options)
+    np.save(folder / "w.npy", W[::-1])
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(folder, **options)
+    with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
+        mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": folder})
+    with pytest.raises(GraphError, match="a checkpoint needs files or arrays"):
+        mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
+
+
+def test_a_command_that_is_killed_goes_on(tmp_path, folder):
+    command = [sys.executable, "-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
+    command += [str(tmp_path / "kept"), "--strategy", "two-scan", "--partitions", "40"]
+    for wait in (0.5, 0.6, 0.7):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "forest.npz")], capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["strategy"] == "two-scan", done.stderr
+    assert np.array_equal(np.load(tmp_path / "forest.npz")["edge_id"], EXPECTED)
+    assert not list(tmp_path.glob("kept/*.draft"))
