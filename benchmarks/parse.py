@@ -2,7 +2,7 @@
 
 Text beside pandas, Matrix Market beside scipy, Parquet beside pyarrow itself, each file from the
 system's cache, codes in turn, the best of all rounds. Usage: python parse.py [EDGES]
-[--threads T ...] [--rounds R] [--output FILE]
+[--threads T ...] [--rounds R] [--patience SECONDS] [--output FILE]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from machine import about, pinned
+from machine import about, pinned, wait_for_pause
 from pyarrow import parquet
 
 from mstflow.graphs.read import read
@@ -75,12 +75,13 @@ def rivals(path: Path) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def measure(path: Path, m: int, rounds: int) -> dict[str, float]:
+def measure(path: Path, m: int, rounds: int, patience: float = 0) -> dict[str, float]:
     """Return the best rate of each reader, in million edges a second."""
     readers = rivals(path)
     seconds: dict[str, list[float]] = {name: [] for name in readers}
     for _ in range(rounds):
         for name, reader in readers.items():
+            wait_for_pause(patience)
             start = time.perf_counter()
             reader()
             seconds[name].append(time.perf_counter() - start)
@@ -93,6 +94,7 @@ def main() -> None:
     parser.add_argument("edges", type=int, nargs="?", default=4_000_000)
     parser.add_argument("--threads", type=int, nargs="+", default=[os.cpu_count()])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=0, help="seconds, as for compare.py")
     parser.add_argument("--output", help="keep the figures in this file")
     options = parser.parse_args()
     record: dict[str, Any] = {"about": about(), "edges": options.edges, "rates": []}
@@ -102,7 +104,7 @@ def main() -> None:
             pa.set_cpu_count(threads)
             with pinned(threads):
                 for path in sorted(Path(folder).iterdir()):
-                    rates = measure(path, options.edges, options.rounds)
+                    rates = measure(path, options.edges, options.rounds, options.patience)
                     record["rates"].append({"file": path.name, "threads": threads, **rates})
                     shown = ", ".join(f"{who} {rate:.1f}" for who, rate in rates.items())
                     print(f"{path.name}, {threads} threads: {shown} M edges/s", flush=True)

@@ -61,8 +61,8 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
         return take(graph, weight)
     message = (
         "a graph is an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a list of "
-        "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, polars, "
-        f"pyarrow or Dask, not {type(graph).__name__}"
+        "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, Dask or "
+        f"anything that speaks Arrow, not {type(graph).__name__}"
     )
     raise GraphError(message)
 
@@ -77,7 +77,7 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
         name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
         if name in _LIBRARIES:
             return _LIBRARIES[name]
-    return None
+    return _from_arrow if hasattr(graph, "__arrow_c_stream__") else None
 
 
 def _is_paths(graph: Any) -> bool:
@@ -103,29 +103,26 @@ def _from_networkx(graph: Any, weight: str | None) -> EdgeList:
     number = {node: i for i, node in enumerate(graph)}
     edges = list(graph.edges(data=True))  # of a multigraph in the order of its keys
     u, v = ([number[edge[end]] for edge in edges] for end in (0, 1))
-    values = None
-    if weight is not None:
-        _check_weight(weight, {name for *_, data in edges for name in data} if edges else {weight})
-        values = [data.get(weight, 1) for *_, data in edges]
+    if weight is None:
+        return EdgeList(u, v, num_vertices=len(number))
+    if weight != "weight" and edges and not any(weight in data for *_, data in edges):
+        raise _no_weights(weight, {name for *_, data in edges for name in data})
+    values = [data.get(weight, 1) for *_, data in edges]
     return EdgeList(u, v, values, num_vertices=len(number))
 
 
 def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    values = None
-    if weight is not None:
-        names = graph.es.attributes()
-        _check_weight(weight, names)
-        values = graph.es[weight] if weight in names else None
+    names = graph.es.attributes()
+    if weight not in ("weight", None, *names):
+        raise _no_weights(str(weight), names)
+    values = graph.es[weight] if weight in names else None
     return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
 
 
-def _check_weight(weight: str, names: Collection[str]) -> None:
-    # Graphs without weights are usual, and their libraries take each as 1.
-    if weight not in names and weight != "weight":
-        has = ", ".join(map(repr, sorted(map(str, names)))) or "none"
-        message = f"the graph has no weights called {weight!r}; its edges have: {has}"
-        raise OptionError(message)
+def _no_weights(weight: str, names: Collection[Any]) -> OptionError:
+    has = ", ".join(map(repr, sorted(map(str, names)))) or "none"
+    return OptionError(f"the graph has no weights called {weight!r}; its edges have: {has}")
 
 
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
@@ -133,15 +130,11 @@ def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
     return EdgeList(*(frame[name].to_numpy() for name in names))
 
 
-def _from_polars(frame: Any, weight: str | None) -> EdgeList:
-    names = choose_columns(frame.columns, weight).present
-    return arrow_graph(frame.select(names).to_arrow(), weight)
+def _from_arrow(table: Any, weight: str | None) -> EdgeList:
+    """Take any table that hands itself over by Arrow's interface."""
+    import pyarrow as pa
 
-
-def _from_dask(frame: Any, weight: str | None) -> EdgeList:
-    """Take the partitions in order; the columns must fit in memory."""
-    names = choose_columns(list(frame.columns), weight).present
-    return _from_pandas(frame[names].compute(), weight)
+    return arrow_graph(pa.table(table), weight)
 
 
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
@@ -150,7 +143,4 @@ _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
     "networkx.Graph": _from_networkx,
     "igraph.Graph": _from_igraph,
     "pandas.DataFrame": _from_pandas,
-    "polars.DataFrame": _from_polars,
-    "pyarrow.Table": arrow_graph,
-    "dask.DataFrame": _from_dask,
 }

@@ -1,4 +1,4 @@
-"""Reads graphs kept as NumPy arrays: a `.npz` file, or a folder of `.npy` columns."""
+"""Reads graphs kept as arrays: a `.npz` file, a folder of `.npy` columns, pairs without header."""
 
 from __future__ import annotations
 
@@ -75,6 +75,25 @@ def column_files(path: Path) -> list[Path]:
         message = f"{path}: {error.strerror}"
         raise FileFormatError(message) from error
     return [files[name] for name in _column_names(path, files)]
+
+
+def read_bin(path: Path) -> EdgeList:
+    """Read pairs of vertices numbered from 1: int32, little end first, and nothing else.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else; names the edge.
+    """
+    try:
+        ids = np.fromfile(path, "<i4").astype(np.int64) - 1
+        if path.stat().st_size % 8:
+            message = "no whole number of pairs of int32"
+            raise ValueError(message)
+        return EdgeList(ids[::2], ids[1::2])
+    except (OSError, ValueError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
 
 
 def _graph(path: Path, columns: Mapping[str, NDArray[Any]], num_vertices: int | None) -> EdgeList:

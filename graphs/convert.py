@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .generate import write_stream
+from .open import open_files
 from .read import FORMATS, read
+from .source import EdgeSource
 from .write import OUTPUTS, check_output, names_folder, write_columns
 
 if TYPE_CHECKING:
     import argparse
     import os
+    from collections.abc import Iterator, Mapping
 
-    from .edge_list import EdgeList
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,19 +40,55 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
 def run(options: argparse.Namespace) -> None:
     """Read what the parsed options name, write it, and say what was written."""
     check_output(options.output)
-    graph = read(options.inputs, format=options.format, weight=options.weight)
+    graph = open_inputs(options)
     write_graph(options.output, graph)
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 
 
-def write_graph(path: str | os.PathLike[str], graph: EdgeList) -> None:
+def open_inputs(options: argparse.Namespace) -> EdgeSource:
+    """Open what the options of `add_inputs` name: one file as a stream, where its format can."""
+    how = {"format": options.format, "weight": options.weight}
+    if len(options.inputs) == 1:
+        return open_files(options.inputs, **how).with_sizes()
+    return EdgeSource.of(read(options.inputs, **how))  # one dtype has to hold all weights
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A graph with known sizes, and columns of one dtype throughout, as `write_stream` takes it."""
+
+    source: EdgeSource
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+        return self.source.num_vertices or 0
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return self.source.num_edges or 0
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """Dtypes of the columns `u`, `v` and `w`."""
+        columns = self.source.first_columns()
+        return {name: column.dtype for name, column in zip("uvw", columns, strict=True)}
+
+    def chunks(self, size: int) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Read all edges in order, about `size` at a time."""
+        return (read() for *_, read in self.source.blocks(size))
+
+
+def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
     """Write a graph, edge for edge in order, whole or not at all.
 
     Parameters
     ----------
     path : path
         `.npz` or a folder, both written as a stream; `.parquet`, `.csv`, `.gr` or `.mtx`.
-    graph : EdgeList
+    graph : EdgeSource
+        With its sizes, and columns of one dtype throughout.
 
     Raises
     ------
@@ -55,7 +96,7 @@ def write_graph(path: str | os.PathLike[str], graph: EdgeList) -> None:
         As `write.write_columns`.
     """
     if names_folder(path) or Path(path).suffix == ".npz":
-        write_stream(path, graph)
+        write_stream(path, Streamed(graph))
         return
-    columns = {"u": graph.u, "v": graph.v, "weight": graph.weight}
+    columns = dict(zip(("u", "v", "weight"), graph.columns(), strict=True))
     write_columns(path, columns, num_vertices=graph.num_vertices)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
@@ -50,60 +50,65 @@ def read_csv(
             raise
         except ValueError as error:
             fail(path, number, str(error))
-        row = Row(
-            b"",
-            weighted=chosen.weight is not None,
-            split=partial(_chosen_fields, names=names, chosen=chosen, delimiter=delimiter),
-            plain=partial(_chosen_text, names=names, chosen=chosen, delimiter=delimiter),
-        )
+        layout = _Layout(tuple(names), chosen, delimiter)
+        weighted = chosen.weight is not None
+        row = Row(b"", weighted=weighted, plain=layout.plain, split=layout.split)
         blocks = column_blocks(
             path, handle, row, number=start, pending=pending, block_size=block_size
         )
         return join_blocks(path, blocks, None)
 
 
-def _chosen_text(block: bytes, names: list[str], chosen: ColumnNames, delimiter: str) -> bytes:
-    """Leave the chosen columns, in order, with a blank between them."""
-    wanted = chosen.present
-    if names == wanted and b'"' not in block:
-        if delimiter.isspace():
-            return block
-        if b" " not in block:
-            return block.replace(delimiter.encode(), b" ")
-    import pyarrow as pa
-    from pyarrow import compute
-    from pyarrow import csv as arrow_csv
+@dataclass(frozen=True)
+class _Layout:
+    """The columns of a table, those of them that are wanted, and what stands between them."""
 
-    table = arrow_csv.read_csv(
-        pa.BufferReader(block),
-        arrow_csv.ReadOptions(column_names=names, use_threads=False),
-        arrow_csv.ParseOptions(delimiter=delimiter),
-        arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.string()),
-            include_columns=wanted,
-            check_utf8=False,
-        ),
-    )
-    if not table.num_rows:
-        return b""
-    fields = [compute.ascii_trim_whitespace(table[name].combine_chunks()) for name in wanted]
-    rows = compute.binary_join_element_wise(*fields, " ")
-    text: bytes = compute.binary_join_element_wise(rows, "", "\n").buffers()[2].to_pybytes()
-    if text.count(b" ") != table.num_rows * (len(wanted) - 1):
-        message = "a field with a blank in it"
-        raise ValueError(message)
-    return text
+    names: tuple[str, ...]
+    chosen: ColumnNames
+    delimiter: str
 
+    def split(self, line: bytes) -> list[bytes]:
+        """Split one line: the wanted fields; a ValueError says what is wrong with it."""
+        fields = _split(line, self.delimiter)
+        if not fields:
+            return []
+        if len(fields) != len(self.names):
+            form = self.delimiter.join(self.names)
+            message = f"expected {len(self.names)} fields, '{form}', found {len(fields)}"
+            raise ValueError(message)
+        return [fields[self.names.index(name)].encode(errors=_ANY) for name in self.chosen.present]
 
-def _chosen_fields(
-    line: bytes, names: list[str], chosen: ColumnNames, delimiter: str
-) -> list[bytes]:
-    """Split one line: the chosen fields, in order; a ValueError says what is wrong with it."""
-    fields = _split(line, delimiter)
-    if fields and len(fields) != len(names):
-        message = f"expected {len(names)} fields, '{delimiter.join(names)}', found {len(fields)}"
-        raise ValueError(message)
-    return [fields[names.index(name)].encode(errors=_ANY) for name in chosen.present if fields]
+    def plain(self, block: bytes) -> bytes:
+        """Leave the wanted columns of whole lines, with a blank between them."""
+        wanted = self.chosen.present
+        if list(self.names) == wanted and b'"' not in block:
+            if self.delimiter.isspace():
+                return block
+            if b" " not in block:
+                return block.replace(self.delimiter.encode(), b" ")
+        import pyarrow as pa
+        from pyarrow import compute
+        from pyarrow import csv as arrow_csv
+
+        table = arrow_csv.read_csv(
+            pa.BufferReader(block),
+            arrow_csv.ReadOptions(column_names=self.names, use_threads=False),
+            arrow_csv.ParseOptions(delimiter=self.delimiter),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                check_utf8=False,
+            ),
+        )
+        if not table.num_rows:
+            return b""
+        fields = [compute.ascii_trim_whitespace(table[name].combine_chunks()) for name in wanted]
+        rows = compute.binary_join_element_wise(*fields, " ")
+        text: bytes = compute.binary_join_element_wise(rows, "", "\n").buffers()[2].to_pybytes()
+        if text.count(b" ") != table.num_rows * (len(wanted) - 1):
+            message = "a field with a blank in it"
+            raise ValueError(message)
+        return text
 
 
 def _split(line: bytes, delimiter: str) -> list[str]:

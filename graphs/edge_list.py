@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -65,17 +65,6 @@ class EdgeList:
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges `edge_ids`."""
         return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]
-
-    @property
-    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """Dtypes of the columns, by the names of their files: `u`, `v` and `w`."""
-        return {"u": self.u.dtype, "v": self.v.dtype, "w": self.weight.dtype}
-
-    def chunks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Yield u, v and weight of all edges in order, `size` at a time, as views."""
-        for start in range(0, self.num_edges, size):
-            stop = start + size
-            yield self.u[start:stop], self.v[start:stop], self.weight[start:stop]
 
     def __repr__(self) -> str:
         return (
@@ -165,7 +154,7 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
             values = np.from_dlpack(values)
         array = np.asarray(values)
-    except (ValueError, BufferError) as error:
+    except (ValueError, TypeError, BufferError, RuntimeError) as error:
         message = f"{name} is not an array: {error}"
         raise GraphError(message) from error
     if array.ndim != 1:

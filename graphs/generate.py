@@ -18,7 +18,7 @@ from .write import names_folder, replacing
 if TYPE_CHECKING:
     import os
 
-    from .edge_list import EdgeList
+    from .convert import Streamed
     from .generated import Generated
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
@@ -63,16 +63,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def write_stream(
-    path: str | os.PathLike[str], graph: Generated | EdgeList, *, chunk_size: int = 2**20
+    path: str | os.PathLike[str], graph: Generated | Streamed, *, chunk_size: int = 2**20
 ) -> None:
-    """Write a graph of any size, generated or mapped, whole or not at all.
+    """Write a graph of any size, generated or read, whole or not at all.
 
     Parameters
     ----------
     path : path
         A new folder, for `u.npy`, `v.npy`, `w.npy` and `n.txt`; or `.npz`, which takes the room on
         the disk twice while it is written.
-    graph : Generated or EdgeList
+    graph : Generated or Streamed
     chunk_size : int
         Edges to hold in memory at a time.
 
@@ -102,7 +102,7 @@ def _parameters(family: str) -> list[inspect.Parameter]:
     return [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
 
 
-def _write_columns(folder: Path, graph: Generated | EdgeList, chunk_size: int) -> None:
+def _write_columns(folder: Path, graph: Generated | Streamed, chunk_size: int) -> None:
     with contextlib.ExitStack() as stack:
         files = []
         for name, dtype in graph.dtypes.items():

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, OptionError
-from .arrays import read_npy, read_npz
+from .arrays import read_bin, read_npy, read_npz
 from .arrow_ipc import read_arrow
 from .delimited import read_csv
 from .dimacs import read_gr
 from .edge_list import EdgeList, concatenate
 from .edge_text import read_txt
+from .image import read_image
 from .matrix_market import read_mtx
 from .metis import read_metis
 from .parquet import read_parquet
@@ -31,6 +32,8 @@ READERS: dict[str, Callable[[Path], EdgeList]] = {
     "metis": read_metis,
     "npz": read_npz,
     "npy": read_npy,
+    "bin": read_bin,
+    "image": read_image,
 }
 #: Formats whose columns have names of their own, of which `weight` chooses one.
 TABLES: dict[str, Callable[[Path, str | None], EdgeList]] = {
@@ -45,6 +48,11 @@ SUFFIXES = {
     ".graph": "metis",
     ".metis": "metis",
     ".npz": "npz",
+    ".bin": "bin",
+    ".png": "image",
+    ".pgm": "image",
+    ".tif": "image",
+    ".tiff": "image",
     ".csv": "csv",
     ".parquet": "parquet",
     ".arrow": "arrow",

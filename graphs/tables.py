@@ -69,7 +69,7 @@ def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
     OptionError
         If any other `weight` is not there.
     """
-    found = ", ".join(map(str, names)) or "nothing"
+    found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"  # prose has commas too
     ends = next((pair for pair in END_NAMES if set(pair) <= set(names)), None)
     repeated = {name for name in names if list(names).count(name) > 1}
     if ends is None or repeated & {*ends, weight}:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.read import read
+from ..graphs.convert import open_inputs
 from .solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
     import argparse
 
-    from ..graphs.edge_list import EdgeList
-
-_CHUNK_EDGES = 2**22
+    from ..graphs.source import EdgeSource
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Summary:
 
 def run(options: argparse.Namespace) -> None:
     """Read what the parsed options name, and print what it is like."""
-    found = summarise(read(options.inputs, format=options.format, weight=options.weight))
+    found = summarise(open_inputs(options))
     if options.json:
         facts = dataclasses.asdict(found)
         for name in ("lightest", "heaviest"):  # JSON has no infinity
@@ -66,24 +64,27 @@ def run(options: argparse.Namespace) -> None:
         print(f"degree      {name}: {number:,} vertices")
 
 
-def summarise(graph: EdgeList) -> Summary:
-    """Count what a graph holds.
+def summarise(graph: EdgeSource) -> Summary:
+    """Count what a graph, whose sizes are known, holds.
 
-    Memory is for the vertices, the weights once more and, for the components, what
-    `minimum_spanning_forest` takes. Ends that are memory maps are read a chunk at a time.
+    It is read a block at a time, then folded to find its components. Memory is for the vertices,
+    the weights, and what strategy "fold" holds.
     """
-    degree = np.zeros(graph.num_vertices, np.int64)
-    num_loops = 0
-    for u, v, _ in graph.chunks(_CHUNK_EDGES):
+    degree = np.zeros(graph.num_vertices or 0, np.int64)
+    num_loops, weights = 0, [graph.first_columns()[2][:0]]
+    for *_, read in graph.blocks():
+        u, v, weight = read()
         for ends in (u, v):
             np.add.at(degree, ends.astype(np.int64, copy=False), 1)
         num_loops += int(np.count_nonzero(u == v))
-    values, counts = np.unique(graph.weight, return_counts=True)
+        weights.append(weight)
+    values, counts = np.unique(np.concatenate(weights), return_counts=True)
+    forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)
     return Summary(
-        num_vertices=graph.num_vertices,
-        num_edges=graph.num_edges,
-        num_components=minimum_spanning_forest(graph, weight=None).num_components,
+        num_vertices=len(degree),
+        num_edges=graph.num_edges or 0,
+        num_components=forest.num_components,
         num_loops=num_loops,
         num_tied=int(counts[counts > 1].sum()),
         lightest=values[0].item() if len(values) else None,

@@ -447,3 +447,13 @@ def test_lines_of_accesses(graphs, tmp_path):
     head, *lines = accesses.stage_lines(rows, {"g": 900}, [1, 2])
     assert head == ("stage", "g")
     assert any(stage == "`join_by_weight`" and " / " in cell for stage, cell in lines)
+
+
+def test_parse(benchmark_path, tmp_path):
+    import parse
+
+    parse.write_files(tmp_path, 50)
+    for path in tmp_path.iterdir():
+        rates = parse.measure(path, 50, rounds=1)
+        assert len(rates) == 2
+        assert parse.rivals(path)["mstflow"]().num_edges == 50

@@ -33,25 +33,13 @@ def load(name):
         rank = np.unique(graph.weight[off], return_inverse=True)[1] + 1
         return mstflow.EdgeList(graph.u[off], graph.v[off], rank, num_vertices=graph.num_vertices)
     if path == "amsterdam-roads.gr.bin":
-        u, v = np.fromfile(DATA / path, "<i4").reshape(-1, 2).T - 1
+        graph = mstflow.read(DATA / path)
+        u, v = graph.u, graph.v
         place = np.fromfile(DATA / "amsterdam-roads.co.bin", "<i4").reshape(-1, 2).astype(np.int64)
         square = ((place[u] - place[v]) ** 2).sum(axis=1)
         weight = square if rule == "sq" else np.sqrt(square.astype(np.float64)).astype(np.int64)
         return mstflow.EdgeList(u, v, weight, num_vertices=len(place))
-    if path == "camera.png":
-        return grid(DATA / path)
     return mstflow.read(DATA / path)
-
-
-def grid(path):
-    """Return the 4-neighbour grid of a grey image, weighted by differences of brightness."""
-    image = pytest.importorskip("PIL.Image").open(path)
-    grey = np.asarray(image, dtype=np.int64)
-    pixel = np.arange(grey.size).reshape(grey.shape)
-    u = np.concatenate([pixel[:, :-1].ravel(), pixel[:-1].ravel()])
-    v = np.concatenate([pixel[:, 1:].ravel(), pixel[1:].ravel()])
-    flat = grey.ravel()
-    return mstflow.EdgeList(u, v, np.abs(flat[u] - flat[v]))
 
 
 @pytest.mark.parametrize("name", EXPECTED)

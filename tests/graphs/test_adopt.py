@@ -143,7 +143,24 @@ def test_dask_data_frames(partitions):
 
     graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
     frame = pandas.DataFrame(names_of(graph) | {"name": list("abcd")})
-    same(edge_list(dataframe.from_pandas(frame, npartitions=partitions)), graph)
+    parts = dataframe.from_pandas(frame, npartitions=partitions)
+    forest = minimum_spanning_forest(parts)
+    assert forest.edge_ids.tolist() == minimum_spanning_forest(graph).edge_ids.tolist()
+    with pytest.raises(GraphError, match="no column 'weight' for the weights; found u, v, length"):
+        minimum_spanning_forest(parts.rename(columns={"weight": "length"}))
+
+
+def test_any_table_that_speaks_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
+    table = pyarrow.table(names_of(graph))
+
+    class Exported:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return table.__arrow_c_stream__(requested_schema)
+
+    same(edge_list(Exported()), graph)
+    assert minimum_spanning_forest(table.to_reader(1)).edge_ids.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -203,8 +220,13 @@ def test_a_device_that_numpy_cannot_reach():
         def __dlpack_device__(self):
             return (2, 0)
 
-    with pytest.raises(GraphError, match="u is not an array: "):
-        edge_list((OnDevice(), [1]))
+    class NotByItself:
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("no conversion unless it is asked for")
+
+    for column in (OnDevice(), NotByItself()):
+        with pytest.raises(GraphError, match="u is not an array: "):
+            edge_list((column, [1]))
 
 
 def test_no_library_is_imported():
@@ -220,5 +242,5 @@ def test_no_library_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     first, second = done.stdout.splitlines()
-    assert first.endswith("pyarrow or Dask, not Graph")
+    assert first.endswith("anything that speaks Arrow, not Graph")
     assert second == "[]"

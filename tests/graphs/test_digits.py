@@ -1,4 +1,4 @@
-"""Plain numbers are parsed as Python parses them; whatever is not plain is left alone."""
+"""Plain numbers become what Python makes of them, and whatever is not plain is left alone."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def test_lines_of_one_form(rows, num_fields, is_decimal, gap, tag):
         assert found is None or [column.tolist() for column in found] == expected
     else:
         assert [column.tolist() for column in found] == expected
-        assert [column.dtype.kind for column in found] == [
-            "f" if k is float else "i" for k in types
-        ]
+        assert [type(column[0].item()) for column in found] == types
 
 
 @pytest.mark.parametrize(
@@ -75,8 +73,6 @@ def test_lines_that_are_left_alone(text):
     assert parse_digits(text, 3) is None
 
 
-@pytest.mark.parametrize(
-    "text", [b"a 0 1 5\nb 0 1 5\n", b"a 0 1 5\naa 0 1 5\n", b"a 0 1 5\n1 0 1 5\n"]
-)
-def test_lines_without_their_tag(text):
-    assert parse_digits(text, 3, b"a") is None
+@pytest.mark.parametrize("line", [b"b 0 1 5\n", b"aa 0 1 5\n", b"1 0 1 5\n"])
+def test_lines_without_their_tag(line):
+    assert parse_digits(b"a 0 1 5\n" + line, 3, b"a") is None

@@ -229,6 +229,46 @@ def test_arrow_that_is_refused(tmp_path, content):
     assert str(raised.value).startswith(f"{path}: ")
 
 
+def test_pairs_without_header(tmp_path):
+    path = tmp_path / "roads.gr.bin"
+    np.array([[1, 2], [9, 1]], "<i4").tofile(path)
+    graph = read(path)
+    assert (edges_of(graph), graph.num_vertices) == ([(0, 1, 1), (8, 0, 1)], 9)
+    np.array([[1, 2], [0, 1]], "<i4").tofile(path)
+    with pytest.raises(FileFormatError, match=r"roads.gr.bin: edge 1: u is -1"):
+        read(path)
+    path.write_bytes(bytes(12))
+    with pytest.raises(FileFormatError, match=r"roads.gr.bin: no whole number of pairs"):
+        read(path)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "1", "I;16", "P"])
+def test_images(tmp_path, mode):
+    image = pytest.importorskip("PIL.Image")
+    grey = image.fromarray(np.array([[0, 7, 200], [255, 7, 9]], np.uint8))
+    made = grey.convert("I").convert("I;16") if mode == "I;16" else grey.convert(mode)
+    made.save(tmp_path / "some.png")
+    pixels = np.asarray(made.convert("RGB") if mode == "P" else made).astype(int)
+    pixels = pixels.reshape(6, -1).tolist()
+    ends = [(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)]
+    assert edges_of(read(tmp_path / "some.png")) == [
+        (u, v, sum(abs(a - b) for a, b in zip(pixels[u], pixels[v], strict=True))) for u, v in ends
+    ]
+
+
+@pytest.mark.parametrize("name", ["text.png", "cut.png", "floats.tif"])
+def test_images_that_are_refused(tmp_path, name):
+    image = pytest.importorskip("PIL.Image")
+    image.fromarray(np.zeros((99, 99), np.float32)).save(tmp_path / "floats.tif")
+    image.fromarray(np.arange(9999, dtype=np.uint8).reshape(99, -1)).save(tmp_path / "cut.png")
+    data = (tmp_path / "cut.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
+    (tmp_path / "text.png").write_text("0 1 5\n")
+    with pytest.raises(FileFormatError) as raised:
+        read(tmp_path / name)
+    assert str(raised.value).startswith(f"{tmp_path / name}: ")
+
+
 @pytest.mark.parametrize(
     ("text", "num_edges"),
     [

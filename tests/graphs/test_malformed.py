@@ -258,7 +258,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", npz(u=ONE, v=ONE, n=2.0), ": n must be one integer"),
         ("bad.npz", npz(u=ONE, v=ONE, n=ONE), ": n must be one integer"),
         ("bad.npy", b"", ": empty file"),
-        ("bad", PNG, ": unknown kind of file; name a format: gr, txt, mtx, metis, npz, npy, csv, "),
+        ("bad", PNG, ": unknown kind of file; name a format: gr, txt, mtx, metis, npz, npy, bin"),
         ("bad", b"once upon a time, there was\n", ": line 1: expected one column each for u and v"),
         ("bad.gz", gzip.compress(b"once\n"), ": unknown kind of file"),
     ],
