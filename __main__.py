@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read, verify
@@ -131,7 +132,7 @@ def _solve(options: argparse.Namespace) -> None:
         check_output(options.output)  # before the work, not after it
     started = time.perf_counter()
     streamed = is_streamed(options.strategy, options.scheduler, options.memory)
-    opened = open_files if streamed else read
+    opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
     with (

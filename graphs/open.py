@@ -17,12 +17,17 @@ from .edge_list import EdgeList
 from .npy_columns import npy_source
 from .parquet import parquet_source
 from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
-from .read import format_of, read
+from .read import WholeFile, format_of, read
 from .source import EdgeSource
 
 
 def open_graph(
-    graph: Any, num_vertices: int | None, weight: str | None, *, is_streamed: bool = False
+    graph: Any,
+    num_vertices: int | None,
+    weight: str | None,
+    *,
+    is_streamed: bool = False,
+    is_bounded: bool = False,
 ) -> EdgeList | EdgeSource:
     """Return a graph in memory if it is or can be, else as a source.
 
@@ -34,8 +39,8 @@ def open_graph(
         In place of what the graph says.
     weight : str or None
         Which of its weights to take; None takes every weight as 1.
-    is_streamed : bool
-        Do not load what need not be.
+    is_streamed, is_bounded : bool
+        Do not load what need not be; nor hold more than one file of those that must.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def open_graph(
     FileFormatError, OptionError
         If a file, or `weight`, is not what it should be.
     """
-    source = _source(graph, weight, is_streamed=is_streamed)
+    source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
     if source is None:
         return edge_list(graph, num_vertices, weight)
     known = source.num_vertices if num_vertices is None else num_vertices
@@ -56,10 +61,13 @@ def open_files(
     paths: Sequence[str | os.PathLike[str]],
     format: str | None = None,  # noqa: A002
     weight: str | None = "weight",
+    *,
+    is_bounded: bool = False,
 ) -> EdgeSource:
     """Return files that together are one graph as a source; edge ids run on from one to the next.
 
-    Folders of `.npy` columns and Parquet files are streamed; others are read.
+    Folders of `.npy` columns and Parquet files are streamed; others are read, in each scan again if
+    memory is bounded.
 
     Raises
     ------
@@ -73,6 +81,8 @@ def open_files(
             sources.append(npy_source(path))
         elif name == "parquet":
             sources.append(parquet_source(path, weight))
+        elif is_bounded:
+            sources.append(EdgeSource((WholeFile(path, format, weight),)))
         else:
             sources.append(EdgeSource.of(read(path, format=format, weight=weight)))
     counts = [source.num_vertices for source in sources]
@@ -86,7 +96,9 @@ def open_files(
     )
 
 
-def _source(graph: Any, weight: str | None, *, is_streamed: bool) -> EdgeSource | None:
+def _source(
+    graph: Any, weight: str | None, *, is_streamed: bool, is_bounded: bool
+) -> EdgeSource | None:
     """Return a source if the graph is one, or had better be."""
     if isinstance(graph, EdgeSource):
         if weight not in ("weight", None):
@@ -98,7 +110,9 @@ def _source(graph: Any, weight: str | None, *, is_streamed: bool) -> EdgeSource 
     if isinstance(graph, str | os.PathLike):
         items = [graph]
     if items and all(isinstance(item, str | os.PathLike) for item in items):
-        return open_files(items, weight=weight) if is_streamed else None
+        if not is_streamed:
+            return None
+        return open_files(items, weight=weight, is_bounded=is_bounded)
     if items and all(hasattr(item, "__dask_graph__") for item in items):
         return EdgeSource(tuple(Delayed(item, adopt) for item in items))
     if items and all(map(_is_chunk, items)):

@@ -95,6 +95,11 @@ class RowGroup:
     weight: str | None
     is_direct = True
 
+    @property
+    def edges_at_once(self) -> int:
+        """How many edges are read where some are asked for."""
+        return self.num_edges
+
     def reads(self, size: int) -> Iterator[Read]:  # of its own size
         """Yield what reads the row group."""
         yield self.num_edges, lambda: next(row_groups(self.path, self.weight, [self.group]))

@@ -206,6 +206,11 @@ class Rows:
     stop: int
 
     @property
+    def edges_at_once(self) -> int:
+        """How many edges are read where some are asked for."""
+        return 0 if isinstance(self.piece, ArrayPiece) else self.stop
+
+    @property
     def is_direct(self) -> bool:
         """Whether the piece is no larger than what is read anyway."""
         return self.piece.is_direct

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,15 @@ from .image import read_image
 from .matrix_market import read_mtx
 from .metis import read_metis
 from .parquet import read_parquet
+from .pieces import ArrayPiece, Rows, file_fingerprint
 from .sniff import sniff
 from .tables import chosen_weight
 from .text import DECOMPRESSORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .pieces import Piece, Read
 
 
 READERS: dict[str, Callable[[Path], EdgeList]] = {
@@ -141,3 +145,31 @@ def format_of(path: Path) -> str:
         message = f"{path}: unknown kind of file; name a format: {', '.join(FORMATS)}"
         raise FileFormatError(message)
     return found
+
+
+@dataclass(frozen=True)
+class WholeFile:
+    """A file as a piece of a source: it is read as a whole whenever it is needed."""
+
+    path: Path
+    format: str | None
+    weight: str | None
+    num_edges: int | None = field(default=None, init=False)
+    is_direct = False
+
+    def load(self) -> EdgeList:
+        """Return its graph."""
+        return read(self.path, format=self.format, weight=self.weight)
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Read the file, and yield views."""
+        graph = self.load()
+        yield from ArrayPiece(graph.u, graph.v, graph.weight).reads(size)
+
+    def part(self, start: int, stop: int) -> Piece:
+        """Return those of the edges, found by reading the file."""
+        return Rows(self, start, stop)
+
+    def fingerprint(self) -> str:
+        """Return that of the file."""
+        return file_fingerprint(self.path)

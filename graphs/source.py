@@ -74,6 +74,11 @@ class EdgeSource:
         return 8 if self.unweighted else max(known, default=8)
 
     @property
+    def edges_at_once(self) -> int:
+        """How many edges a piece may read at once, beyond a block."""
+        return max((getattr(piece, "edges_at_once", 0) for piece in self.pieces), default=0)
+
+    @property
     def is_read_once(self) -> bool:
         """Whether a second reading would find nothing."""
         return any(isinstance(piece, Chunks) and piece.is_iterator for piece in self.pieces)
@@ -120,9 +125,14 @@ class EdgeSource:
         pieces, largest, first = [], 0, self.first_id
         for piece in self.pieces:
             begin = first
-            for count, read in piece.reads(BLOCK_EDGES):
-                *_, size = checked(*read(), None, first)
-                largest, first = max(largest, size), first + count
+            stated = getattr(piece, "load", None)  # a file that is read as a whole may tell more
+            if stated is not None:
+                graph = stated()
+                largest, first = max(largest, graph.num_vertices), first + graph.num_edges
+            else:
+                for count, read in piece.reads(BLOCK_EDGES):
+                    *_, size = checked(*read(), None, first)
+                    largest, first = max(largest, size), first + count
             is_known = piece.num_edges is not None
             pieces.append(piece if is_known else Rows(piece, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Loaded kernels and what a block takes on its way, for each thread.
 _FIXED, _THREAD = 120_000_000, 64 * BLOCK_EDGES
+#: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
+_READ_EDGE = 48
 #: Without a bound on memory so many edges are held at least.
 _COMFORTABLE = 2**24
 
@@ -42,17 +44,21 @@ class MemoryBoundError(OptionError):
 
 @dataclass(frozen=True)
 class Size:
-    """What memory depends on: numbers of vertices and edges, and bytes of an index and a weight."""
+    """What memory depends on.
+
+    `weight` is the bytes of a weight, `at_once` how many edges are read where less is asked for.
+    """
 
     num_vertices: int
     num_edges: int
     weight: int = 4
+    at_once: int = 0
 
     @classmethod
     def of(cls, source: EdgeSource) -> Size:
         """Return the size of a source; one that is read once may have any number of edges."""
         num_edges = sys.maxsize if source.num_edges is None else source.num_edges
-        return cls(source.num_vertices or 0, num_edges, source.weight_bytes)
+        return cls(source.num_vertices or 0, num_edges, source.weight_bytes, source.edges_at_once)
 
     @property
     def index(self) -> int:
@@ -84,7 +90,7 @@ class Size:
 
     def memory(self, capacity: int, threads: int, *, several_scans: bool) -> int:
         """Return the bytes that scans take which hold `capacity` edges."""
-        fixed = _FIXED + threads * _THREAD
+        fixed = _FIXED + threads * (_THREAD + self.at_once * _READ_EDGE)
         vertex = self.solved_vertex + (self.kept_vertex if several_scans else 0)
         return fixed + self.num_vertices * vertex + capacity * (self.held_edge + self.solved_edge)
 

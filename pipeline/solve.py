@@ -127,7 +127,9 @@ def minimum_spanning_forest(
         raise OptionError(message)
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
     streamed = is_streamed(strategy, scheduler, memory)
-    edges = open_graph(graph, num_vertices, weight, is_streamed=streamed)
+    edges = open_graph(
+        graph, num_vertices, weight, is_streamed=streamed, is_bounded=memory is not None
+    )
     with open_scheduler(scheduler, threads) as where:
         source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
         source = source.with_sizes()

@@ -217,3 +217,16 @@ def test_a_command_that_is_killed_goes_on(tmp_path, folder):
     assert json.loads(done.stdout)["strategy"] == "two-scan", done.stderr
     assert np.array_equal(np.load(tmp_path / "forest.npz")["edge_id"], EXPECTED)
     assert not list(tmp_path.glob("kept/*.draft"))
+
+
+def test_text_files_are_read_again_where_memory_is_bounded(tmp_path):
+    paths = []
+    for part, (u, v, w) in enumerate(chunks()):
+        paths.append(tmp_path / f"{part}.gr")
+        lines = [f"a {a + 1} {b + 1} {c:g}\n" for a, b, c in zip(u, v, w, strict=True)]
+        paths[-1].write_text(f"p sp {N + part} {len(u)}\n" + "".join(lines))
+    forest = mstflow.minimum_spanning_forest(paths, memory="1GB")
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert forest.num_vertices == N + len(paths) - 1  # as the files say
+    with pytest.raises(MemoryBoundError):
+        mstflow.minimum_spanning_forest(paths, memory="30MB")
