@@ -218,3 +218,28 @@ def test_as_a_process(command, graph, tmp_path):
     failed = subprocess.run([*command, "solve", "nothing.gr"], capture_output=True, text=True)
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr == "error: nothing.gr: No such file or directory\n"
+
+
+def test_plan(capsys, tmp_path):
+    sizes = ["--vertices", "1e9", "--edges", "1e12"]
+
+    def plan(*options):
+        assert main(["plan", *options, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    alone, many = plan(*sizes), plan(*sizes, "--workers", "100")
+    assert alone["scans"] == many["scans"] == 2
+    assert many["seconds"] < alone["seconds"]
+    assert alone["sent"] == 0 < many["sent"]
+    tight = plan(*sizes, "--memory", str(alone["least"] + 2**26))
+    assert tight["scans"] > 2
+    assert tight["peak"] < alone["peak"]
+    assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
+    assert "not feasible: each worker needs at least" in capsys.readouterr().err
+    assert main(["plan"]) == 2
+    assert "plan needs --vertices and --edges" in capsys.readouterr().err
+    folder = str(tmp_path / "graph")
+    assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
+    capsys.readouterr()
+    assert main(["plan", folder]) == 0
+    assert "1,000 vertices, 5,000 edges" in capsys.readouterr().out
