@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import operator
+import threading
+import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,6 +36,8 @@ class NumbaArrays(NumpyArrays):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._team = Team(threads)
+        self._lock = threading.Lock()
+        self._looked_up = _LookedUp(lambda: None)
 
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
@@ -106,7 +111,7 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
-        inside = self._most_frequent(label, len(u))
+        inside = self._most_frequent(label, u)
         arguments = [_words(array) for array in (label, inside, u, v, *columns)]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
         return self._select(kernels.relabel_pairs, len(u), arguments, *dtypes)
@@ -283,17 +288,41 @@ class NumbaArrays(NumpyArrays):
             end += count
         return tuple(out[:end] for out in outs)
 
-    def _most_frequent(self, label: Array, lookups: int) -> Array:
-        """Return a bit for each label, whether it is the one most nodes have; empty if none is."""
-        bits = np.empty(0, np.uint64)
-        if len(label) < _MANY_LABELS or lookups < len(label):
-            return bits
-        labels, counts = np.unique(label[:: len(label) // 1024], return_counts=True)
-        if counts.max() > 512:
-            bits = empty(-(-len(label) // 64), np.uint64)
-            value = _words(labels)[counts.argmax()]
-            self._team.share(kernels.mark_equal, len(bits), _words(label), value, bits)
-        return bits
+    def _most_frequent(self, label: Array, ends: Array) -> Array:
+        """Return a bit for each node, whether its label is the one most ends have; empty if none.
+
+        It pays where at least as many ends are looked up as there are labels, by one call or by
+        many calls with the same array.
+        """
+        none = np.empty(0, np.uint64)
+        if len(label) < _MANY_LABELS:
+            return none
+        with self._lock:  # threads may scan a part each
+            if self._looked_up.label() is not label:
+                self._looked_up = _LookedUp(weakref.ref(label))
+            known = self._looked_up
+            known.count += len(ends)
+            if known.bits is None and known.count >= len(label):
+                known.bits = none
+                labels, counts = np.unique(
+                    label[ends[:: max(1, len(ends) // 1024)]], return_counts=True
+                )
+                if counts.max() > counts.sum() // 2:
+                    value = _words(labels)[counts.argmax()]
+                    # Not from the memory that is handed on: it is kept longer than a run.
+                    known.bits = np.empty(-(-len(label) // 64), np.uint64)
+                    arguments = _words(label), value, known.bits
+                    self._team.share(kernels.mark_equal, len(known.bits), *arguments)
+            return none if known.bits is None else known.bits
+
+
+@dataclass
+class _LookedUp:
+    """How often labels were looked up, and what is known of them."""
+
+    label: Callable[[], Array | None]
+    count: int = 0
+    bits: Array | None = None
 
 
 class _Writable:
