@@ -1,8 +1,8 @@
 """Compiled loops over sets that several threads read and join at once, without locks.
 
 A node points at its parent, a root at itself. Whatever a thread writes to a node is an ancestor of
-it, so that others may read the old or the new value. What another thread may change meanwhile is
-read by `load`, or the compiler would read it once and never again.
+it, so that others may read the old or the new value. What they shall see change is read by `load`,
+or the compiler might read it once and never again.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
@@ -32,6 +32,20 @@ def load(_, array, index):
     def generate(context, builder, signature, arguments):
         pointer = _pointer(context, builder, signature.args[0], *arguments)
         return builder.load_atomic(pointer, "acquire", signature.return_type.bitwidth // 8)
+
+    return signature, generate
+
+
+@intrinsic
+def store(_, array, index, value):
+    """Write ``array[index]`` now, in one access."""
+    signature = types.void(array, types.uint64, array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        align = signature.args[0].dtype.bitwidth // 8
+        builder.store_atomic(arguments[2], pointer, "release", align)
+        return context.get_dummy_value()
 
     return signature, generate
 
@@ -99,11 +113,12 @@ def find_all(start, stop, words, nodes, root):
 
 
 @kernel
-def join_undecided(start, stop, u, v, parent, undecided, joining):
+def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     """Join in order the pairs that are undecided; return how many joined, and how many were."""
     hits = np.empty(BLOCK, np.uint64)
     joined = examined = 0
     for first in range(start, stop, BLOCK):
+        store(reached, np.uint64(0), np.uint64(first))
         size = min(BLOCK, stop - first)
         us, vs = u[first : first + size], v[first : first + size]
         count = list_flags(undecided[first : first + size], size, hits)
@@ -127,22 +142,25 @@ def look_up_root(node, parent):
 
 
 @kernel
-def reject_cycles(start, stop, part, reached, u, v, parent, undecided):
-    """Decide on pairs inside a set, over and over, until the main thread has reached this part."""
+def reject_cycles(start, stop, u, v, parent, undecided, reached):
+    """Decide on pairs inside a set, in passes until the main thread has reached the first of them.
+
+    The last pass ends where the main thread overtakes it.
+    """
     hits, zero = np.empty(BLOCK, np.uint64), np.uint64(0)
-    first = start
-    while load(reached, zero) < part:
-        size = min(BLOCK, stop - first)
-        us, vs = u[first : first + size], v[first : first + size]
-        flags = undecided[first : first + size]
-        count = list_flags(flags, size, hits)
-        for hit in range(count):
-            if load(reached, zero) >= part:  # a path that no helper halves may be long
-                return
-            ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
-            fetch(parent, us[ahead])
-            fetch(parent, vs[ahead])
-            a, b = look_up_root(np.uint64(us[i]), parent), look_up_root(np.uint64(vs[i]), parent)
-            if a == b:
-                flags[i] = 0
-        first = first + size if first + size < stop else start
+    while load(reached, zero) < start:
+        for first in range(start, stop, BLOCK):
+            size = min(BLOCK, stop - first)
+            us, vs = u[first : first + size], v[first : first + size]
+            flags = undecided[first : first + size]
+            count = list_flags(flags, size, hits)
+            for hit in range(count):
+                ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
+                if load(reached, zero) > np.uint64(first) + i:
+                    return
+                fetch(parent, us[ahead])
+                fetch(parent, vs[ahead])
+                a = look_up_root(np.uint64(us[i]), parent)
+                b = look_up_root(np.uint64(vs[i]), parent)
+                if a == b:
+                    flags[i] = 0

@@ -20,7 +20,7 @@ def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
     parent = np.array([0, 0, 1, 3, 3], np.uint32)
     u, v = np.array([9, 2, 2, 4], np.uint32), np.array([9, 0, 3, 4], np.uint32)
     undecided, reached = np.ones(4, np.uint8), np.zeros(1, np.uint64)
-    arguments = 1, 4, np.uint64(1), reached, u, v, parent, undecided
+    arguments = 1, 4, u, v, parent, undecided, reached
     helper = threading.Thread(target=union_find.reject_cycles, args=arguments, daemon=True)
     helper.start()
 
