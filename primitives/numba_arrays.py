@@ -242,17 +242,15 @@ class NumbaArrays(NumpyArrays):
         (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
         return joining[:joined], len(u) - examined
 
-    def find(self, parent: Array, nodes: Array, /) -> Array:
-        root = empty(len(nodes), parent.dtype)
-        words = parent.astype(np.uint64)
-        self._team.share(union_find.find_all, len(nodes), words, _words(nodes), _words(root))
-        return root
-
     def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
-        words, is_joining = parent.astype(np.uint64), empty(len(u), bool)
+        words, tree = empty(len(parent), np.uint64), empty(len(parent), parent.dtype)
+        is_joining = empty(len(u), bool)
+        words[:] = parent
         pairs = _words(u), _words(v), by_rank, _words(is_joining)
         self._team.share(union_find.unite, len(u), words, *pairs)
-        return (words & union_find.PARENT).astype(parent.dtype), is_joining
+        words &= union_find.PARENT
+        tree[:] = words
+        return tree, is_joining
 
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any

@@ -103,13 +103,12 @@ def union(words, u, v, by_rank):
 @kernel
 def unite(start, stop, words, u, v, by_rank, is_joined):
     for i in range(start, stop):
+        far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
+        fetch(words, u[far])
+        fetch(words, v[far])
+        fetch(words, words[u[near]] & PARENT)
+        fetch(words, words[v[near]] & PARENT)
         is_joined[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
-
-
-@kernel
-def find_all(start, stop, words, nodes, root):
-    for i in range(start, stop):
-        root[i] = find(words, np.uint64(nodes[i]))
 
 
 @kernel
