@@ -38,9 +38,9 @@ class Round(NamedTuple):
 
 @dataclass
 class Report:
-    """The stage calls of a run, in order, and the counts each round began with, or the last left.
+    """The stage calls of a run, in order, and the counts each round began with and the last left.
 
-    In a merge tree there are no counts.
+    A merge tree has no counts.
     """
 
     calls: list[StageCall] = field(default_factory=list)
@@ -81,6 +81,7 @@ class Report:
             )
         lines += ["", f"{'stage':<30} {'ms':>10}"]
         lines += [f"{name:<30} {spent * 1e3:>10.1f}" for name, spent in self.seconds.items()]
-        lines += ["", f"{'at the end':<30} {'count':>10}"]
-        lines += [f"{name:<30} {count:>10,}" for name, count in self.final.items()]
+        if self.final:
+            lines += ["", f"{'at the end':<30} {'count':>10}"]
+            lines += [f"{name:<30} {count:>10,}" for name, count in self.final.items()]
         return "\n".join(lines)

@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+# Numba's cache does not see what changes there: touch this file then.
 from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, list_flags
 
 #: A word holds a node's parent below its rank, which is at most the logarithm of their number.
@@ -101,14 +102,14 @@ def union(words, u, v, by_rank):
 
 
 @kernel
-def unite(start, stop, words, u, v, by_rank, is_joined):
+def unite(start, stop, words, u, v, by_rank, is_joining):
     for i in range(start, stop):
         far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
         fetch(words, u[far])
         fetch(words, v[far])
         fetch(words, words[u[near]] & PARENT)
         fetch(words, words[v[near]] & PARENT)
-        is_joined[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
+        is_joining[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
 
 
 @kernel
