@@ -65,7 +65,6 @@ def arguments(size: int) -> dict[str, Call]:
         "sort_distinct": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
         "join_with_helpers": (u[order], v[order], size),
-        "find": (parent, u),
     }
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
     node = np.arange(size, dtype=np.int32)

@@ -40,7 +40,7 @@ class Round(NamedTuple):
 class Report:
     """What was planned, the stage calls in order, and the counts of every round and at the end.
 
-    In a merge tree there are no counts.
+    A merge tree has no counts.
     """
 
     calls: list[StageCall] = field(default_factory=list)
@@ -83,6 +83,7 @@ class Report:
             )
         lines += ["", f"{'stage':<30} {'ms':>10}"]
         lines += [f"{name:<30} {spent * 1e3:>10.1f}" for name, spent in self.seconds.items()]
-        lines += ["", f"{'at the end':<30} {'count':>10}"]
-        lines += [f"{name:<30} {count:>10,}" for name, count in self.final.items()]
+        if self.final:
+            lines += ["", f"{'at the end':<30} {'count':>10}"]
+            lines += [f"{name:<30} {count:>10,}" for name, count in self.final.items()]
         return "\n".join(lines)

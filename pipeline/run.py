@@ -62,7 +62,9 @@ def run(
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
     scalars = flow.settle()
-    flow.report.final = {name: x for name, x in scalars.items() if not isinstance(x, bool)}
+    flow.report.final = {
+        name: count for name, count in scalars.items() if not isinstance(count, bool)
+    }
     flow.tell(0)
     results = scheduler.fetch([flow.shared[name] for name in pipeline.result])
     return dict(zip(pipeline.result, results, strict=True)), flow.report

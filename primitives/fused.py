@@ -176,7 +176,8 @@ class ArrayModule(PlainPrimitives, Protocol):
 
         The pairs are parted evenly among the threads. The main thread joins them in order; each
         other looks at its own part, over and over, until the main thread gets there, and rejects
-        what lies inside a set already: it will do so ever after. Here the last look is taken alone.
+        what lies inside a set already: it will do so ever after. Here each part is looked at once,
+        just before.
 
         Parameters
         ----------

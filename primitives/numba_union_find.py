@@ -1,8 +1,8 @@
 """Compiled loops over sets that several threads read and join at once, without locks.
 
 A node points at its parent, a root at itself. Whatever a thread writes to a node is an ancestor of
-it, so that others may read the old or the new value. What another thread may change meanwhile is
-read by `load`, or the compiler would read it once and never again.
+it, so that others may read the old or the new value. What they shall see change is read by `load`,
+or the compiler might read it once and never again.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+# Numba's cache does not see what changes there: touch this file then.
 from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, list_flags
 
 #: A word holds a node's parent below its rank, which is at most the logarithm of their number.
@@ -32,6 +33,20 @@ def load(_, array, index):
     def generate(context, builder, signature, arguments):
         pointer = _pointer(context, builder, signature.args[0], *arguments)
         return builder.load_atomic(pointer, "acquire", signature.return_type.bitwidth // 8)
+
+    return signature, generate
+
+
+@intrinsic
+def store(_, array, index, value):
+    """Write ``array[index]`` now, in one access."""
+    signature = types.void(array, types.uint64, array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        align = signature.args[0].dtype.bitwidth // 8
+        builder.store_atomic(arguments[2], pointer, "release", align)
+        return context.get_dummy_value()
 
     return signature, generate
 
@@ -87,23 +102,23 @@ def union(words, u, v, by_rank):
 
 
 @kernel
-def unite(start, stop, words, u, v, by_rank, is_joined):
+def unite(start, stop, words, u, v, by_rank, is_joining):
     for i in range(start, stop):
-        is_joined[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
+        far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
+        fetch(words, u[far])
+        fetch(words, v[far])
+        fetch(words, words[u[near]] & PARENT)
+        fetch(words, words[v[near]] & PARENT)
+        is_joining[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
 
 
 @kernel
-def find_all(start, stop, words, nodes, root):
-    for i in range(start, stop):
-        root[i] = find(words, np.uint64(nodes[i]))
-
-
-@kernel
-def join_undecided(start, stop, u, v, parent, undecided, joining):
+def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     """Join in order the pairs that are undecided; return how many joined, and how many were."""
     hits = np.empty(BLOCK, np.uint64)
     joined = examined = 0
     for first in range(start, stop, BLOCK):
+        store(reached, np.uint64(0), np.uint64(first))
         size = min(BLOCK, stop - first)
         us, vs = u[first : first + size], v[first : first + size]
         count = list_flags(undecided[first : first + size], size, hits)
@@ -127,22 +142,25 @@ def look_up_root(node, parent):
 
 
 @kernel
-def reject_cycles(start, stop, part, reached, u, v, parent, undecided):
-    """Decide on pairs inside a set, over and over, until the main thread has reached this part."""
+def reject_cycles(start, stop, u, v, parent, undecided, reached):
+    """Decide on pairs inside a set, in passes until the main thread has reached the first of them.
+
+    The last pass ends where the main thread overtakes it.
+    """
     hits, zero = np.empty(BLOCK, np.uint64), np.uint64(0)
-    first = start
-    while load(reached, zero) < part:
-        size = min(BLOCK, stop - first)
-        us, vs = u[first : first + size], v[first : first + size]
-        flags = undecided[first : first + size]
-        count = list_flags(flags, size, hits)
-        for hit in range(count):
-            if load(reached, zero) >= part:  # a path that no helper halves may be long
-                return
-            ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
-            fetch(parent, us[ahead])
-            fetch(parent, vs[ahead])
-            a, b = look_up_root(np.uint64(us[i]), parent), look_up_root(np.uint64(vs[i]), parent)
-            if a == b:
-                flags[i] = 0
-        first = first + size if first + size < stop else start
+    while load(reached, zero) < start:
+        for first in range(start, stop, BLOCK):
+            size = min(BLOCK, stop - first)
+            us, vs = u[first : first + size], v[first : first + size]
+            flags = undecided[first : first + size]
+            count = list_flags(flags, size, hits)
+            for hit in range(count):
+                ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
+                if load(reached, zero) > np.uint64(first) + i:
+                    return
+                fetch(parent, us[ahead])
+                fetch(parent, vs[ahead])
+                a = look_up_root(np.uint64(us[i]), parent)
+                b = look_up_root(np.uint64(vs[i]), parent)
+                if a == b:
+                    flags[i] = 0

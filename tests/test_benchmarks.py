@@ -255,6 +255,24 @@ def test_roads(tmp_path, graphs):
     assert (graph.n, graph.w.dtype) == (4, np.int32)
 
 
+def test_paper_on_helpers(tmp_path):
+    pytest.importorskip("matplotlib")
+    kept, picture = tmp_path / "kept.json", tmp_path / "picture.svg"
+    graph = "random:n=300,m=40000"  # so many that two threads share them
+    script = BENCHMARKS / "papers" / "kruskal_helpers.py"
+    options = {"graphs": graph, "rounds": 1, "output": kept, "plot": picture, "cache": tmp_path}
+    words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(kept.read_text())["runs"]
+    assert len({(run["edges"], run["checksum"]) for run in runs}) == 1
+    (helped,) = (run for run in runs if "offloaded" in run)
+    assert (helped["code"], helped["threads"]) == ("kruskal-helpers", 2)
+    assert 0 <= helped["offloaded"] <= 1
+    assert 0 <= helped["main_share"] <= 1
+    assert "</svg>" in picture.read_text()
+
+
 def made_up(seconds, **others):
     """Return a record of one graph and one thread: of each code, seconds by round."""
     answer = {"edges": 9, "weight": 4.0, "checksum": "00"}

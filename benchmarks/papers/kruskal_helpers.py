@@ -1,8 +1,7 @@
 """The measurements of Katsigiannis et al.: Kruskal's loop by density and threads, and who rejects.
 
 Their graphs have 100 thousand and a million vertices, and their times leave out the sort. So do
-these: a run's seconds are those of the stage that joins. Runs take turns in one process, on warm
-kernels and memory.
+these: edges are sorted once, and then the stages that join them take turns, in one process.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,36 +24,45 @@ from machine import about, pinned  # noqa: E402
 from solve_one import checksum  # noqa: E402
 
 import graphs  # noqa: E402
-from mstflow import minimum_spanning_forest  # noqa: E402
+from mstflow.primitives import Backend, array_module  # noqa: E402
 from mstflow.primitives.memory import empty  # noqa: E402
+from mstflow.stages.kruskal import (  # noqa: E402
+    join_by_weight,
+    join_with_helpers,
+    sort_by_weight,
+)
 
-LOOPS = {"kruskal": "join_by_weight", "kruskal-helpers": "join_with_helpers"}
+if TYPE_CHECKING:
+    from mstflow.stages import Stage
+
+LOOPS = {"kruskal": join_by_weight, "kruskal-helpers": join_with_helpers}
 GRAPHS = [
     *(f"random:n={n},m={density * n}" for n in (10**5, 10**6) for density in (5, 10, 20)),
     *(f"rmat:scale={scale},edges_per_vertex={k}" for scale in (17, 20) for k in (5, 10, 20)),
 ]
 
 
-def measure(graph: graphs.Graph, code: str, threads: int) -> dict[str, Any]:
-    """Return the seconds of the loop and the sort, the answer, and the shares of helpers.
+def measure(loop: Stage, edges: tuple[Any, ...], num_vertices: int, threads: int) -> dict[str, Any]:
+    """Return the seconds of a stage over sorted edges, its answer, and the shares of helpers.
 
+    `main_seconds` is the main thread's processor time, which other programs disturb less.
     `main_share` is the share of the cycle edges that the main thread rejects, as in their figure 7;
     `offloaded` is the share that helpers reject of those in their parts.
     """
+    ops = array_module(Backend("numba", threads))
     with pinned(threads):
-        forest = minimum_spanning_forest(
-            graph[:3], num_vertices=graph.n, algorithm=code, backend="numba", threads=threads
-        )
-    ids, counts, seconds = forest.edge_ids, forest.report.final, forest.report.seconds
-    facts = {"seconds": seconds[LOOPS[code]], "sort_seconds": seconds["sort_by_weight"]}
-    if counts.get("helper_cycles"):
-        is_chosen = np.zeros(len(graph.w), bool)
-        is_chosen[ids] = True
-        later = np.argsort(graph.w, kind="stable")[len(graph.w) // threads :]
-        offered = len(later) - np.count_nonzero(is_chosen[later])
-        facts["main_share"] = counts["main_cycles"] / (len(graph.w) - len(ids))
-        facts["offloaded"] = counts["helper_cycles"] / offered
-    return {**facts, "edges": len(ids), "checksum": checksum(ids)}
+        start, started = time.perf_counter(), time.thread_time()
+        chosen, *counts = loop(ops, *edges, num_vertices)
+        seconds, main_seconds = time.perf_counter() - start, time.thread_time() - started
+    facts: dict[str, Any] = {"seconds": seconds, "main_seconds": main_seconds}
+    facts |= {"edges": len(chosen), "checksum": checksum(np.sort(chosen))}
+    if loop is join_with_helpers and threads > 1:
+        main_cycles, helper_cycles = counts
+        later = edges[2][len(edges[2]) // threads :]
+        cycles = len(later) - np.count_nonzero(np.isin(later, chosen, kind="table"))
+        facts["main_share"] = main_cycles / max(main_cycles + helper_cycles, 1)
+        facts["offloaded"] = helper_cycles / max(cycles, 1)
+    return facts
 
 
 def main() -> None:
@@ -62,7 +71,7 @@ def main() -> None:
     add = parser.add_argument
     add("--graphs", nargs="+", default=GRAPHS)
     add("--threads", nargs="+", type=int, default=[1, 2], metavar="T")
-    add("--rounds", type=int, default=7, metavar="K")
+    add("--rounds", type=int, default=15, metavar="K")
     add("--cache", type=Path, default=graphs.CACHE, help="where graphs lie; default: %(default)s")
     kept = BENCHMARKS / "results" / "papers_kruskal_helpers.json"
     add("-o", "--output", type=Path, default=kept)
@@ -74,14 +83,23 @@ def main() -> None:
     for name in options.graphs:
         graph = graphs.load(graphs.ensure(name, options.cache))
         record["graphs"][name] = {"spec": name, "vertices": graph.n, "edges": len(graph.u)}
+        edge_id = np.arange(len(graph.u), dtype=np.int32)
+        ops = array_module("numba")
+        ordered = sort_by_weight(ops, graph.u, graph.v, ops.order_key(graph.w))
         for turn in range(-1, options.rounds):  # the first warms up
             for threads in options.threads:
-                for code in LOOPS:
+                for code, loop in LOOPS.items():
+                    facts = measure(loop, (*ordered, edge_id), graph.n, threads)
                     place = {"graph": name, "code": code, "threads": threads, "round": turn}
-                    run = {**place, **measure(graph, code, threads)}
-                    record["runs"] += [run] * (turn >= 0)
+                    record["runs"] += [{**place, **facts}] * (turn >= 0)
         for row in figures.rows(record, name):
-            print(name, row.code, row.threads, f"{row.minimum:.4f} s, ratio {row.ratio:.2f}")
+            print(
+                name,
+                row.code,
+                row.threads,
+                f"{row.minimum:.4f} s, ratio {row.ratio:.2f}",
+                flush=True,
+            )
     del keep
     options.output.write_text(json.dumps(record, indent=1) + "\n")
     plot.draw(record, options.plot)

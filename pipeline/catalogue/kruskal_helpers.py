@@ -3,16 +3,16 @@
 An edge whose ends are joined already will close a cycle whenever its turn comes. So, while the main
 thread takes the sorted edges one by one, every other looks through a part of the later ones, over
 and over, and rejects what it can; the main thread skips that. There are no locks: helpers read the
-trees as they stand, and an edge they miss is left to the main thread. As the text has it, the sort
-stands apart. O(m log m) work; the forest does not depend on timing, who rejects what does. In
-parts of the edge list, or without compiled kernels, threads do not run at once: the array module
-`numpy` takes the parts in turn, each after a last look at it.
+trees as they stand, and an edge they miss is left to the main thread. O(m log m) work. The forest
+does not depend on timing, who rejects what does. Where no loop over edges is compiled, the parts
+are taken in turn: one look at each, then the loop over what is left of it.
 
 Source: Katsigiannis, Anastopoulos, Nikas and Koziris, "An approach to parallelize Kruskal's
-algorithm using Helper Threads". Three deviations: the smaller root becomes the root of both trees
-where theirs joins by rank; the main thread halves paths where theirs compresses them; and what it
-finds is a list of edges and a count, which nobody else reads, where theirs is a second array of
-colors. A helper also stops in the middle of its part once the main thread is there.
+algorithm using Helper Threads". Four deviations: the smaller root becomes the root of both trees
+where theirs joins by rank; the main thread halves paths where theirs compresses them; a helper's
+last pass ends where the main thread overtakes it. And only the helpers' colors are an array: what
+the main thread finds, nobody else reads, and to write it down for each edge takes longer than to
+find it, so it is the list of the forest's edges and a count.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
