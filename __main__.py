@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read, verify
 from .errors import MstflowError, OptionError, VerificationError
-from .graphs import generate
-from .graphs.write import check_output
-from .pipeline.solve import STRATEGIES
+from .graphs import convert, generate
+from .graphs.convert import add_inputs
+from .graphs.open import open_files
+from .graphs.write import OUTPUTS, check_output
+from .pipeline import info
+from .pipeline.plan import STRATEGIES, MemoryBoundError, is_streamed, parse_bytes, show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,9 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     solve = commands.add_parser("solve", help="find the minimum spanning forest of a graph")
     solve.set_defaults(command=_solve)
     add = solve.add_argument
-    add("inputs", nargs="+", metavar="INPUT", help="files that together are one graph")
-    add("-o", "--output", metavar="OUT", help="write the forest: .npz, .csv, or a new folder")
-    add("--format", metavar="F", help="format of the inputs, where the names do not tell")
+    add_inputs(solve)
+    add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *backends()]),
@@ -87,7 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     schedulers = "inline, synchronous, threads, processes, dask, or an address"
     add("--scheduler", default="inline", metavar="S", help=schedulers)
     add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
-    add("--memory", metavar="SIZE", help="not available in this version")
+    add("--memory", metavar="SIZE", help="what the command may take in all, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="keep what is found there; go on from what is")
+    add("--performance-report", metavar="FILE", help="of a cluster's scheduler, as HTML")
     add("--maximum", action="store_true", help="find the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
     add("--quiet", action="store_true", help="print nothing but errors and JSON")
@@ -96,19 +100,23 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("generate", help="write a graph of a known family")
     command.set_defaults(command=generate.run)
     generate.add_arguments(command)
+    command = commands.add_parser("convert", help="write a graph in another format")
+    command.set_defaults(command=convert.run)
+    convert.add_arguments(command)
     command = commands.add_parser("algorithms", help="list the algorithms")
     command.set_defaults(command=_list_algorithms)
-    command = commands.add_parser("info", help="tell what is usable on this machine")
+    command = commands.add_parser("info", help="tell what a graph is like, or this machine")
     command.set_defaults(command=_info)
+    add_inputs(command, nargs="*")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
 def _add_verify(command: argparse.ArgumentParser) -> None:
     command.set_defaults(command=_verify)
     add = command.add_argument
-    add("inputs", nargs="+", metavar="INPUT", help="files that together are one graph")
-    add("forest", metavar="FOREST", help="what solve wrote: .npz, .csv, or a folder")
-    add("--format", metavar="F", help="format of the inputs, where the names do not tell")
+    add_inputs(command)
+    add("forest", metavar="FOREST", help="what solve wrote: .npz, .parquet, .csv, or a folder")
     add("--maximum", action="store_true", help="check for the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
     add("--quiet", action="store_true", help="print nothing but errors and JSON")
@@ -118,19 +126,26 @@ def _solve(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_output(options.output)  # before the work, not after it
     started = time.perf_counter()
-    graph = read(options.inputs, format=options.format)
+    streamed = is_streamed(options.strategy, options.scheduler, options.memory)
+    opened = open_files if streamed else read
+    graph = opened(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
-    with _progress_bar(show=not options.quiet and sys.stderr.isatty()) as progress:
+    with (
+        _progress_bar(show=not options.quiet and sys.stderr.isatty()) as progress,
+        _cluster(options) as scheduler,
+        _within(options.memory) as memory,
+    ):
         forest = minimum_spanning_forest(
             graph,
             maximum=options.maximum,
             algorithm=options.algorithm,
             backend=options.backend,
             threads=options.threads,
-            scheduler=options.scheduler,
+            scheduler=scheduler,
             partitions=options.partitions,
             strategy=options.strategy,
-            memory=options.memory,
+            memory=memory,
+            checkpoint=options.checkpoint,
             progress=progress,
         )
     was_solved = time.perf_counter()
@@ -149,10 +164,39 @@ def _solve(options: argparse.Namespace) -> None:
         _print_summary(facts, options.output)
 
 
+@contextlib.contextmanager
+def _within(memory: str | None) -> Iterator[int | None]:
+    """Yield what is left of a bound on the memory of this process."""
+    if memory is None:
+        yield None
+        return
+    bound, held = parse_bytes(memory), _rss_bytes()
+    try:
+        yield max(1, bound - held)
+    except MemoryBoundError as error:
+        message = f"--memory {memory} is not enough: at least {show_bytes(error.needed + held)} is"
+        raise OptionError(f"{message} needed ({error})") from error
+
+
+@contextlib.contextmanager
+def _cluster(options: argparse.Namespace) -> Iterator[Any]:
+    """Yield the scheduler to use, and have it report on itself if that was asked for."""
+    if options.performance_report is None:
+        yield options.scheduler
+        return
+    if "://" not in options.scheduler:
+        message = "--performance-report needs the address of a cluster's scheduler"
+        raise OptionError(message)
+    from .pipeline.dask_scheduler import reporting_client
+
+    with reporting_client(options.scheduler, options.performance_report) as client:
+        yield client
+
+
 def _verify(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
     started = time.perf_counter()
-    graph = read(options.inputs, format=options.format)
+    graph = read(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
     try:
         found = verify(graph, options.forest, maximum=options.maximum)
@@ -198,6 +242,15 @@ def _facts(forest: Forest, seconds: dict[str, float]) -> dict[str, Any]:
         "seconds": {step: round(spent, 6) for step, spent in seconds.items()},
         "peak_rss_bytes": _peak_rss_bytes(),
     }
+
+
+def _rss_bytes() -> int:
+    """Return the resident memory of this process; on systems that do not tell, its peak."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return _peak_rss_bytes()
 
 
 def _peak_rss_bytes() -> int:
@@ -261,7 +314,10 @@ def _list_algorithms(_: argparse.Namespace) -> None:
         print(f"{name:<{width}}  {algorithm(name).summary}")
 
 
-def _info(_: argparse.Namespace) -> None:
+def _info(options: argparse.Namespace) -> None:
+    if options.inputs:
+        info.run(options)
+        return
     print(f"mstflow {__version__}, Python {platform.python_version()}, {os.cpu_count()} processors")
     print(f"backends usable: {', '.join(backends())}")
     for package in ("numpy", "dask", "pyarrow", "distributed", "matplotlib"):

@@ -9,9 +9,10 @@ import numpy as np
 
 from .errors import PipelineError
 from .graphs.edge_list import EdgeList
+from .graphs.source import EdgeSource
 from .pipeline.call import call_stage, combine_results
 from .pipeline.catalogue import algorithm, algorithms
-from .pipeline.partition import COLUMNS, load_partitions
+from .pipeline.partition import COLUMNS, load_partitions, split
 from .pipeline.run import run
 from .pipeline.schedulers import Inline
 from .primitives import Backend, backends
@@ -115,7 +116,8 @@ def _record(
     stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
 ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
     recorder = _Recorder(stage)
-    tables = load_partitions(graph, partitions, recorder, _NUMPY)
+    parts = split(EdgeSource.of(graph), partitions, recorder)
+    tables = load_partitions(parts, graph.num_edges, recorder, _NUMPY)
     result, _ = run(
         pipeline,
         [dict(zip(COLUMNS, table, strict=True)) for table in tables],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from floor import TABLES
+from floor import gather_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,18 +89,15 @@ def rows(record: Record, graph: str) -> list[Row]:
 def floor_seconds(record: Record, graph: str, threads: int) -> float | None:
     """Return how long it takes to read all columns once and look up both ends of every edge.
 
-    Any code must do at least this, on memory as fast as `floor.py` found it; lookups are as fast as
-    in the measured table whose size is nearest.
+    Any code must do at least this, on memory as fast as `floor.py` found it.
     """
     rates = next((each for each in record.get("floor", []) if each["threads"] == threads), None)
     if rates is None:
         return None
     facts = record["graphs"][graph]
-    sizes = {name: TABLES[name] for name in TABLES if f"gather_ns_{name}" in rates}
-    nearest = min(sizes, key=lambda name: abs(math.log(sizes[name] / max(facts["vertices"], 1))))
     width = 2 * np.dtype(facts["ids"]).itemsize + np.dtype(facts["weights"]).itemsize
     reading = facts["edges"] * width / (rates["read_gb_per_s"] * 1e9)
-    return float(reading + 2 * facts["edges"] * rates[f"gather_ns_{nearest}"] * 1e-9)
+    return float(reading + 2 * facts["edges"] * gather_seconds(rates, facts["vertices"]))
 
 
 def summary(record: Record) -> dict[tuple[str, int], tuple[float, int]]:

@@ -7,6 +7,7 @@ share of that floor is comparable between machines. Usage: python floor.py THREA
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ import numpy as np
 from machine import pinned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 READ = 2**24  # elements of each column
 GATHERED = 2**22
-TABLES = {"1M": 2**20, "4M": 2**22, "32M": 2**25}
+TABLES = {"64K": 2**16, "1M": 2**20, "4M": 2**22, "32M": 2**25}
 REPEATS = 5
 
 
@@ -40,8 +41,8 @@ def rates(threads: int, shrink: int = 1) -> dict[str, Any]:
     Returns
     -------
     dict
-        `read_gb_per_s`; `gather_ns_1M`, `gather_ns_4M` and `gather_ns_32M` for each element from a
-        table of so many int32; `kernels`, whose loops they are.
+        `read_gb_per_s`; `gather_ns_64K`, `gather_ns_1M`, ... for each element from a table of so
+        many int32; `kernels`, whose loops they are.
     """
     kernels, read, gather, index = _kernels()
     random = np.random.default_rng(0)
@@ -58,6 +59,21 @@ def rates(threads: int, shrink: int = 1) -> dict[str, Any]:
             parts = [(table, part) for part in _parts(places, threads)]
             found[f"gather_ns_{name}"] = _best(pool, gather, parts) / len(places) * 1e9
     return found
+
+
+def gather_seconds(rates: Mapping[str, Any], elements: int) -> float:
+    """Return how long it takes to look up an element of a table: the measured one nearest in size.
+
+    Parameters
+    ----------
+    rates : mapping
+        What `rates` returned.
+    elements : int
+        Those of the table.
+    """
+    sizes = {name: TABLES[name] for name in TABLES if f"gather_ns_{name}" in rates}
+    nearest = min(sizes, key=lambda name: abs(math.log(sizes[name] / max(elements, 1))))
+    return float(rates[f"gather_ns_{nearest}"] * 1e-9)
 
 
 def _parts(column: Array, count: int) -> list[Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGES = ("mstflow", "numpy", "numba", "scipy", "igraph", "rustworkx", "networkit", "networkx")
+
+#: Processors that other programs may use in a measurement that is worth keeping.
+DISTURBED = 0.15
+GLANCE = 0.2  # seconds
 
 
 def about() -> dict[str, Any]:
@@ -36,6 +41,23 @@ def pinned(threads: int) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, processors)
+
+
+def worked() -> float:
+    """Return how many seconds the processors have worked since they started, for all programs."""
+    ticks = [int(text) for text in Path("/proc/stat").read_text().split()[1:9]]
+    idle, waiting = ticks[3:5]
+    return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_pause(seconds: float) -> None:
+    """Return when other programs rest, or after so many seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        before = worked()
+        time.sleep(GLANCE)
+        if worked() - before <= DISTURBED * GLANCE:
+            return
 
 
 def _first(path: str, name: str) -> str:

@@ -178,9 +178,9 @@ def _draw_sweep(
     lines: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for name, place in series.places.items():
         for row in figures.rows(record, name):
-            if row.median is not None:
+            if row.minimum is not None:
                 edges = record["graphs"][name]["edges"]
-                point = (place, row.median / max(edges, 1) * 1e9)
+                point = (place, row.minimum / max(edges, 1) * 1e9)
                 lines.setdefault((row.code, row.threads), []).append(point)
     for (code, count), points in lines.items():
         style = threads.index(count)
@@ -213,9 +213,9 @@ def _draw_scaling(
     """Draw the time for an edge of one graph over the number of threads."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in figures.rows(record, graph):
-        if row.median is not None:
+        if row.minimum is not None:
             edges = max(record["graphs"][graph]["edges"], 1)
-            lines.setdefault(row.code, []).append((row.threads, row.median / edges * 1e9))
+            lines.setdefault(row.code, []).append((row.threads, row.minimum / edges * 1e9))
     for code, points in lines.items():
         axes.plot(*zip(*points, strict=True), color=colors[code], marker="o", ms=4)
     axes.set_xscale("log", base=2)

@@ -64,8 +64,13 @@ def arguments(size: int) -> dict[str, Call]:
         "number_roots": (NumpyArrays().pointer_jump(parent),),
         "sort_distinct": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
+        "join_with_helpers": (u[order], v[order], size),
+        "find": (parent, u),
     }
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
+    node = np.arange(size, dtype=np.int32)
+    found["unite"] = ((node, node, target), {"by_rank": True})
+    found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found
 

@@ -12,7 +12,7 @@ from ..errors import FileFormatError, GraphError
 from .edge_list import EdgeList
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -57,29 +57,45 @@ def read_npy(path: Path) -> EdgeList:
     FileFormatError
         If the folder holds anything else; names the file or edge.
     """
+    columns = {file.stem: _mapped(file) for file in column_files(path)}
+    return _graph(path, columns, stated_num_vertices(path / "n.txt"))
+
+
+def column_files(path: Path) -> list[Path]:
+    """Return the files of the columns u, v and maybe weight in a folder.
+
+    Raises
+    ------
+    FileFormatError
+        If there are others, or none of those; names the folder.
+    """
     try:
-        files = sorted(path.iterdir())
+        files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
     except OSError as error:
         message = f"{path}: {error.strerror}"
         raise FileFormatError(message) from error
-    columns = {file.stem: _mapped(file) for file in files if file.suffix == ".npy"}
-    return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
+    return [files[name] for name in _column_names(path, files)]
 
 
 def _graph(path: Path, columns: Mapping[str, NDArray[Any]], num_vertices: int | None) -> EdgeList:
-    names = set(columns)
-    weights = [name for name in _WEIGHTS if name in names]
-    # A misspelt column of weights must not make an unweighted graph. A saved forest is one.
-    if not {"u", "v"} <= names or names - {"edge_id", "u", "v", *_WEIGHTS} or len(weights) > 1:
-        found = ", ".join(sorted(names)) or "nothing"
-        message = f"{path}: expected arrays u, v and at most one of w, weight; found {found}"
-        raise FileFormatError(message)
-    weight = columns[weights[0]] if weights else None
+    used = [columns[name] for name in _column_names(path, columns)]
     try:
-        return EdgeList(columns["u"], columns["v"], weight, num_vertices=num_vertices)
+        return EdgeList(*used, num_vertices=num_vertices)
     except GraphError as error:
         message = f"{path}: {error}"
         raise FileFormatError(message) from error
+
+
+def _column_names(path: Path, found: Iterable[str]) -> list[str]:
+    """Return which of the names are the columns of a graph."""
+    names = set(found)
+    weights = [name for name in _WEIGHTS if name in names]
+    # A misspelt column of weights must not make an unweighted graph. A saved forest is one.
+    if not {"u", "v"} <= names or names - {"edge_id", "u", "v", *_WEIGHTS} or len(weights) > 1:
+        shown = ", ".join(sorted(names)) or "nothing"
+        message = f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
+        raise FileFormatError(message)
+    return ["u", "v", *weights]
 
 
 def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
@@ -102,7 +118,8 @@ def _mapped(file: Path) -> NDArray[Any]:
         raise FileFormatError(message) from error
 
 
-def _stated_num_vertices(file: Path) -> int | None:
+def stated_num_vertices(file: Path) -> int | None:
+    """Return the number that `file` holds, if it is there."""
     try:
         text = file.read_bytes().strip()
     except FileNotFoundError:

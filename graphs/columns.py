@@ -1,45 +1,54 @@
 """Text to columns: blocks of lines parsed at once, and a bad line found and named.
 
-`_tidy` leaves one blank between fields and drops comments and empty lines; `_parse` hands what is
-left to pyarrow. Only a block that one of them doubts is walked line by line, by `_explain`, to say
-what is wrong where.
+A block is parsed as it stands: plain short numbers by `digits`, all others by pyarrow. Where that
+fails, `_tidy` leaves one blank between fields and drops comments and empty lines, and it is tried
+again. Only a block that is still doubtful is walked line by line, by `_explain`, to say what is
+wrong where.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
+from .digits import parse_digits
 from .edge_list import EdgeList, join_weights
 from .text import fail, shown, split_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
 
-BLOCK_SIZE = 4 * 2**20  # larger blocks leave the cache: 32 MiB halves the rate
+BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 _LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
-_ALLOWED = b"0123456789+-. \neEinfatyINFATY"  # also the tag of a line, and "nan" and "infinity"
+_INTEGERS = b"0123456789- \t\n"
+_MARKS = b"+.eEinfatyINFATY"  # also the tag of a line, and "nan" and "infinity"
 _INTEGER = re.compile(rb"-?[0-9]+")
 _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
-_LONG_INTEGER_WEIGHT = re.compile(rb" (-?[0-9]{16,})\n")
+_LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 
 
 @dataclass(frozen=True)
 class Row:
     """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `plain`
+    leaves these fields of a block of lines, between blanks, and `split` those of one line; a
+    ValueError of either says that it cannot.
     """
 
     comments: bytes
@@ -47,6 +56,8 @@ class Row:
     weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
+    plain: Callable[[bytes], bytes] = bytes
+    split: Callable[[bytes], list[bytes]] = split_fields
 
     @property
     def last_id(self) -> int:
@@ -100,10 +111,10 @@ def column_blocks(
     FileFormatError
         Naming the first line that does not hold such a row.
     """
-    for block in _whole_lines(handle, pending, block_size):
+    blocks = whole_lines(handle, pending, block_size)
+    for block, parsed in _ahead(partial(_columns, row=row), blocks):
         try:
-            text = _tidy(block, row)
-            columns = _parse(text, row) if text else None
+            columns = parsed.result()
         except ValueError as doubt:
             _explain(path, block, number, row, doubt)
         if columns is not None:
@@ -131,42 +142,51 @@ def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None)
         raise FileFormatError(message) from error
 
 
-def _whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
+def whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
     """Cut what is left of a file into blocks that end where a line ends."""
-    while chunk := handle.read(size):
-        pending += chunk
-        end = pending.rfind(b"\n") + 1
-        if end:
-            yield pending[:end]
-            pending = pending[end:]
-    if pending:
-        yield pending.removesuffix(b"\n") + b"\n"
+    while True:
+        block = pending
+        if len(block) < size:
+            block += handle.read(size - len(block)) + handle.readline()
+        if not block:
+            return
+        yield block if block.endswith(b"\n") else block + b"\n"
+        pending = b""
+
+
+def _ahead(
+    function: Callable[[bytes], Columns | None], blocks: Iterable[bytes]
+) -> Iterator[tuple[bytes, Future[Columns | None]]]:
+    """Yield blocks in order with what becomes of them, on as many threads as pyarrow would take."""
+    import pyarrow as pa
+
+    waiting: deque[tuple[bytes, Future[Columns | None]]] = deque()
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        for block in blocks:
+            waiting.append((block, pool.submit(function, block)))
+            if len(waiting) > pa.cpu_count():
+                yield waiting.popleft()
+        yield from waiting
+
+
+def _columns(block: bytes, row: Row) -> Columns | None:
+    """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
+    text = row.plain(block)
+    try:
+        return _parse(text, row) if text else None
+    except ValueError:  # most blocks are tidy as they stand
+        text = _tidy(text, row)
+        return _parse(text, row) if text else None
 
 
 def _tidy(block: bytes, row: Row) -> bytes:
-    """Leave rows only, with one blank between fields.
-
-    Most blocks are tidy as they stand: a repair is made where a cheap look finds need of it.
-    """
-    if b"\r" in block:
-        block = block.replace(b"\r\n", b"\n")
-    if b"\t" in block:
-        block = block.replace(b"\t", b" ")
-    data = np.frombuffer(block, np.uint8)
-    gap = data <= ord(" ")
-    if gap[0] or (gap[1:] & gap[:-1]).any():
-        data = _without_gaps(data)
+    """Leave rows only, with one blank between fields."""
+    block = block.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    data = _without_gaps(np.frombuffer(block, np.uint8))
     ends = np.flatnonzero(data == ord("\n")) + 1
     starts = np.append(0, ends)[:-1]
     wanted = ~np.isin(data[starts], np.frombuffer(row.comments, np.uint8))
-    if row.tag:
-        rows = starts[wanted]
-        if (data[rows] != ord(row.tag)).any() or (data[rows + 1] != ord(" ")).any():
-            message = "a line without its tag"
-            raise ValueError(message)
-    if not wanted.all():
-        data = data[np.repeat(wanted, ends - starts)]
-    return block if data.size == len(block) else data.tobytes()
+    return data[np.repeat(wanted, ends - starts)].tobytes()
 
 
 def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -181,58 +201,67 @@ def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _parse(text: bytes, row: Row) -> Columns:
-    """Parse tidy text; a ValueError says that something may be wrong with it."""
-    import pyarrow as pa
-
-    # pyarrow takes hexadecimal integers, blanks other than ours and nan(...) for numbers.
-    if text.translate(None, _ALLOWED):
-        message = "a byte that is not part of a number"
-        raise ValueError(message)
-    if not row.weighted:
-        u, v = _read_csv(text, row, None)
-        weight = None
-    elif any(mark in text for mark in (b".", b"e", b"E", b"n", b"N")):
-        u, v, weight = _read_csv(text, row, pa.float64())
-        _check_decimals(text, weight)
-    else:
-        try:
-            u, v, weight = _read_csv(text, row, pa.int64())
-        except pa.ArrowInvalid:
-            u, v, weight = _read_csv(text, row, pa.uint64())
+    """Parse text between single blanks or tabs; a ValueError says that it may not be that."""
+    columns = parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row)
+    u, v, *weight = columns
     for ids in (u, v):
         if ids.min() < row.first_id or ids.max() > row.last_id:
             message = "a vertex id out of range"
             raise ValueError(message)
     if row.first_id:
         u, v = u - row.first_id, v - row.first_id
-    return u, v, weight
+    return u, v, weight[0] if weight else None
+
+
+def _parse_any(text: bytes, row: Row) -> list[NDArray[Any]]:
+    """Parse any numbers."""
+    import pyarrow as pa
+
+    # pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
+    marks = text.translate(None, _INTEGERS)
+    if marks.translate(None, _MARKS):
+        message = "a byte that is not part of a number"
+        raise ValueError(message)
+    if row.weighted and any(mark in marks for mark in (b".", b"e", b"E", b"n", b"N")):
+        columns = _read_csv(text, row, pa.float64())
+        _check_decimals(text, columns[2])
+        return columns
+    try:
+        return _read_csv(text, row, pa.int64())
+    except pa.ArrowInvalid:
+        return _read_csv(text, row, pa.uint64())
 
 
 def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
     import pyarrow as pa
     from pyarrow import csv
 
-    types = {"u": pa.int64(), "v": pa.int64(), "weight": weight_type}
-    columns = [name for name in row.fields if name != "tag"]
+    types = {"tag": pa.bool_(), "u": pa.int64(), "v": pa.int64(), "weight": weight_type}
     table = csv.read_csv(
         pa.BufferReader(text),
-        csv.ReadOptions(column_names=row.fields),
+        csv.ReadOptions(column_names=row.fields, use_threads=False),  # blocks have a thread each
         csv.ParseOptions(
-            delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False
+            delimiter="\t" if b"\t" in text[: text.index(b"\n")] else " ",
+            quote_char=False,
+            double_quote=False,
+            ignore_empty_lines=False,
         ),
         csv.ConvertOptions(
-            column_types={name: types[name] for name in columns},
-            include_columns=columns,
+            column_types={name: types[name] for name in row.fields},
+            true_values=[row.tag],  # a line with another tag is no row
+            false_values=[],
             null_values=[],
             check_utf8=False,
         ),
     )
-    return [table[name].to_numpy() for name in columns]
+    return [table[name].to_numpy() for name in row.fields if name != "tag"]
 
 
 def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
     """Refuse what pyarrow reads but mstflow does not: NaN, overflow, a plus, rounded integers."""
-    doubtful = np.isnan(weight.min()) or (b"+" in text and b" +" in text)
+    doubtful = np.isnan(weight.min()) or (
+        b"+" in text and text.count(b"+") > text.count(b"e+") + text.count(b"E+")
+    )
     if not doubtful and max(weight.max(), -weight.min()) >= _LARGEST_EXACT:
         doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
             abs(_integer(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
@@ -246,8 +275,11 @@ def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError)
     """Find the first bad line of a block and raise the error that names it."""
     weights = []
     for here, line in enumerate(block.split(b"\n"), number):
-        fields = split_fields(line)
-        if not fields or fields[0][:1] in row.comments:
+        try:
+            fields = row.split(line)
+        except ValueError as error:
+            fail(path, here, str(error))
+        if not fields or (fields[0] and fields[0][:1] in row.comments):
             continue
         problem = _row_problem(fields, row)
         if problem:

@@ -1,12 +1,23 @@
-"""Reads `.gr` files: the DIMACS shortest-path format and the PACE treewidth format."""
+"""`.gr` files: the DIMACS shortest-path format, and to read the PACE treewidth format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import FileFormatError
+import numpy as np
+
 from .columns import BLOCK_SIZE, Row, column_blocks, join_blocks
-from .text import check_num_edges, fail, head_lines, open_text, parse_count, shown, split_fields
+from .text import (
+    check_num_edges,
+    fail,
+    first_row,
+    head_lines,
+    open_text,
+    parse_count,
+    shown,
+    split_fields,
+    write_rows,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,27 +42,29 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
         If the file is anything else; names the line.
     """
     with open_text(path) as handle:
-        stated = None
-        for number, line in head_lines(path, handle):
-            fields = split_fields(line)
-            if not fields or fields[0].startswith(_COMMENT):
-                continue
-            if fields[0] == b"p":
-                row, stated = _header(path, number, fields)
-                header, start, pending = number, number + 1, b""
-            else:
-                row, start, pending = Row(_COMMENT, b"a"), number, line
-            break
+        number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")
+        fields = split_fields(line)
+        if fields[0] == b"p":
+            row, stated = _header(path, number, fields)
+            start, pending = number + 1, b""
         else:
-            message = f"{path}: holds no 'p' line and no arcs"
-            raise FileFormatError(message)
+            row, stated = Row(_COMMENT, b"a"), None
+            start, pending = number, line
         blocks = column_blocks(
             path, handle, row, number=start, pending=pending, block_size=block_size
         )
         graph = join_blocks(path, blocks, row.num_vertices)
     if stated is not None:
-        check_num_edges(path, header, stated, graph.num_edges)
+        check_num_edges(path, number, stated, graph.num_edges)
     return graph
+
+
+def write_gr(path: Path, graph: EdgeList) -> None:
+    """Write `p sp n m` and an arc `a u v weight` for each edge, vertices numbered from 1."""
+    with path.open("wb") as file:
+        file.write(f"p sp {graph.num_vertices} {graph.num_edges}\n".encode())
+        ends = (ids.astype(np.int64) + 1 for ids in (graph.u, graph.v))
+        write_rows(file, [*ends, graph.weight], tag="a")
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[Row, int]:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -53,16 +53,7 @@ class EdgeList:
         *,
         num_vertices: int | None = None,
     ) -> None:
-        u, v = _ids("u", u), _ids("v", v)
-        # One 1 stands for all of them: a broadcast view takes no memory.
-        weight = _weights(np.broadcast_to(np.int64(1), u.shape) if weight is None else weight)
-        if not len(u) == len(v) == len(weight):
-            message = (
-                f"columns differ in length: u has {len(u)}, v has {len(v)}, "
-                f"weight has {len(weight)} edges"
-            )
-            raise GraphError(message)
-        num_vertices = _checked_num_vertices(u, v, num_vertices)
+        u, v, weight, num_vertices = checked(u, v, weight, num_vertices)
         values = {"u": u, "v": v, "weight": weight, "num_vertices": num_vertices}
         self.__dict__.update(values)  # frozen: set once, here
 
@@ -71,11 +62,45 @@ class EdgeList:
         """Number of records."""
         return len(self.u)
 
+    def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the edges `edge_ids`."""
+        return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """Dtypes of the columns, by the names of their files: `u`, `v` and `w`."""
+        return {"u": self.u.dtype, "v": self.v.dtype, "w": self.weight.dtype}
+
+    def chunks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield u, v and weight of all edges in order, `size` at a time, as views."""
+        for start in range(0, self.num_edges, size):
+            stop = start + size
+            yield self.u[start:stop], self.v[start:stop], self.weight[start:stop]
+
     def __repr__(self) -> str:
         return (
             f"EdgeList({self.num_vertices} vertices, {self.num_edges} edges, "
             f"ids {self.u.dtype}, weights {self.weight.dtype})"
         )
+
+
+def checked(
+    u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
+    """Return columns as arrays and the number of vertices, if they make an edge list.
+
+    `first_id` is the id of the first edge, for messages; otherwise see `EdgeList`.
+    """
+    u, v = _ids("u", u), _ids("v", v)
+    # One 1 stands for all of them: a broadcast view takes no memory.
+    weight = _weights(np.broadcast_to(np.int64(1), u.shape) if weight is None else weight, first_id)
+    if not len(u) == len(v) == len(weight):
+        message = (
+            f"columns differ in length: u has {len(u)}, v has {len(v)}, "
+            f"weight has {len(weight)} edges"
+        )
+        raise GraphError(message)
+    return u, v, weight, _checked_num_vertices(u, v, num_vertices, first_id)
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
@@ -137,8 +162,10 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         message = f"{name} must not be a masked array; leave out what is masked"
         raise GraphError(message)
     try:
+        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+            values = np.from_dlpack(values)
         array = np.asarray(values)
-    except ValueError as error:
+    except (ValueError, BufferError) as error:
         message = f"{name} is not an array: {error}"
         raise GraphError(message) from error
     if array.ndim != 1:
@@ -146,6 +173,8 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(message)
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
         # NumPy turns a list of large or mixed integers into floats.
+        if values and all(isinstance(value, int) for value in values) and min(values) >= 0:
+            return np.array(values, np.uint64)
         for edge, value in enumerate(values):
             if isinstance(value, int) and value != float(value):
                 message = f"edge {edge}: {name} is {value}, which is not exact as float64"
@@ -163,19 +192,21 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def _weights(values: Any) -> NDArray[Any]:
+def _weights(values: Any, first_id: int) -> NDArray[Any]:
     array = _column("weight", values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
     # The minimum of floats is NaN if one of them is: no mask of length m is made.
     if array.dtype.kind == "f" and array.size and np.isnan(np.min(array)):
-        message = f"edge {np.flatnonzero(np.isnan(array))[0]}: the weight is NaN"
+        message = f"edge {first_id + np.flatnonzero(np.isnan(array))[0]}: the weight is NaN"
         raise GraphError(message)
     return array
 
 
-def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -> int:
+def _checked_num_vertices(
+    u: NDArray[Any], v: NDArray[Any], given: int | None, first_id: int
+) -> int:
     largest = -1
     for name, ids in (("u", u), ("v", v)):
         if not ids.size:
@@ -184,7 +215,9 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
         top = int(ids.view(f"u{ids.itemsize}").max())
         if top > np.iinfo(ids.dtype).max:
             edge = np.flatnonzero(ids < 0)[0]
-            message = f"edge {edge}: {name} is {ids[edge]}, but vertex ids are not negative"
+            message = (
+                f"edge {first_id + edge}: {name} is {ids[edge]}, but vertex ids are not negative"
+            )
             raise GraphError(message)
         largest = max(largest, top)
     if given is None:
@@ -202,7 +235,7 @@ def _checked_num_vertices(u: NDArray[Any], v: NDArray[Any], given: int | None) -
     if largest >= given:
         edge = min(int(hits[0]) for ids in (u, v) if (hits := np.flatnonzero(ids >= given)).size)
         message = (
-            f"edge {edge}: joins {u[edge]} and {v[edge]}, "
+            f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, "
             f"but there are {given} vertices (ids 0 to {given - 1})"
         )
         raise GraphError(message)

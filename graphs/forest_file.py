@@ -27,7 +27,8 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[An
     Parameters
     ----------
     path : Path
-        A `.npz` or `.csv` file or a folder of `.npy` columns, which are mapped, not loaded.
+        A `.npz`, `.parquet` or `.csv` file or a folder of `.npy` columns, which are mapped, not
+        loaded.
     weight_dtype : dtype
         Of the graph's weights: text is read as that, to lose none of them.
 
@@ -45,6 +46,8 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[An
         columns = {file.stem: _load(file, _map_npy) for file in sorted(path.glob("*.npy"))}
     elif path.suffix == ".csv":
         columns = _load(path, partial(_read_csv, weight_dtype=weight_dtype))
+    elif path.suffix == ".parquet":
+        columns = _load(path, _read_parquet)
     else:
         columns = _load(path, _read_npz)
     if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
@@ -76,11 +79,19 @@ def _map_npy(path: Path) -> NDArray[Any]:
 
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
     if not zipfile.is_zipfile(path):
-        message = "a forest is a .npz or .csv file or a folder of .npy columns"
+        message = "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"
         raise ValueError(message)
     with np.load(path, allow_pickle=False) as archive:
         # A member that is no array comes as bytes, and is refused as no column of numbers.
         return {name: np.asarray(archive[name]) for name in archive.files}
+
+
+def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        table = file.read()
+    return {name: np.asarray(table[name]) for name in table.column_names}
 
 
 def _read_csv(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:

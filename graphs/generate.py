@@ -13,11 +13,12 @@ import numpy as np
 
 from ..errors import OptionError
 from .generators import FAMILIES
-from .write import replacing
+from .write import names_folder, replacing
 
 if TYPE_CHECKING:
     import os
 
+    from .edge_list import EdgeList
     from .generated import Generated
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
@@ -62,16 +63,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def write_stream(
-    path: str | os.PathLike[str], graph: Generated, *, chunk_size: int = 2**20
+    path: str | os.PathLike[str], graph: Generated | EdgeList, *, chunk_size: int = 2**20
 ) -> None:
-    """Write a generated graph of any size, whole or not at all.
+    """Write a graph of any size, generated or mapped, whole or not at all.
 
     Parameters
     ----------
     path : path
         A new folder, for `u.npy`, `v.npy`, `w.npy` and `n.txt`; or `.npz`, which takes the room on
         the disk twice while it is written.
-    graph : Generated
+    graph : Generated or EdgeList
     chunk_size : int
         Edges to hold in memory at a time.
 
@@ -80,11 +81,12 @@ def write_stream(
     OptionError
         As `write.replacing`, and on other suffixes.
     """
-    if Path(path).suffix == ".csv":
-        message = f"{path}: cannot write '.csv'; choose .npz, or no suffix for a folder"
+    suffix = Path(path).suffix
+    is_archive = not names_folder(path)
+    if is_archive and suffix != ".npz":
+        message = f"{path}: cannot write {suffix!r}; choose .npz, or no suffix for a folder"
         raise OptionError(message)
     with replacing(path) as draft:
-        is_archive = Path(path).suffix == ".npz"
         folder = draft.with_name("columns") if is_archive else draft
         folder.mkdir()
         _write_columns(folder, graph, chunk_size)
@@ -100,7 +102,7 @@ def _parameters(family: str) -> list[inspect.Parameter]:
     return [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
 
 
-def _write_columns(folder: Path, graph: Generated, chunk_size: int) -> None:
+def _write_columns(folder: Path, graph: Generated | EdgeList, chunk_size: int) -> None:
     with contextlib.ExitStack() as stack:
         files = []
         for name, dtype in graph.dtypes.items():
@@ -111,7 +113,7 @@ def _write_columns(folder: Path, graph: Generated, chunk_size: int) -> None:
             files.append(file)
         for columns in graph.chunks(chunk_size):
             for file, column in zip(files, columns, strict=True):
-                file.write(column.data)
+                file.write(np.ascontiguousarray(column).data)
 
 
 def _zip(folder: Path, archive: Path) -> None:

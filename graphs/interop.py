@@ -82,6 +82,17 @@ def to_pandas(columns: Columns) -> Any:
     return _library("pandas", "to_pandas").DataFrame(dict(columns))
 
 
+def to_polars(columns: Columns) -> Any:
+    """Return a `polars.DataFrame` of the columns, in their dtypes.
+
+    Raises
+    ------
+    OptionError
+        If polars is not installed.
+    """
+    return _library("polars", "to_polars").DataFrame(dict(columns))
+
+
 def to_arrow(columns: Columns) -> Any:
     """Return a `pyarrow.Table` of the columns, in their dtypes.
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import errno
-import os
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, OptionError
 from .arrays import read_npy, read_npz
+from .arrow_ipc import read_arrow
+from .delimited import read_csv
 from .dimacs import read_gr
 from .edge_list import EdgeList, concatenate
 from .edge_text import read_txt
+from .matrix_market import read_mtx
+from .metis import read_metis
+from .parquet import read_parquet
+from .sniff import sniff
+from .tables import chosen_weight
 from .text import DECOMPRESSORS
 
 if TYPE_CHECKING:
@@ -21,12 +27,28 @@ if TYPE_CHECKING:
 READERS: dict[str, Callable[[Path], EdgeList]] = {
     "gr": read_gr,
     "txt": read_txt,
+    "mtx": read_mtx,
+    "metis": read_metis,
     "npz": read_npz,
     "npy": read_npy,
 }
+#: Formats whose columns have names of their own, of which `weight` chooses one.
+TABLES: dict[str, Callable[[Path, str | None], EdgeList]] = {
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+}
+FORMATS = (*READERS, *TABLES)
 SUFFIXES = {
     ".gr": "gr",
+    ".mtx": "mtx",
+    ".graph": "metis",
+    ".metis": "metis",
     ".npz": "npz",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
     ".txt": "txt",
     ".tsv": "txt",
     ".edges": "txt",
@@ -36,10 +58,11 @@ SUFFIXES = {
 
 
 def read(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    source: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     format: str | None = None,  # noqa: A002  # the name users know
     num_vertices: int | None = None,
+    weight: str | None = "weight",
 ) -> EdgeList:
     """Read a graph from one file, or from several that together hold one.
 
@@ -48,10 +71,12 @@ def read(
     source : path, or sequence of paths
         Edge ids run on from one file to the next.
     format : str, optional
-        One of `READERS`. By default the suffix tells (text may also be compressed: `.gz`, `.xz`,
-        `.bz2`), and a folder is "npy".
+        One of `FORMATS`. By default the suffix tells (text may also be compressed: `.gz`, `.xz`,
+        `.bz2`, `.zst`), or else the content; a folder is "npy".
     num_vertices : int, optional
         In place of what the files say.
+    weight : str or None
+        Name of the column of weights, where columns have names. None takes every weight as 1.
 
     Returns
     -------
@@ -63,35 +88,48 @@ def read(
         If a file cannot be read or does not hold what it should; names the file, and the line,
         array or edge.
     OptionError
-        If `format` or `source` is not one of the above.
+        If `format`, `source` or `weight` is not one of the above.
     GraphError
         If the files do not make one graph, or `num_vertices` does not fit it.
     """
     paths: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
-    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+    if not paths or not all(isinstance(path, str | PathLike) for path in paths):
         message = f"a source is a path or a list of paths, not {source!r}"
         raise OptionError(message)
-    if format is not None and format not in list(READERS):
-        message = f"unknown format {format!r}; known: {', '.join(READERS)}"
+    if format is not None and format not in FORMATS:
+        message = f"unknown format {format!r}; known: {', '.join(FORMATS)}"
         raise OptionError(message)
-    graph = concatenate([_read_file(Path(path), format) for path in paths])
+    graph = concatenate([_read_file(Path(path), format, weight) for path in paths])
     if num_vertices is None:
         return graph
     return EdgeList(graph.u, graph.v, graph.weight, num_vertices=num_vertices)
 
 
-def _read_file(path: Path, name: str | None) -> EdgeList:
-    return READERS[name or _format_of(path)](path)
+def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:
+    name = name or format_of(path)
+    if name in TABLES:
+        return TABLES[name](path, weight)
+    return chosen_weight(READERS[name](path), weight)
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return which of `FORMATS` a path is for, by its suffix or else its content.
+
+    Raises
+    ------
+    FileFormatError
+        If that does not tell.
+    """
     if path.is_dir():
         return "npy"
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
-    if plain.suffix.lower() in SUFFIXES:
-        return SUFFIXES[plain.suffix.lower()]
-    if not path.exists():
-        message = f"{path}: {os.strerror(errno.ENOENT)}"
+    by_name = SUFFIXES.get(plain.suffix.lower())
+    if by_name not in (None, "txt"):
+        return by_name
+    found = sniff(path)
+    if by_name == "txt":
+        return "csv" if found == "csv" else "txt"
+    if found is None:
+        message = f"{path}: unknown kind of file; name a format: {', '.join(FORMATS)}"
         raise FileFormatError(message)
-    message = f"{path}: unknown kind of file; name a format: {', '.join(READERS)}"
-    raise FileFormatError(message)
+    return found

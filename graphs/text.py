@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from ..errors import FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+def _open_zst(path: Path, _: str) -> IO[bytes]:
+    import pyarrow as pa
+
+    path.open("rb").close()  # pyarrow would say why it cannot in words of its own
+    return io.BufferedReader(pa.input_stream(str(path), compression="zstd"))
+
 
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
+    ".zst": _open_zst,
 }
 
 _LONGEST_LINE = 2**20
@@ -49,10 +63,31 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         raise FileFormatError(message)
 
 
+def first_row(
+    path: Path, lines: Iterator[tuple[int, bytes]], comments: bytes, missing: str
+) -> tuple[int, bytes]:
+    """Take lines up to the first that is neither empty nor a comment; it must not be `missing`."""
+    for number, line in lines:
+        fields = split_fields(line)
+        if fields and fields[0][:1] not in comments:
+            return number, line
+    message = f"{path}: holds no {missing}"
+    raise FileFormatError(message)
+
+
 def split_fields(line: bytes) -> list[bytes]:
     """Split at blanks and tabs only: any other byte is part of a field and judged there."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
+
+
+def is_number(token: bytes | str) -> bool:
+    """Whether a piece of a line is a number."""
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
 
 
 def parse_count(path: Path, number: int, token: bytes) -> int:
@@ -67,6 +102,31 @@ def check_num_edges(path: Path, number: int, stated: int, found: int) -> None:
     if found != stated:
         which = "more" if found > stated else "fewer"
         fail(path, number, f"the file holds {found} edges, {which} than the {stated} stated here")
+
+
+def write_rows(
+    handle: IO[bytes], columns: Sequence[NDArray[Any]], delimiter: str = " ", tag: str = ""
+) -> None:
+    """Write a line for each record, after a tag if there is one.
+
+    Booleans become 0 and 1, floats the shortest text that reads back as the same float of their
+    width (halves of single floats).
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    arrays = [pa.array(_as_numbers(values)) for values in columns]
+    if tag:
+        arrays.insert(0, pa.repeat(tag, len(columns[0])))
+    table = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
+    form = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+    csv.write_csv(table, handle, form)
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "b":
+        return values.astype(np.uint8)
+    return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
 def shown(token: bytes) -> str:

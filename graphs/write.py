@@ -1,9 +1,10 @@
-"""Writes columns to a file or folder, whole or not at all."""
+"""Writes the edges of graphs and forests to a file or folder, whole or not at all."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from .dimacs import write_gr
+from .edge_list import EdgeList
+from .geojson import checked_coordinates, write_geojson
+from .matrix_market import write_mtx
+from .tables import NUM_VERTICES
+from .text import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Columns = Mapping[str, NDArray[Any]]
+    Writer = Callable[[Path, Columns, int | None], None]
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
@@ -26,11 +34,22 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     OptionError
-        On an unknown suffix, a missing parent folder, or something in the way: a folder in place
-        of a file, a file in place of a folder, or a folder that is not empty.
+        On an unknown suffix, one that needs coordinates, a missing parent folder, or something in
+        the way: a folder in place of a file, a file in place of a folder, or a folder that is not
+        empty.
     """
+    _writer(path, None)
+    _check_place(path)
+
+
+def names_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether the name of an output is that of a folder: it has no suffix, or ends in a slash."""
+    return Path(path).suffix == "" or os.fspath(path).endswith(("/", os.sep))
+
+
+def _check_place(path: str | os.PathLike[str]) -> None:
     target = Path(path)
-    is_folder = _writer(path) is _write_folder
+    is_folder = names_folder(path)
     if not target.parent.is_dir():
         message = f"{target}: there is no folder {target.parent}"
     elif not os.access(target.parent, os.W_OK):
@@ -46,27 +65,40 @@ def check_output(path: str | os.PathLike[str]) -> None:
     raise OptionError(message)
 
 
-def write_columns(path: str | os.PathLike[str], columns: Columns) -> None:
+def write_columns(
+    path: str | os.PathLike[str],
+    columns: Columns,
+    *,
+    num_vertices: int | None = None,
+    coordinates: ArrayLike | None = None,
+) -> None:
     """Write columns under their names, in the form that the name of `path` asks for.
 
     Parameters
     ----------
     path : path
-        `.npz` for an archive of arrays, `.csv` for text with a header (booleans as 0 and 1,
-        floats so that they read back exactly), no suffix or a slash at the end for a folder of
-        `.npy` files. A file is replaced. Nothing is left behind on failure.
+        `.npz` for an archive of arrays, `.parquet`, `.csv` for text with a header, no suffix or a
+        slash at the end for a folder of `.npy` files: all columns. `.gr` (DIMACS) and `.mtx`
+        (Matrix Market) hold u, v and weight, `.geojson` lines with the other columns as
+        properties. A file is replaced. Nothing is left behind on failure.
     columns : mapping of str to bool, integer or floating array of length m
+    num_vertices : int, optional
+        Number of vertices, for the formats that say it; the largest id plus one if not given.
+    coordinates : array of shape (n, 2), optional
+        Degrees east and north of each vertex, for `.geojson`.
 
     Raises
     ------
     OptionError
-        As `check_output`, or if writing fails.
+        As `check_output`, on coordinates that are missing, wrong or not wanted, or if writing
+        fails.
     ValueError
         If columns differ in length or hold objects.
     """
     _check_columns(columns)
+    write = _writer(path, coordinates)
     with replacing(path) as draft:
-        _writer(path)(draft, columns)
+        write(draft, columns, num_vertices)
 
 
 @contextmanager
@@ -78,9 +110,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     OptionError
-        As `check_output`, or if writing fails.
+        If something is in the way, as `check_output` has it, or if writing fails.
     """
-    check_output(path)
+    _check_place(path)
     target = Path(path)
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
@@ -94,13 +126,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OptionError(message) from error
 
 
-def _writer(path: str | os.PathLike[str]) -> Callable[[Path, Columns], None]:
+def _writer(path: str | os.PathLike[str], coordinates: ArrayLike | None) -> Writer:
     suffix = Path(path).suffix
-    if suffix == "" or os.fspath(path).endswith(("/", os.sep)):
+    if suffix == ".geojson" and coordinates is not None:
+        return partial(_write_geojson, coordinates=coordinates)
+    if suffix == ".geojson" or coordinates is not None:
+        message = f"{path}: coordinates go with .geojson, from Forest.save(path, coordinates=...)"
+        raise OptionError(message)
+    if names_folder(path):
         return _write_folder
     if suffix not in _WRITERS:
-        known = ", ".join(_WRITERS)
-        message = f"{path}: cannot write {suffix!r}; choose {known}, or no suffix for a folder"
+        message = f"{path}: cannot write {suffix!r}; choose {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)
     return _WRITERS[suffix]
 
@@ -115,32 +151,59 @@ def _check_columns(columns: Columns) -> None:
         raise ValueError(message)
 
 
-def _write_npz(draft: Path, columns: Columns) -> None:
+def _write_npz(draft: Path, columns: Columns, _: int | None) -> None:
     with draft.open("wb") as file:  # given a name, np.savez would add a suffix to it
         np.savez(file, **columns)  # type: ignore[arg-type]
 
 
-def _write_folder(draft: Path, columns: Columns) -> None:
+def _write_folder(draft: Path, columns: Columns, _: int | None) -> None:
     draft.mkdir()
     for name, values in columns.items():
         np.save(draft / f"{name}.npy", values, allow_pickle=False)
 
 
-def _write_csv(draft: Path, columns: Columns) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    # pyarrow writes the shortest text that reads back as the same float.
-    table = pa.table({name: pa.array(_as_numbers(values)) for name, values in columns.items()})
+def _write_csv(draft: Path, columns: Columns, _: int | None) -> None:
     with draft.open("wb") as file:
-        file.write((",".join(columns) + "\n").encode())  # pyarrow would put names in quotes
-        csv.write_csv(table, file, csv.WriteOptions(include_header=False))
+        file.write((",".join(columns) + "\n").encode())
+        write_rows(file, list(columns.values()), ",")
 
 
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind == "b":
-        return values.astype(np.uint8)
-    return values.astype(np.float32) if values.dtype == np.float16 else values
+def _write_parquet(draft: Path, columns: Columns, num_vertices: int | None) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    stated = {} if num_vertices is None else {NUM_VERTICES: str(num_vertices)}
+    table = pa.table(dict(columns), metadata=stated)
+    # A dictionary of ids and weights is no smaller than they are, and twice as slow to read.
+    parquet.write_table(table, draft, row_group_size=2**20, use_dictionary=False)
 
 
-_WRITERS = {".npz": _write_npz, ".csv": _write_csv}
+def _write_gr(draft: Path, columns: Columns, num_vertices: int | None) -> None:
+    write_gr(draft, _graph(columns, num_vertices))
+
+
+def _write_mtx(draft: Path, columns: Columns, num_vertices: int | None) -> None:
+    write_mtx(draft, _graph(columns, num_vertices))
+
+
+def _graph(columns: Columns, num_vertices: int | None) -> EdgeList:
+    return EdgeList(columns["u"], columns["v"], columns["weight"], num_vertices=num_vertices)
+
+
+def _write_geojson(
+    draft: Path, columns: Columns, num_vertices: int | None, coordinates: ArrayLike
+) -> None:
+    num_vertices = _graph(columns, num_vertices).num_vertices
+    write_geojson(draft, columns, checked_coordinates(coordinates, num_vertices))
+
+
+_WRITERS: dict[str, Writer] = {
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+    ".gr": _write_gr,
+    ".mtx": _write_mtx,
+}
+
+#: The suffixes of files that can be written, for messages; a folder has none.
+OUTPUTS = ", ".join(_WRITERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import multiprocessing
 import os
 import pickle
@@ -85,40 +86,46 @@ class Dask:
         """Add a task for each item."""
         return [handle[item] for item in range(count)]
 
-    def settle(self, handles: Sequence[Any]) -> list[Any]:
+    def settle(
+        self, handles: Sequence[Any], done: Callable[[int], object] | None = None
+    ) -> list[Any]:
         """Persist, in memory or on the cluster; files nobody refers to any more are removed."""
-        tasks = [handle for handle in handles if dask.is_dask_collection(handle)]
+        places = {h.key: i for i, h in enumerate(handles) if dask.is_dask_collection(h)}
+        tasks = [handles[place] for place in places.values()]
         with _worker_errors():
             if self._client is not None:
-                persisted = iter(self._client.persist(tasks))
+                persisted = self._client.persist(tasks)
+                self._wait(persisted, places, done)
             else:
-                persisted = iter(dask.persist(*tasks, **self._options))
-        settled = [next(persisted) if dask.is_dask_collection(h) else h for h in handles]
+                options: dict[str, Any] = dict(self._options)
+                if done is not None:
+                    tell = lambda key, *_: key in places and done(places[key])  # noqa: E731
+                    options["callbacks"] = [(None, None, None, tell, None)]
+                persisted = dask.persist(*tasks, **options)
+        settled = list(handles)
+        for place, task in zip(places.values(), persisted, strict=True):
+            settled[place] = task
         if self.task_folder is not None:
             scratch.keep_only(self.task_folder, dask.compute(*settled, scheduler="synchronous"))
         return settled
 
-    def fetch(self, handles: Sequence[Any], done: Callable[[int], None] | None = None) -> list[Any]:
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
         """Compute; scratch files are read into memory."""
         with _worker_errors():
             if self._client is not None:
-                return self._client.gather(self._futures(handles, done))  # type: ignore[no-any-return]
-            options: dict[str, Any] = dict(self._options)
-            if done is not None:
-                places = {getattr(handle, "key", None): i for i, handle in enumerate(handles)}
-                tell = lambda key, *_: done(places[key]) if key in places else None  # noqa: E731
-                options["callbacks"] = [(None, None, None, tell, None)]
-            return [scratch.fetch(value) for value in dask.compute(*handles, **options)]
+                return self._client.gather(self._client.compute(list(handles)))  # type: ignore[no-any-return]
+            return [scratch.fetch(value) for value in dask.compute(*handles, **self._options)]
 
-    def _futures(self, handles: Sequence[Any], done: Callable[[int], None] | None) -> Any:
-        futures = self._client.compute(list(handles))
-        if done is not None:
-            from distributed import as_completed
+    def _wait(
+        self, tasks: list[Any], places: dict[str, int], done: Callable[[int], object] | None
+    ) -> None:
+        """Wait for tasks of a cluster, if somebody wants to know how they get on."""
+        if done is None:
+            return
+        from distributed import as_completed, futures_of
 
-            places = {future: place for place, future in enumerate(futures)}
-            for future in as_completed(futures, loop=self._client.loop):
-                done(places[future])
-        return futures
+        for future in as_completed(futures_of(tasks), loop=self._client.loop):
+            done(places[future.key])
 
 
 def _call_packed(name: str, packed: bytes, *arguments: Any) -> Any:
@@ -236,3 +243,22 @@ def _connect(address: str) -> Any:
     except (OSError, ValueError) as error:
         message = f"no scheduler answers at {address}: {error}"
         raise OptionError(message) from error
+
+
+@contextlib.contextmanager
+def reporting_client(address: str, path: str) -> Iterator[Any]:
+    """Yield a client of a cluster; what its workers did meanwhile is written as HTML.
+
+    Raises
+    ------
+    OptionError
+        If no scheduler answers there, or bokeh is not installed, which draws the report.
+    """
+    if importlib.util.find_spec("bokeh") is None:
+        message = "a performance report needs the package bokeh"
+        raise OptionError(message)
+    with _connect(address) as client, client.as_current():
+        from distributed import performance_report
+
+        with performance_report(path):
+            yield client

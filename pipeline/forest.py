@@ -18,9 +18,10 @@ from .linkage import component_labels, cut, linkage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
+    from ..graphs.source import EdgeSource
     from .report import Report
 
 
@@ -32,7 +33,7 @@ class Forest:
     ----------
     edge_ids : int64 array of length f
         The forest's edges, ascending: positions in the input.
-    graph : EdgeList
+    graph : EdgeList or EdgeSource
         The graph it spans.
     maximum : bool
         Whether it is the heaviest there is.
@@ -42,10 +43,12 @@ class Forest:
         In how many parts.
     report : Report
         What each round and stage took.
+    known : tuple of arrays
+        u, v and weight, if the graph cannot be asked for them again.
     """
 
     edge_ids: NDArray[np.int64]
-    graph: EdgeList
+    graph: EdgeList | EdgeSource
     maximum: bool
     algorithm: str
     backend: str
@@ -53,26 +56,27 @@ class Forest:
     strategy: str
     partitions: int
     report: Report
+    known: tuple[NDArray[Any], ...] = ()
 
-    @cached_property
+    @property
     def u(self) -> NDArray[Any]:
         """First end of each forest edge, in the dtype of the graph."""
-        return self.graph.u[self.edge_ids]
+        return self._taken[0]
 
-    @cached_property
+    @property
     def v(self) -> NDArray[Any]:
         """Second end of each forest edge, in the dtype of the graph."""
-        return self.graph.v[self.edge_ids]
+        return self._taken[1]
 
-    @cached_property
+    @property
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, in the dtype of the graph."""
-        return self.graph.weight[self.edge_ids]
+        return self._taken[2]
 
     @property
     def num_vertices(self) -> int:
         """Number of vertices of the graph."""
-        return self.graph.num_vertices
+        return self.graph.num_vertices or 0
 
     @property
     def num_components(self) -> int:
@@ -89,12 +93,25 @@ class Forest:
         """Sum of the weights: exact for integers, the correctly rounded binary64 for floats."""
         return total(self.weight)
 
-    def save(self, path: str | Path) -> None:
-        """Write columns edge_id, u, v, weight to a `.npz` or `.csv` file or a folder of `.npy`.
+    def save(self, path: str | Path, *, coordinates: ArrayLike | None = None) -> None:
+        """Write the forest in the form that the name of `path` asks for (`docs/formats.md`).
 
-        Vertex ids are 0-based. A file is replaced in one step; a folder must be new or empty.
+        `.npz`, `.parquet`, `.csv` or a folder of `.npy` hold columns edge_id, u, v, weight;
+        `.gr` and `.mtx` the edges as a graph of their own, numbered from 1; `.geojson` lines on
+        a map. A file is replaced in one step; a folder must be new or empty.
+
+        Parameters
+        ----------
+        path : path
+        coordinates : array of shape (n, 2), optional
+            Degrees east and north of each vertex, for `.geojson`.
+
+        Raises
+        ------
+        OptionError
+            If `path` cannot be written, or `coordinates` are missing, wrong or not wanted.
         """
-        write_columns(path, self._columns)
+        write_columns(path, self._columns, num_vertices=self.num_vertices, coordinates=coordinates)
 
     def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:
         """Cut the minimum spanning forest of any graph into flat single-linkage clusters.
@@ -162,9 +179,17 @@ class Forest:
         """Return a `pandas.DataFrame` with columns edge_id, u, v, weight."""
         return interop.to_pandas(self._columns)
 
+    def to_polars(self) -> Any:
+        """Return a `polars.DataFrame` with columns edge_id, u, v, weight."""
+        return interop.to_polars(self._columns)
+
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""
         return interop.to_arrow(self._columns)
+
+    @cached_property
+    def _taken(self) -> tuple[NDArray[Any], ...]:
+        return self.known or self.graph.take(self.edge_ids)
 
     @property
     def _columns(self) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
+from ..graphs.pieces import ArrayPiece
+from ..graphs.source import EdgeSource
 from ..primitives import array_module
 from .catalogue.components import components
 from .partition import COLUMNS, load_columns
@@ -47,8 +49,9 @@ def component_labels(
     -------
     int64 array of length n
     """
-    columns = [u, v, np.zeros(len(u), np.uint8)]
-    edges = load_columns(columns, 0, (num_vertices, len(u)), backend, None)
+    piece = ArrayPiece(u, v, np.zeros(len(u), np.uint8))
+    source = EdgeSource((piece,), num_vertices, is_checked=True)
+    edges = load_columns(source, len(u), backend, None)
     found, _ = run(
         components,
         [dict(zip(COLUMNS, edges, strict=True))],

@@ -1,4 +1,4 @@
-"""Partitions: an edge list as ranges of edge ids, each loaded by a task of its own."""
+"""Partitions: an edge list as ranges of edge ids, each read by the task that needs it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graphs.npy_columns import write_npy_source
+from ..graphs.pieces import ArrayPiece
 from ..primitives import array_module
 from . import scratch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..graphs.edge_list import EdgeList
+    from ..graphs.source import EdgeSource
     from ..primitives import Backend
     from .schedulers import Scheduler
 
@@ -23,61 +25,57 @@ if TYPE_CHECKING:
 COLUMNS = ("u", "v", "weight", "edge_id")
 
 
-def load_partitions(
-    graph: EdgeList, partitions: int, scheduler: Scheduler, backend: Backend
-) -> list[Any]:
-    """Return for each of `partitions` ranges of edge ids a handle of its table of `COLUMNS`.
+def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[EdgeSource]:
+    """Return ranges of edge ids, about equal, that tasks of the scheduler can read.
 
-    Tasks get views of the caller's arrays where they share its memory, else paths and rows.
+    Arrays go as views to tasks that share the caller's memory, else to files.
     """
-    columns: list[Any] = [graph.u, graph.v, graph.weight]
-    if scheduler.input_folder is not None:
-        folder = os.path.join(scheduler.input_folder, "input")
-        os.makedirs(folder)
-        columns = [scratch.store(column, folder) for column in columns]
-    bounds = [graph.num_edges * part // partitions for part in range(partitions + 1)]
-    handles = []
-    for start, stop in itertools.pairwise(bounds):
-        load = partial(
-            load_columns,
-            [_rows(column, start, stop) for column in columns],
-            start,
-            (graph.num_vertices, graph.num_edges),
-            backend,
-            scheduler.task_folder,
+    if scheduler.input_folder is not None and any(
+        isinstance(piece, ArrayPiece) for piece in source.pieces
+    ):
+        source = write_npy_source(os.path.join(scheduler.input_folder, "input"), source)
+    if partitions == 1:
+        return [source]
+    count = source.num_edges or 0
+    bounds = [count * part // partitions for part in range(partitions + 1)]
+    return [source.part(start, stop) for start, stop in itertools.pairwise(bounds)]
+
+
+def load_partitions(
+    parts: list[EdgeSource], num_edges: int, scheduler: Scheduler, backend: Backend
+) -> list[Any]:
+    """Return for each part a handle of its table of `COLUMNS`; `num_edges` is of the whole."""
+    return [
+        scheduler.submit(
+            "load_partition",
+            partial(load_columns, part, num_edges, backend, scheduler.task_folder),
         )
-        handles.append(scheduler.submit("load_partition", load))
-    return handles
+        for part in parts
+    ]
 
 
 def load_columns(
-    columns: list[Any], first_id: int, size: tuple[int, int], backend: Backend, folder: str | None
+    source: EdgeSource, num_edges: int, backend: Backend, folder: str | None
 ) -> tuple[Any, ...]:
-    """Return u, v, weight and the edge ids from `first_id` on, as arrays of the backend.
+    """Return u, v, weight and edge ids as arrays of the backend.
 
-    `size` is the number of vertices and of edges of the whole graph. Edge ids are of the smaller
-    index dtype that holds it; vertex ids of 32 or 64 bits are taken as they are.
+    Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
+    as they are.
     """
-    u, v, weight = (scratch.load(column) for column in columns)
+    u, v, weight = source.columns()
     ops = array_module(backend)
-    id_dtype = ops.index_dtype(size[1])
-    edge_id = np.arange(first_id, first_id + len(u), dtype=id_dtype)
+    stop = source.first_id + len(u)
+    id_dtype = ops.index_dtype(max(num_edges, stop))
     loaded = (
-        ops.asarray(_as_index(u, size[0])),
-        ops.asarray(_as_index(v, size[0])),
+        ops.asarray(as_index(u, source.num_vertices or 0)),
+        ops.asarray(as_index(v, source.num_vertices or 0)),
         ops.asarray(weight),
-        ops.asarray(edge_id),
+        ops.asarray(np.arange(source.first_id, stop, dtype=id_dtype)),
     )
     return tuple(scratch.store(column, folder) for column in loaded)
 
 
-def _rows(column: Any, start: int, stop: int) -> Any:
-    if isinstance(column, scratch.Stored):
-        return scratch.Stored(column.path, start, stop)
-    return column[start:stop]
-
-
-def _as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
+def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
     """Return vertex ids as int32 or int64, without a copy where they have 32 or 64 bits."""
     dtype = np.dtype(np.int32 if num_vertices <= 2**31 else np.int64)
     if ids.itemsize == 8 or ids.itemsize == dtype.itemsize:  # ids of 64 bits are small enough

@@ -1,4 +1,4 @@
-"""What a run did: vertices and edges of every round, time and bytes of every stage."""
+"""What a run did: vertices and edges of every round, time and bytes of every stage, counts."""
 
 from __future__ import annotations
 
@@ -38,10 +38,15 @@ class Round(NamedTuple):
 
 @dataclass
 class Report:
-    """The stage calls of a run, in order, and the counts each round began with."""
+    """What was planned, the stage calls in order, and the counts of every round and at the end.
+
+    In a merge tree there are no counts.
+    """
 
     calls: list[StageCall] = field(default_factory=list)
     counts: dict[int, dict[str, int]] = field(default_factory=dict)
+    final: dict[str, int] = field(default_factory=dict)
+    plan: str = ""
 
     @property
     def rounds(self) -> list[Round]:
@@ -68,7 +73,8 @@ class Report:
         return total
 
     def __str__(self) -> str:
-        lines = [f"{'round':>5} {'vertices':>12} {'edges':>12} {'ms':>10} {'MB':>10}"]
+        lines = [self.plan] if self.plan else []
+        lines += [f"{'round':>5} {'vertices':>12} {'edges':>12} {'ms':>10} {'MB':>10}"]
         for row in self.rounds:
             sizes = ["" if count is None else f"{count:,}" for count in (row.vertices, row.edges)]
             spent, moved = sum(row.seconds.values()) * 1e3, row.bytes / 1e6
@@ -77,4 +83,6 @@ class Report:
             )
         lines += ["", f"{'stage':<30} {'ms':>10}"]
         lines += [f"{name:<30} {spent * 1e3:>10.1f}" for name, spent in self.seconds.items()]
+        lines += ["", f"{'at the end':<30} {'count':>10}"]
+        lines += [f"{name:<30} {count:>10,}" for name, count in self.final.items()]
         return "\n".join(lines)

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..errors import PipelineError
 from ..stages import Stage
 from .call import call_stage, combine_results
 from .report import Report, StageCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from ..primitives import Backend
     from .pipeline import Pipeline
@@ -56,7 +61,8 @@ def run(
     flow = _Flow(scheduler, backend, split_every, progress, parts, {**shared, **pipeline.values})
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
-    flow.settle()
+    scalars = flow.settle()
+    flow.report.final = {name: x for name, x in scalars.items() if not isinstance(x, bool)}
     flow.tell(0)
     results = scheduler.fetch([flow.shared[name] for name in pipeline.result])
     return dict(zip(pipeline.result, results, strict=True)), flow.report
@@ -182,3 +188,22 @@ def needed_before(steps: tuple[Stage | Loop, ...], after: frozenset[str]) -> fro
             needed = needed_before((step.until,), end | needed_before(step.steps, again))
             again = needed
     return needed
+
+
+def forest_ids(pipeline: Pipeline, found: Any, first: int, stop: int) -> NDArray[np.int64]:
+    """Return the field ``forest`` of a run as ascending edge ids from `first` up to `stop`.
+
+    Raises
+    ------
+    PipelineError
+        If it is anything else. Names the pipeline.
+    """
+    edge_ids = np.asarray(found)
+    is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
+    if is_set and not (edge_ids[1:] > edge_ids[:-1]).all():
+        edge_ids = np.sort(edge_ids)
+        is_set = bool((edge_ids[1:] > edge_ids[:-1]).all())
+    if not is_set or (len(edge_ids) and not first <= edge_ids[0] <= edge_ids[-1] < stop):
+        message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
+        raise PipelineError(message)
+    return edge_ids.astype(np.int64, copy=False)

@@ -43,11 +43,16 @@ class Scheduler(Protocol):
     def outputs(self, handle: Any, count: int) -> list[Any]:
         """Return handles for the items of a result that is a tuple of `count`."""
 
-    def settle(self, handles: Sequence[Any]) -> list[Any]:
-        """Compute; the results stay where they are and the handles are kept in their stead."""
+    def settle(
+        self, handles: Sequence[Any], done: Callable[[int], object] | None = None
+    ) -> list[Any]:
+        """Compute; results stay where they are, and only the handles returned know them.
 
-    def fetch(self, handles: Sequence[Any], done: Callable[[int], None] | None = None) -> list[Any]:
-        """Bring results to the caller; `done` is told the position of each when it is there."""
+        `done` is told the position of each handle when its result is there.
+        """
+
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+        """Bring results to the caller."""
 
 
 class Inline:
@@ -67,11 +72,13 @@ class Inline:
         """Return the items."""
         return list(handle[:count])
 
-    def settle(self, handles: Sequence[Any]) -> list[Any]:
+    def settle(
+        self, handles: Sequence[Any], done: Callable[[int], object] | None = None
+    ) -> list[Any]:
         """Return the values."""
         return list(handles)
 
-    def fetch(self, handles: Sequence[Any], done: Callable[[int], None] | None = None) -> list[Any]:
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
         """Return the values."""
         return list(handles)
 

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, OptionError, PipelineError
+from ..errors import OptionError
 from ..graphs.edge_list import EdgeList
-from ..graphs.read import read
+from ..graphs.open import open_graph
+from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
 from .catalogue import algorithm as named_algorithm
+from .checkpoint import open_checkpoint
 from .forest import Forest
-from .partition import COLUMNS, load_partitions
+from .partition import COLUMNS, load_partitions, split
 from .pipeline import Pipeline
-from .run import run
+from .plan import SCANNING, Request, choose_plan, is_streamed, parse_bytes
+from .run import forest_ids, run
+from .scans import solve_by_scans
 from .schedulers import kernel_threads, open_scheduler
-from .tree import merge_tree
+from .solver import Solver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import os
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from .checkpoint import Checkpoint
+    from .plan import Plan
     from .report import Report
     from .schedulers import Scheduler
 
-STRATEGIES = ("auto", "whole", "tree", "iterate")
+#: What "auto" is for the edges that a scan holds, few for each vertex: it takes least memory.
+_SCANNED = "filter-kruskal"
 
 
 def minimum_spanning_forest(
-    graph: EdgeList | Sequence[Any] | str | os.PathLike[str],
+    graph: Any,
     *,
     num_vertices: int | None = None,
     weight: str | None = "weight",
@@ -53,14 +60,17 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : EdgeList, tuple of arrays, path, or list of paths
-        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; or files, which
-        together are one graph (see `mstflow.read`). Never written to.
+    graph : EdgeList, tuple of columns, path, list of paths, or object of another library
+        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; files, which together
+        are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx or
+        igraph, a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
+        `EdgeSource`, an iterable of chunks or a list of `dask.delayed` chunks is streamed; a chunk
+        is anything of the above but files. Never written to.
     num_vertices : int, optional
         Number of vertices; what the graph or file says if not given, or the largest id plus one.
     weight : str or None
-        None takes every weight as integer 1. A name chooses among named weights; the graphs this
-        version takes have one weight, called "weight".
+        None takes every weight as integer 1. A name chooses among named weights: columns of a
+        table, attributes of edges. A graph with only one calls it "weight".
     maximum : bool
         Find the maximum spanning forest instead; ties still go to the smaller edge id.
     algorithm : str or Pipeline
@@ -77,15 +87,21 @@ def minimum_spanning_forest(
         address of a scheduler, or a client.
     partitions : int, optional
         Into how many ranges of edge ids the edges are split; one for each worker if not given.
-    strategy : {"auto", "whole", "tree", "iterate"}
-        "whole": one part. "tree": a forest of each part, merged up a tree. "iterate": every round
-        over all parts. "auto": "tree" for a named algorithm in parts, "iterate" for a pipeline
-        of your own in parts, "whole" otherwise. Merging supposes that a pipeline finds the whole
-        forest of what it is given.
+    strategy : {"auto", "whole", "fold", "tree", "two-scan", "iterate"}
+        "whole": the graph in memory, in one part. "fold": chunk after chunk, each joined with the
+        forest of those before. "tree": a forest of each part, merged up a tree. "two-scan": the
+        lightest edges first, then what they leave apart, by further scans while need be.
+        "iterate": every round over all parts. "auto" chooses, and the report says why. All but
+        "whole" and "iterate" suppose that a pipeline finds the whole forest of what it is given.
     split_every : int
         How many results one task joins.
-    memory, checkpoint
-        Not available in this version; anything but None is refused.
+    memory : int or str, optional
+        Bytes, or a size such as "2GB" (10^9), that the call may take beyond what the process holds
+        when it is made; on a cluster, that each task may. The graph is streamed then: folders of
+        `.npy` columns and Parquet files are never loaded. What is too little is refused.
+    checkpoint : path, optional
+        A folder for what has been found so far: a call that was killed goes on from there when it
+        is made again. All workers must see it. Needs a strategy that streams the graph.
     progress : callable, optional
         Called as ``progress(step, done, total)`` while it works.
 
@@ -99,118 +115,111 @@ def minimum_spanning_forest(
     MstflowError
         On a graph, file or option that is not right; nothing has been changed then.
     """
-    _refuse(memory=memory, checkpoint=checkpoint)
     _check_count("threads", threads, 1)
     _check_count("partitions", partitions, 1)
     _check_count("split_every", split_every, 2, optional=False)
+    bound = None if memory is None else parse_bytes(memory)
     pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
     pipeline.check()
     if "forest" not in pipeline.result:
         message = f"pipeline {pipeline.name!r} does not give the field 'forest'"
         raise OptionError(message)
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
-    edges = _edge_list(graph, num_vertices, weight)
-    backend = resolve_backend(backend, edges.num_edges)
+    streamed = is_streamed(strategy, scheduler, memory)
+    edges = open_graph(graph, num_vertices, weight, is_streamed=streamed)
     with open_scheduler(scheduler, threads) as where:
+        source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
+        source = source.with_sizes()
         # Tasks that run side by side have a processor each.
-        ops = Backend(backend, (threads or kernel_threads()) if where.eager else 1)
-        strategy, partitions = _plan(strategy, partitions, where, pipeline is algorithm)
-        edge_ids, report = _solve(
+        task_threads = (threads or kernel_threads()) if where.eager else 1
+        plan = choose_plan(
+            Request(strategy, partitions, split_every, bound, pipeline is algorithm),
+            source,
+            where,
+            task_threads,
+        )
+        ops = Backend(resolve_backend(backend, source.num_edges or plan.capacity), task_threads)
+        if algorithm == "auto" and plan.strategy in SCANNING:
+            pipeline = named_algorithm(_SCANNED)
+        records = None
+        if checkpoint is not None:
+            if plan.strategy not in SCANNING:
+                message = f"strategy {plan.strategy!r} keeps no checkpoint; choose another"
+                raise OptionError(message)
+            choices = {"strategy": plan.strategy, "partitions": plan.partitions}
+            identity = {"input": source.fingerprint(), "num_vertices": source.num_vertices}
+            records = open_checkpoint(checkpoint, {**identity, **choices, "maximum": bool(maximum)})
+        edge_ids, known, report = _solve(
             pipeline,
-            load_partitions(edges, partitions, where, ops),
-            {"num_vertices": edges.num_vertices, "maximum": bool(maximum)},
-            strategy,
-            edges.num_edges,
+            source,
+            plan,
+            records,
+            maximum=bool(maximum),
             scheduler=where,
             backend=ops,
             split_every=split_every,
             progress=progress,
         )
+        report.plan = plan.reason
         return Forest(
             edge_ids,
-            edges,
+            edges if isinstance(edges, EdgeList) else source,
             maximum=bool(maximum),
             algorithm=pipeline.name,
-            backend=backend,
+            backend=ops.name,
             scheduler=where.name,
-            strategy=strategy,
-            partitions=partitions,
+            strategy=plan.strategy,
+            partitions=plan.partitions,
             report=report,
+            known=known if source.is_read_once else (),
         )
 
 
 def _solve(
     pipeline: Pipeline,
-    tables: list[Any],
-    shared: dict[str, Any],
-    strategy: str,
-    num_edges: int,
+    source: EdgeSource,
+    plan: Plan,
+    checkpoint: Checkpoint | None,
+    *,
+    maximum: bool,
+    scheduler: Scheduler,
+    backend: Backend,
     **options: Any,
-) -> tuple[NDArray[np.int64], Report]:
-    if strategy == "tree":
-        found, report = merge_tree(pipeline, tables, shared, **options)
-    else:
-        outputs = options["scheduler"].outputs
-        parts = [dict(zip(COLUMNS, outputs(table, len(COLUMNS)), strict=True)) for table in tables]
-        tables.clear()  # or its arrays would outlive their use
-        result, report = run(pipeline, parts, shared, num_edges=num_edges, **options)
-        found = result["forest"]
-    edge_ids = np.asarray(found)
-    is_ids = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
-    if is_ids and not _ascend(edge_ids):
-        edge_ids = np.sort(edge_ids)
-    is_within = is_ids and (not len(edge_ids) or (edge_ids[0] >= 0 and edge_ids[-1] < num_edges))
-    if not is_within or not _ascend(edge_ids):
-        message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
-        raise PipelineError(message)
-    return edge_ids.astype(np.int64, copy=False), report
-
-
-def _ascend(values: NDArray[Any]) -> bool:
-    return bool((values[1:] > values[:-1]).all())
-
-
-def _plan(
-    strategy: str, partitions: int | None, scheduler: Scheduler, is_own: bool
-) -> tuple[str, int]:
-    """Return the strategy and number of partitions that follow from what was asked for."""
-    if strategy not in STRATEGIES:
-        message = f"strategy {strategy!r} is not available; choose from: {', '.join(STRATEGIES)}"
-        raise OptionError(message)
-    if strategy == "whole" and (partitions or 1) > 1:
-        message = f"strategy 'whole' has one partition, not {partitions}"
-        raise OptionError(message)
-    partitions = partitions or (1 if strategy == "whole" else scheduler.workers)
-    if strategy == "auto":
-        strategy = "whole" if partitions == 1 else "iterate" if is_own else "tree"
-    return strategy, partitions
-
-
-def _edge_list(graph: Any, num_vertices: int | None, weight: str | None) -> EdgeList:
-    if weight not in ("weight", None):
-        message = f"the graph has no weights called {weight!r}; it has: 'weight'"
-        raise OptionError(message)
-    if isinstance(graph, str | os.PathLike) or _is_paths(graph):
-        graph = read(graph, num_vertices=num_vertices)
-    if isinstance(graph, EdgeList):
-        if weight is not None and num_vertices is None:
-            return graph
-        weights = None if weight is None else graph.weight
-        size = graph.num_vertices if num_vertices is None else num_vertices
-        return EdgeList(graph.u, graph.v, weights, num_vertices=size)
-    if isinstance(graph, tuple | list) and len(graph) in (2, 3):
-        columns = graph if weight is not None else graph[:2]
-        return EdgeList(*columns, num_vertices=num_vertices)
-    message = (
-        f"a graph is an EdgeList, a tuple of arrays (u, v) or (u, v, weight), a path or a list "
-        f"of paths, not {type(graph).__name__}"
+) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...], Report]:
+    """Return edge ids, other columns if they came along, and a report."""
+    num_vertices = source.num_vertices or 0
+    parts = split(source, plan.partitions, scheduler)
+    if plan.strategy not in ("whole", "iterate"):
+        solver = Solver(pipeline, backend, maximum)
+        (*known, edge_ids), report = solve_by_scans(
+            solver,
+            parts,
+            num_vertices,
+            capacity=plan.capacity,
+            several_scans=plan.strategy == "two-scan",
+            scheduler=scheduler,
+            checkpoint=checkpoint,
+            **options,
+        )
+        return edge_ids, tuple(known), report
+    num_edges = source.num_edges or 0
+    tables = load_partitions(parts, num_edges, scheduler, backend)
+    fields = [
+        dict(zip(COLUMNS, scheduler.outputs(table, len(COLUMNS)), strict=True)) for table in tables
+    ]
+    del tables  # or its arrays would outlive their use
+    shared = {"num_vertices": num_vertices, "maximum": maximum}
+    result, report = run(
+        pipeline,
+        fields,
+        shared,
+        num_edges=num_edges,
+        scheduler=scheduler,
+        backend=backend,
+        **options,
     )
-    raise GraphError(message)
-
-
-def _is_paths(graph: Any) -> bool:
-    is_sequence = isinstance(graph, tuple | list) and len(graph) > 0
-    return is_sequence and all(isinstance(item, str | os.PathLike) for item in graph)
+    first = source.first_id
+    return forest_ids(pipeline, result["forest"], first, first + num_edges), (), report
 
 
 def _check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
@@ -219,10 +228,3 @@ def _check_count(name: str, value: Any, least: int, *, optional: bool = True) ->
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         message = f"{name} must be an integer of at least {least}, not {value!r}"
         raise OptionError(message)
-
-
-def _refuse(**options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            message = f"{name}= is not available in this version; leave it out"
-            raise OptionError(message)

@@ -29,16 +29,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError, OptionError, VerificationError
-from ..graphs.edge_list import EdgeList
 from ..graphs.forest_file import FOREST_COLUMNS, column_problem, read_forest
-from ..graphs.read import read
+from ..graphs.open import open_graph
+from ..graphs.source import EdgeSource
 from ..primitives import array_module
 from .forest import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
+
 
 CHUNK_EDGES = 2**18  # what is known of so many paths fits in cache
 
@@ -67,10 +68,11 @@ class Verification:
 
 
 def verify(
-    graph: EdgeList | Sequence[Any] | str | os.PathLike[str],
+    graph: Any,
     forest: Forest | ArrayLike | str | os.PathLike[str],
     *,
     num_vertices: int | None = None,
+    weight: str | None = "weight",
     maximum: bool = False,
     chunk_edges: int = CHUNK_EDGES,
 ) -> Verification:
@@ -81,12 +83,14 @@ def verify(
 
     Parameters
     ----------
-    graph : EdgeList, tuple of arrays, path, or list of paths
+    graph
         As `minimum_spanning_forest` takes it.
     forest : Forest, integer array of length f, or path
         What was found, the edge ids alone, or what `Forest.save` wrote (`docs/forest-file.md`).
     num_vertices : int, optional
         Number of vertices, in place of what the graph says.
+    weight : str or None
+        Which of its weights the forest is minimal by; None takes every weight as 1.
     maximum : bool
         Check for the maximum spanning forest; ties still go to the smaller edge id.
     chunk_edges : int
@@ -109,46 +113,28 @@ def verify(
     if isinstance(chunk_edges, bool) or not isinstance(chunk_edges, int) or chunk_edges < 1:
         message = f"chunk_edges must be an integer of at least 1, not {chunk_edges!r}"
         raise OptionError(message)
-    edges = _edge_list(graph, num_vertices)
-    columns = _forest_columns(forest, edges.weight.dtype)
+    found = open_graph(graph, num_vertices, weight, is_streamed=True)
+    edges = (found if isinstance(found, EdgeSource) else EdgeSource.of(found)).with_sizes()
+    num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
+    columns = _forest_columns(forest, edges.first_columns()[2].dtype)
     edge_ids = columns.pop("edge_id")
-    _check_ids(edge_ids, edges.num_edges)
+    _check_ids(edge_ids, edges.first_id, num_edges)
     edge_ids = edge_ids.astype(np.int64, copy=False)
-    _check_columns(columns, edge_ids, edges)
-    order = _sorted_forest(edges, edge_ids, maximum=maximum)
-    tree = _merge_tree(edges, order)
+    u, v, weights = edges.take(edge_ids)
+    _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
+    order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
+    tree = _merge_tree(edges, order, u[rank], v[rank])
     _check_edges(edges, order, tree, maximum=maximum, chunk_edges=chunk_edges)
     return Verification(
-        edges.num_vertices,
-        edges.num_edges,
+        num_vertices,
+        num_edges,
         len(edge_ids),
-        edges.num_vertices - len(edge_ids),
+        num_vertices - len(edge_ids),
         tuple(columns),
     )
 
 
 # What is given.
-
-
-def _edge_list(graph: Any, num_vertices: int | None) -> EdgeList:
-    if isinstance(graph, EdgeList):
-        if num_vertices is None:
-            return graph
-        return EdgeList(graph.u, graph.v, graph.weight, num_vertices=num_vertices)
-    if isinstance(graph, tuple | list) and not _is_paths(graph):
-        if len(graph) in (2, 3):
-            return EdgeList(*graph, num_vertices=num_vertices)
-    elif isinstance(graph, tuple | list | str | os.PathLike):
-        return read(graph, num_vertices=num_vertices)
-    message = (
-        f"a graph is an EdgeList, a tuple of arrays (u, v) or (u, v, weight), a path or a list "
-        f"of paths, not {type(graph).__name__}"
-    )
-    raise GraphError(message)
-
-
-def _is_paths(graph: Sequence[Any]) -> bool:
-    return len(graph) > 0 and all(isinstance(item, str | os.PathLike) for item in graph)
 
 
 def _forest_columns(forest: Any, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
@@ -170,9 +156,9 @@ def _forest_columns(forest: Any, weight_dtype: np.dtype[Any]) -> dict[str, NDArr
 # The forest by itself.
 
 
-def _check_ids(edge_ids: NDArray[Any], num_edges: int) -> None:
+def _check_ids(edge_ids: NDArray[Any], first_id: int, num_edges: int) -> None:
     """Check that ids (integers, any order) ascend, are distinct and are ids of the graph."""
-    wrong = np.flatnonzero((edge_ids < 0) | (edge_ids >= num_edges))
+    wrong = np.flatnonzero((edge_ids < first_id) | (edge_ids >= first_id + num_edges))
     if len(wrong):
         message = f"edge id {edge_ids[wrong[0]]} does not exist: the graph has {num_edges} edges"
         raise VerificationError(message)
@@ -190,11 +176,13 @@ def _check_ids(edge_ids: NDArray[Any], num_edges: int) -> None:
 
 
 def _check_columns(
-    columns: Mapping[str, NDArray[Any]], edge_ids: NDArray[np.int64], graph: EdgeList
+    columns: Mapping[str, NDArray[Any]],
+    edge_ids: NDArray[np.int64],
+    graph: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Check that each column (length f) holds what the graph does at `edge_ids`."""
+    """Check that each column (length f) holds what the graph's does."""
     for name, column in columns.items():
-        ours = getattr(graph, name)[edge_ids]
+        ours = graph[name]
         differ = np.flatnonzero(~_equal(column, ours))
         if len(differ):
             place = differ[0]
@@ -225,10 +213,14 @@ class _SortedForest(NamedTuple):
     edge_id: NDArray[np.int64]  # length f + 1
 
 
-def _sorted_forest(graph: EdgeList, edge_ids: NDArray[np.int64], *, maximum: bool) -> _SortedForest:
-    key = _keys(graph.weight[edge_ids], maximum=maximum)
+def _sorted_forest(
+    edge_ids: NDArray[np.int64], weight: NDArray[Any], *, maximum: bool
+) -> tuple[_SortedForest, NDArray[np.intp]]:
+    """Return the forest in order, and the permutation that puts it so."""
+    key = _keys(weight, maximum=maximum)
     rank = np.argsort(key, kind="stable")  # ids ascend, so ties stay in their order
-    return _SortedForest(np.append(key[rank], key.dtype.type(0)), np.append(edge_ids[rank], -1))
+    order = _SortedForest(np.append(key[rank], key.dtype.type(0)), np.append(edge_ids[rank], -1))
+    return order, rank
 
 
 def _keys(weight: NDArray[Any], *, maximum: bool) -> NDArray[Any]:
@@ -277,7 +269,9 @@ class _MergeTree(NamedTuple):
         return rank, climbing
 
 
-def _merge_tree(graph: EdgeList, order: _SortedForest) -> _MergeTree:
+def _merge_tree(
+    graph: EdgeSource, order: _SortedForest, u: NDArray[Any], v: NDArray[Any]
+) -> _MergeTree:
     """Merge the vertices along the edges of a forest, round by round.
 
     Raises
@@ -286,10 +280,9 @@ def _merge_tree(graph: EdgeList, order: _SortedForest) -> _MergeTree:
         If there is a cycle: naming the edge with the smallest id among those that close one when
         edges are added in order.
     """
-    edge_ids, size, first = order.edge_id[:-1], graph.num_vertices, 0
+    edge_ids, size, first = order.edge_id[:-1], graph.num_vertices or 0, 0
     dtype = _NUMPY.index_dtype(2 * size)
-    u = graph.u[edge_ids].astype(dtype, copy=False)
-    v = graph.v[edge_ids].astype(dtype, copy=False)
+    u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)
     rank = np.arange(len(edge_ids), dtype=_NUMPY.index_dtype(len(edge_ids)))
     parents, choices, closing = [], [], []
     while True:
@@ -315,8 +308,8 @@ def _merge_tree(graph: EdgeList, order: _SortedForest) -> _MergeTree:
     closes = np.concatenate(closing)
     if len(closes):
         edge = int(edge_ids[closes].min())
-        is_loop = graph.u[edge] == graph.v[edge]
-        how = "is a loop" if is_loop else "closes a cycle with other edges of the forest"
+        (start,), (end,), _ = _edge(graph, edge)
+        how = "is a loop" if start == end else "closes a cycle with other edges of the forest"
         message = f"{_described(graph, edge)} {how}"
         raise VerificationError(message)
     return _MergeTree(np.concatenate(parents), np.concatenate(choices), len(choices) - 1)
@@ -357,7 +350,7 @@ def _choose(u: NDArray[Any], v: NDArray[Any], size: int) -> tuple[NDArray[Any], 
 
 
 def _check_edges(
-    graph: EdgeList,
+    graph: EdgeSource,
     order: _SortedForest,
     tree: _MergeTree,
     *,
@@ -365,13 +358,12 @@ def _check_edges(
     chunk_edges: int,
 ) -> None:
     """Check that each edge has a path between its ends, and comes before none of its edges."""
-    for start in range(0, graph.num_edges, chunk_edges):
-        part = slice(start, min(start + chunk_edges, graph.num_edges))
-        u = graph.u[part].astype(tree.parent.dtype, copy=False)
-        v = graph.v[part].astype(tree.parent.dtype, copy=False)
+    for start, count, read in graph.blocks(chunk_edges):
+        u, v, weight = read()
+        u, v = (ids.astype(tree.parent.dtype, copy=False) for ids in (u, v))
         rank, apart = tree.heaviest_on_paths(u, v)
-        key, path_key = _keys(graph.weight[part], maximum=maximum), order.key[rank]
-        edge_id, path_id = np.arange(start, part.stop), order.edge_id[rank]
+        key, path_key = _keys(weight, maximum=maximum), order.key[rank]
+        edge_id, path_id = np.arange(start, start + count), order.edge_id[rank]
         before = (key < path_key) | ((key == path_key) & (edge_id < path_id))
         wrong = np.append(apart, np.flatnonzero(before))
         if len(wrong):
@@ -380,16 +372,23 @@ def _check_edges(
             raise VerificationError(message)
 
 
-def _why_wrong(graph: EdgeList, edge: int, other: int, *, maximum: bool) -> str:
+def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:
     """Say what is wrong: `other` is the edge that `edge` should replace, or -1."""
     shown = _described(graph, edge)
     if other < 0:
         return f"{shown} joins two trees of the forest"
     path = f"{_described(graph, other)} on the path between its ends"
-    if graph.weight[edge] == graph.weight[other]:
+    if _edge(graph, edge)[2] == _edge(graph, other)[2]:
         return f"{shown} has a smaller id than {path}, and no other weight"
     return f"{shown} is {'heavier' if maximum else 'lighter'} than {path}"
 
 
-def _described(graph: EdgeList, edge: int) -> str:
-    return f"edge {edge} ({graph.u[edge]}-{graph.v[edge]}, weight {graph.weight[edge]})"
+def _described(graph: EdgeSource, edge: int) -> str:
+    (u,), (v,), (weight,) = _edge(graph, edge)
+    return f"edge {edge} ({u}-{v}, weight {weight})"
+
+
+def _edge(graph: EdgeSource, edge: int) -> tuple[NDArray[Any], ...]:
+    """Return u, v and weight of one edge."""
+    place = edge - graph.first_id
+    return graph.part(place, place + 1).columns()

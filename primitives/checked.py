@@ -132,6 +132,16 @@ def _check_join_in_order(name: str, u: Any, v: Any, size: int) -> None:
     _same_length(name, u=u, v=v)
 
 
+def _check_find(name: str, parent: Any, nodes: Any) -> None:
+    _check_pointer_jump(name, parent)
+    _places(name, "nodes", nodes, len(parent))
+
+
+def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:
+    _check_pointer_jump(name, parent)
+    _check_join_in_order(name, u, v, len(parent))
+
+
 def _check_gather(name: str, values: Any, index: Any, fill: Any = None) -> None:
     _places(name, "index", index, len(values) + (fill is not None))
     if np.ndim(fill):
@@ -175,6 +185,9 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "scatter_min_pairs": _check_scatter_min_pairs,
     "cut_mirrors": _check_cut_mirrors,
     "join_in_order": _check_join_in_order,
+    "join_with_helpers": _check_join_in_order,
+    "find": _check_find,
+    "unite": _check_unite,
     "gather": _check_gather,
     "compact": _check_compact,
     "order_key": _check_order_key,

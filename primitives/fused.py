@@ -1,12 +1,14 @@
 """Fused primitives: several plain ones in one pass, for modules that can; here in plain ones.
 
 A module that inherits these may override any of them with a single pass over its arguments. Each
-method below is the definition that such an override must equal, bit for bit. Pairs are two index
-arrays of one length: the ends of edges, the nodes of arcs, whatever is joined by twos.
+method below is the definition that such an override must equal, bit for bit but for what it leaves
+open. Pairs are two index arrays of one length: the ends of edges, the nodes of arcs, whatever is
+joined by twos.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Protocol
 
 from .interface import Array, DType, PlainPrimitives
@@ -136,9 +138,9 @@ class ArrayModule(PlainPrimitives, Protocol):
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join the sets of both members of each pair, one pair after another, as Kruskal does.
 
-        The one primitive that knows what a tree is. It is sequential by nature: a module that can
-        follow pairs one by one does; here rounds in which every set takes its first pair find the
-        same.
+        Of all primitives this and the next know what a tree is. It is sequential by nature: a
+        module that can follow pairs one by one does; here rounds in which every set takes its first
+        pair find the same.
 
         Parameters
         ----------
@@ -168,3 +170,74 @@ class ArrayModule(PlainPrimitives, Protocol):
             joining.append(kept)
         smallest = self.scatter_reduce(root, node, size, "min", size)
         return self.sort_distinct(tuple(joining)), self.gather(smallest, root)
+
+    def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
+        """Join pairs as `join_in_order` does, while helpers reject those inside a set ahead of it.
+
+        The pairs are parted evenly among the threads. The main thread joins them in order; each
+        other looks at its own part, over and over, until the main thread gets there, and rejects
+        what lies inside a set already: it will do so ever after. Here the last look is taken alone.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes below `size`.
+        size : int
+
+        Returns
+        -------
+        joining : index array
+            The positions of the pairs that joined two sets, ascending.
+        rejected : int
+            How many pairs the helpers spared the main thread: with compiled threads, a matter of
+            timing.
+        """
+        root = self.iota(size, dtype=self.index_dtype(size))
+        dtype, joining, rejected = self.index_dtype(len(u)), [], 0
+        cuts = [len(u) * part // self.threads for part in range(self.threads + 1)]
+        for start, stop in itertools.pairwise(cuts):
+            position = self.iota(stop - start, dtype=dtype) + start
+            a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
+            if start:  # no helper looks at the main thread's own part
+                rejected += stop - start - len(position)
+            joined, hook = self.join_in_order(a, b, size)
+            joining.append(self.gather(position, joined))
+            root = self.gather(hook, root)
+        return self.concatenate(joining), rejected
+
+    def find(self, parent: Array, nodes: Array, /) -> Array:
+        """Return the root of each of some nodes.
+
+        Parameters
+        ----------
+        parent : index array of length n
+            A root is its own parent; there is no other cycle.
+        nodes : index array
+            Places below n, duplicates welcome.
+        """
+        return self.gather(self.pointer_jump(parent), nodes)
+
+    def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
+        """Join the sets of both members of each pair, all pairs at once.
+
+        Parameters
+        ----------
+        parent : index array of length n
+            A tree for each set, as in `find`.
+        u, v : index arrays of length m
+            Places below n.
+        by_rank : bool
+            Whether threads hang the lower tree below the higher, which bounds the steps of each of
+            them, or the smaller root below the larger, which is simpler.
+
+        Returns
+        -------
+        parent : index array of length n
+            A tree for each set, of whatever shape.
+        is_joining : array of bool, length m
+            Which pairs joined two sets. Where pairs close a cycle it is open which of them did not.
+        """
+        root = self.pointer_jump(parent)
+        joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
+        is_joining = self.scatter(joining, True, len(u), False, dtype=bool)
+        return self.asarray(self.gather(hook, root), parent.dtype), is_joining

@@ -47,6 +47,9 @@ DType = Any
 class PlainPrimitives(Protocol):
     """The functions above, for the arrays of one library."""
 
+    #: How many threads share a call, at most.
+    threads: int
+
     def index_dtype(self, size: int, /) -> DType:
         """Return the smaller of int32 and int64 that holds `size`."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import numba_kernels as kernels
+from . import numba_union_find as union_find
 from .memory import empty
 from .numpy_arrays import NumpyArrays
 from .team import Team
@@ -215,7 +217,46 @@ class NumbaArrays(NumpyArrays):
         root = self.iota(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
+        kernels.flatten(_words(root))
         return joining[:count], root
+
+    def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
+        ends, parent = (_words(u), _words(v)), _words(self.iota(size, self.index_dtype(size)))
+        joining = empty(min(len(u), size), self.index_dtype(len(u)))
+        undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
+        undecided[:] = 1
+        (_, cut), *parts = self._team.shares(len(u))
+
+        def main() -> tuple[int, int]:
+            try:
+                own = ends[0][:cut], ends[1][:cut], parent, _words(joining)
+                joined, examined = kernels.join_in_order(*own), cut
+                for reached[0], part in enumerate(parts, 1):
+                    places = _words(joining[joined:])
+                    counts = union_find.join_undecided(*part, *ends, parent, undecided, places)
+                    joined, examined = joined + counts[0], examined + counts[1]
+                return joined, examined
+            finally:  # or the helpers would look for ever
+                reached[0] = self.threads
+
+        helpers = [
+            (union_find.reject_cycles, *part, np.uint64(number), reached, *ends, parent, undecided)
+            for number, part in enumerate(parts, 1)
+        ]
+        (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
+        return joining[:joined], len(u) - examined
+
+    def find(self, parent: Array, nodes: Array, /) -> Array:
+        root = empty(len(nodes), parent.dtype)
+        words = parent.astype(np.uint64)
+        self._team.share(union_find.find_all, len(nodes), words, _words(nodes), _words(root))
+        return root
+
+    def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
+        words, is_joining = parent.astype(np.uint64), empty(len(u), bool)
+        pairs = _words(u), _words(v), by_rank, _words(is_joining)
+        self._team.share(union_find.unite, len(u), words, *pairs)
+        return (words & union_find.PARENT).astype(parent.dtype), is_joining
 
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any

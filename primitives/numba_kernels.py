@@ -285,8 +285,19 @@ def list_others(start, stop, place, end, parent, ids, out):
 
 
 @kernel
+def find_root(node, parent):
+    """Halve the path on the way; a child of the root is not written, so other caches keep it."""
+    above = np.uint64(parent[node])
+    while parent[above] != above:
+        parent[node] = parent[above]
+        node = np.uint64(parent[above])
+        above = np.uint64(parent[node])
+    return above
+
+
+@kernel
 def find_roots(start, stop, parent, root):
-    """Find the root of each node, and halve the paths to it on the way.
+    """Find the root of each node.
 
     Threads share `parent`: whatever one of them writes is an ancestor of the node, so another that
     reads the old or the new value ends at the same root. But a late write may undo a newer one, so
@@ -295,13 +306,7 @@ def find_roots(start, stop, parent, root):
     for i in range(start, stop):
         fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
         fetch(parent, parent[parent[min(i + AHEAD, stop - 1)]])
-        node = np.uint64(i)
-        above = parent[node]
-        while parent[above] != above:
-            parent[node] = parent[above]
-            node = np.uint64(parent[above])
-            above = parent[node]
-        root[i] = above
+        root[i] = find_root(np.uint64(i), parent)
 
 
 @kernel
@@ -378,11 +383,12 @@ def sort_by_digit(key, position, shift, places, new_key, new_position):
 
 
 @kernel
-def find_root(node, parent):
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = np.uint64(parent[node])
-    return node
+def join(a, b, parent):
+    """Make the smaller of two roots the root of both sets; tell whether they were two."""
+    a, b = find_root(a, parent), find_root(b, parent)
+    if a != b:
+        parent[max(a, b)] = min(a, b)
+    return a != b
 
 
 @kernel
@@ -393,11 +399,14 @@ def join_in_order(u, v, parent, joining):
     for i in range(len(u)):
         fetch(parent, u[min(i + AHEAD, last)])
         fetch(parent, v[min(i + AHEAD, last)])
-        a, b = find_root(np.uint64(u[i]), parent), find_root(np.uint64(v[i]), parent)
-        if a != b:
-            parent[max(a, b)] = min(a, b)
+        if join(np.uint64(u[i]), np.uint64(v[i]), parent):
             joining[count] = i
             count += 1
+    return count
+
+
+@kernel
+def flatten(parent):
+    """Make the root the parent of each node, where no node is smaller than its parent."""
     for i in range(len(parent)):  # the parents before this node are roots already
         parent[i] = parent[parent[i]]
-    return count

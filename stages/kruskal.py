@@ -1,4 +1,4 @@
-"""Stages that join edges one after another, in the order of their weights."""
+"""Stages that sort edges by weight and join them one after another."""
 
 from ..primitives.fused import ArrayModule
 from .declare import stage
@@ -15,20 +15,48 @@ def bring_edges_together(
     return u, v, key, edge_id
 
 
+@stage(writes=("sorted_u", "sorted_v", "order"))
+def sort_by_weight(
+    ops: ArrayModule, whole_u: Index, whole_v: Index, whole_key: Keys
+) -> tuple[Index, Index, Index]:
+    """Sort the edges by weight, ties by position, and remember where each of them stood."""
+    order = ops.argsort(whole_key)
+    return ops.gather(whole_u, order), ops.gather(whole_v, order), order
+
+
 @stage(writes=("chosen", "color"))
 def join_by_weight(
     ops: ArrayModule,
-    whole_u: Index,
-    whole_v: Index,
-    whole_key: Keys,
+    sorted_u: Index,
+    sorted_v: Index,
+    order: Index,
     whole_id: Index,
     num_vertices: Count,
 ) -> tuple[Index, VertexIndex]:
-    """Take the edges by weight, ties by position, and choose each that joins two fragments.
+    """Take the sorted edges one by one, and choose each that joins two fragments.
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
-    order = ops.argsort(whole_key)
-    u, v = ops.gather(whole_u, order), ops.gather(whole_v, order)
-    joining, color = ops.join_in_order(u, v, num_vertices)
+    joining, color = ops.join_in_order(sorted_u, sorted_v, num_vertices)
     return ops.gather(whole_id, ops.gather(order, joining)), color
+
+
+@stage(writes=("chosen", "main_cycles", "helper_cycles"))
+def join_with_helpers(
+    ops: ArrayModule,
+    sorted_u: Index,
+    sorted_v: Index,
+    order: Index,
+    whole_id: Index,
+    num_vertices: Count,
+) -> tuple[Index, Count, Count]:
+    """Join as `join_by_weight`, with helpers; count the cycle edges each side rejects.
+
+    The edges chosen are always the same, the counts depend on the timing of threads.
+
+    Source: Katsigiannis et al., "An approach to parallelize Kruskal's algorithm using Helper
+    Threads", algorithms 2 and 3, and the counts of figure 7.
+    """
+    joining, helper_cycles = ops.join_with_helpers(sorted_u, sorted_v, num_vertices)
+    chosen = ops.gather(whole_id, ops.gather(order, joining))
+    return chosen, len(order) - len(joining) - helper_cycles, helper_cycles

@@ -59,3 +59,40 @@ def update_forest(
 def no_tree_joined(num_joined: Count) -> Verdict:
     """Tell whether the last round joined no trees: then no edge leaves any of them."""
     return num_joined == 0
+
+
+@stage(writes="num_active")
+def start_active(num_vertices: Count) -> Count:
+    """Count every vertex as a tree that an edge may leave."""
+    return num_vertices
+
+
+@stage(writes=("parent", "chosen", "num_joined", "num_active"))
+def unite_trees(
+    ops: ArrayModule,
+    parent: VertexIndex,
+    best_end: VertexIndex,
+    best_id: VertexIndex,
+    by_rank: bool,
+) -> tuple[VertexIndex, Index, Count, Count]:
+    """Unite the trees that each lightest edge joins; count those joined, and active ones left.
+
+    A tree is active if an edge leaves it. Two trees that chose one edge are united by one of them,
+    it is open which; the other does not count as joined. The smallest vertex becomes the root.
+
+    Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
+    """
+    vertex = ops.iota(len(parent), dtype=parent.dtype)
+    (active,) = ops.compact(best_end != vertex, vertex)
+    united, is_joining = ops.unite(parent, active, ops.gather(best_end, active), by_rank=by_rank)
+    (chosen,) = ops.compact(is_joining, ops.gather(best_id, active))
+    root = ops.find(united, vertex)
+    smallest = ops.scatter_reduce(root, vertex, len(root), "min", len(root))
+    num_active = len(active) - len(chosen)
+    return ops.gather(smallest, root), ops.sort(chosen), len(chosen), num_active
+
+
+@stage(writes="one_active_left")
+def one_active_left(num_active: Count) -> Verdict:
+    """Tell whether at most one active tree is left: an edge that leaves it would have no end."""
+    return num_active <= 1

@@ -1,9 +1,11 @@
 """The benchmark runner: its graphs, its measurements, and what it makes of them."""
 
+import argparse
 import json
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +109,31 @@ def test_limit(benchmark_path, tmp_path):
     slow.write_text("import subprocess; subprocess.run(['sleep', '60'])")
     facts = compare.measure([sys.executable, str(slow)], 1, 0.5)
     assert facts == {"error": "passed the limit of 0.5 s"}
+
+
+@pytest.mark.parametrize(
+    ("patience", "others", "kept"),
+    [(60, [0.9, 0.05, 0.0], 0.05), (60, [0.9, None], None), (0, [0.9, 0.0], 0.9)],
+)
+def test_disturbed_runs_are_taken_again(benchmark_path, monkeypatch, patience, others, kept):
+    import compare
+
+    tries = iter([{"error": "no"} if each is None else {"others": each} for each in others])
+    monkeypatch.setattr(compare, "measure", lambda *_: next(tries))
+    monkeypatch.setattr(compare, "wait_for_pause", lambda _: None)
+    options = argparse.Namespace(patience=patience, touch=0, limit=None)
+    assert compare.measure_in_peace([], 1, options).get("others") == kept
+
+
+@pytest.mark.parametrize("by_others", [0.0, 100.0])
+def test_work_of_others(benchmark_path, monkeypatch, by_others):
+    import compare
+
+    seconds = iter([10.0, 10.0 + by_others])
+    monkeypatch.setattr(compare, "worked", lambda: next(seconds))
+    facts = compare.measure([sys.executable, "-c", "print('seconds 1')"], 1, None)
+    assert facts["seconds"] == 1
+    assert (facts["others"] > 0) == (by_others > 0)
 
 
 def test_scipy(tmp_path, graphs):
@@ -375,3 +402,48 @@ def test_file(tmp_path, graphs):
     )
     assert graph.u.dtype == np.int32
     assert graphs.title(str(path)) == "roads.gr"
+
+
+def test_accesses(graphs, tmp_path):
+    import accesses
+
+    from mstflow import algorithm, minimum_spanning_forest
+    from mstflow.testing import EVERY_STAGE
+
+    graph = graphs.load(graphs.ensure(SMALL, tmp_path))
+    pipeline = algorithm("filter-boruvka").given(**EVERY_STAGE)
+    traffic = defaultdict(accesses.Traffic)
+    plain, counted = (
+        minimum_spanning_forest(graph[:3], num_vertices=graph.n, algorithm=each)
+        for each in (pipeline, accesses.counting(pipeline, traffic))
+    )
+    assert np.array_equal(plain.edge_ids, counted.edge_ids)
+    rounds = [row for row in counted.report.rounds if "find_min_edges" in row.seconds]
+    looked_up = sum(2 * row.edges + 3 * row.vertices for row in rounds)
+    assert traffic["find_min_edges"].accesses.total() == looked_up > 0
+    scanned = {graph.n: 2 * len(graph.u)}  # a label for each end
+    assert traffic["select_joining_edges"].accesses.items() >= scanned.items()
+    assert traffic["order_weights"].bytes == 0  # float32 without signs: the keys are a view
+
+
+def test_time_at_the_rates_of_memory(benchmark_path):
+    import accesses
+
+    moved = accesses.Traffic(32 * 10**9, Counter({2**20: 10**9, 2**25: 10**9}))
+    rates = {"read_gb_per_s": 16.0, "gather_ns_1M": 2.0, "gather_ns_32M": 9.0}
+    assert moved.seconds(rates) == pytest.approx(2 + 2 + 9)
+
+
+def test_lines_of_accesses(graphs, tmp_path):
+    import accesses
+
+    rates = [{"threads": t, "read_gb_per_s": 1.0, "gather_ns_1M": 1.0} for t in (1, 2)]
+    rows = accesses.study(graphs.load(graphs.ensure(SMALL, tmp_path)), rates, 2)
+    rows = [{"graph": "g", **row} for row in rows]
+    head, *lines = accesses.graph_lines(rows, {"g": 900}, [1, 2])
+    assert [line[:2] for line in lines] == [("g", "1"), ("g", "2")]
+    assert len(head) == len(lines[0])
+    assert lines[0][3:5] == lines[1][3:5]  # threads share the work, they do not add to it
+    head, *lines = accesses.stage_lines(rows, {"g": 900}, [1, 2])
+    assert head == ("stage", "g")
+    assert any(stage == "`join_by_weight`" and " / " in cell for stage, cell in lines)

@@ -69,6 +69,56 @@ def test_options_reach_the_solver(capsys, graph):
     assert named["total_weight"] == 8
 
 
+def test_named_weights(capsys, tmp_path):
+    path, out = tmp_path / "graph.csv", tmp_path / "forest.parquet"
+    path.write_text("source,target,cost,length\n0,1,1,3\n1,2,9,1\n2,0,5,2\n0,3,0,5\n")
+    assert solve(capsys, str(path), "--weight", "length", "-o", str(out))["total_weight"] == 8
+    assert main(["verify", str(path), str(out), "--weight", "length", "--quiet"]) == 0
+    assert main(["verify", str(path), str(out), "--weight", "cost", "--quiet"]) == 1
+    assert "wrong: " in capsys.readouterr().err
+
+
+def test_convert(capsys, graph, tmp_path):
+    out = tmp_path / "graph.gr"
+    assert main(["convert", graph, graph, "-o", str(out)]) == 0
+    assert capsys.readouterr().out == f"4 vertices, 8 edges in {out}\n"
+    assert out.read_text().startswith("p sp 4 8\na 1 2 3\na 2 3 1\n")
+
+
+def test_info_of_a_graph(capsys, tmp_path):
+    path = tmp_path / "graph.txt"
+    path.write_text("6\n0 1 3\n1 1 -inf\n1 2 2.5\n3 0 3\n")
+    assert main(["info", str(path)]) == 0
+    assert capsys.readouterr().out == (
+        "vertices    6\n"
+        "edges       4, of which 1 loops\n"
+        "components  3\n"
+        "weights     -inf to 3.0, 2 edges tied\n"
+        "degree      0: 2 vertices\n"
+        "degree      1: 2 vertices\n"
+        "degree      2 to 3: 1 vertices\n"
+        "degree      4 to 7: 1 vertices\n"
+    )
+    assert main(["info", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "num_vertices": 6,
+        "num_edges": 4,
+        "num_components": 3,
+        "num_loops": 1,
+        "num_tied": 2,
+        "lightest": None,
+        "heaviest": 3.0,
+        "degrees": [[0, 2], [1, 2], [2, 1], [4, 1]],
+    }
+
+
+def test_info_without_edges(capsys, tmp_path):
+    (tmp_path / "none.gr").write_text("p sp 0 0\n")
+    assert main(["info", str(tmp_path / "none.gr"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["num_components"], found["lightest"], found["degrees"]) == (0, None, [])
+
+
 @pytest.mark.parametrize("name", ["forest.npz", "forest", "forest.csv"])
 def test_output(capsys, graph, tmp_path, name):
     out = tmp_path / name
@@ -103,12 +153,22 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "--partitions", "0"], "partitions must be"),
         (["solve", "{graph}", "--backend", "cupy"], "argument --backend: invalid choice: 'cupy'"),
         (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
-        (["solve", "{graph}", "--strategy", "fold"], "argument --strategy: invalid choice"),
+        (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
         (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
-        (["solve", "{graph}", "--memory", "2GB"], "memory= is not available in this version"),
+        (["solve", "{graph}", "--memory", "1MB"], "--memory 1MB is not enough: at least"),
+        (["solve", "{graph}", "--performance-report", "x.html"], "needs the address of a cluster"),
         (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
         (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
         (["solve", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
+        (["solve", "{graph}", "-o", "{folder}/out.geojson"], "coordinates go with .geojson"),
+        (
+            ["solve", "{graph}", "--weight", "length"],
+            "no weights called 'length'; it has: 'weight'",
+        ),
+        (["convert", "{graph}"], "the following arguments are required: -o/--output"),
+        (["convert", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
+        (["convert", "{folder}/bad.txt", "-o", "{folder}/out.mtx"], "bad.txt: line 2: 'x' is not"),
+        (["info", "{folder}/bad.txt"], "bad.txt: line 2: 'x' is not"),
         (["solve", "{graph}", "-o", "{folder}/no/such/out.npz"], "there is no folder"),
         (["solve", "{folder}/bad.txt", "-o", "{folder}/out.npz"], "bad.txt: line 2: 'x' is not"),
         (["solve", "{graph}", "{folder}/bad.txt"], "bad.txt: line 2"),

@@ -15,6 +15,7 @@ METHODS = {
     "to_networkx": "networkx",
     "to_igraph": "igraph",
     "to_pandas": "pandas",
+    "to_polars": "polars",
     "to_arrow": "pyarrow",
 }
 
@@ -93,6 +94,15 @@ def test_pandas(graph):
     frame = forest.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     check_columns(forest, {name: frame[name].to_numpy() for name in frame})
+
+
+@given(edge_lists())
+def test_polars(graph):
+    polars = pytest.importorskip("polars")
+    forest = minimum_spanning_forest(graph)
+    frame = forest.to_polars()
+    assert isinstance(frame, polars.DataFrame)
+    check_columns(forest, {name: frame[name].to_numpy() for name in frame.columns})
 
 
 @given(edge_lists())

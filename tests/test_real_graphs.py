@@ -28,11 +28,10 @@ def load(name):
         weight = made_up_weights(graph.u + 1, graph.v + 1)
         return mstflow.EdgeList(graph.u, graph.v, weight, num_vertices=graph.num_vertices)
     if path == "bcsstk13.mtx":
-        rows = np.loadtxt(DATA / path, comments="%")[1:]
-        u, v = rows[:, :2].astype(np.int64).T - 1
-        off = u != v
-        rank = np.unique(rows[off, 2], return_inverse=True)[1] + 1
-        return mstflow.EdgeList(u[off], v[off], rank, num_vertices=2003)
+        graph = mstflow.read(DATA / path)
+        off = graph.u != graph.v
+        rank = np.unique(graph.weight[off], return_inverse=True)[1] + 1
+        return mstflow.EdgeList(graph.u[off], graph.v[off], rank, num_vertices=graph.num_vertices)
     if path == "amsterdam-roads.gr.bin":
         u, v = np.fromfile(DATA / path, "<i4").reshape(-1, 2).T - 1
         place = np.fromfile(DATA / "amsterdam-roads.co.bin", "<i4").reshape(-1, 2).astype(np.int64)

@@ -6,9 +6,11 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import mstflow
 from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
@@ -267,7 +269,7 @@ def test_bad_input(arguments, options, error, message):
 
 # Files.
 
-SUFFIXES = ["", ".npz", ".csv"]
+SUFFIXES = ["", ".npz", ".csv", ".parquet"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -291,6 +293,8 @@ def save(path, **columns):
         rows = zip(*(column.tolist() for column in columns.values()), strict=True)
         lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
         path.write_text("\n".join(lines) + "\n")
+    elif path.suffix == ".parquet":
+        parquet.write_table(pa.table(columns), path)
     else:
         path.mkdir()
         for name, column in columns.items():
@@ -352,9 +356,10 @@ def test_weights_of_another_dtype(tmp_path, suffix, ours, theirs, equal):
         ("f.csv", b"edge_id,edge_id\n1,2\n", "two columns have one name"),
         ("f.csv", b"edge_id,weight\n1,heavy\n", "weight must hold numbers, not object"),
         ("f.csv", b"edge_id\n\xff\xfe\n", "f.csv: "),
-        ("f.npz", b"", "a forest is a .npz or .csv file or a folder of .npy columns"),
+        ("f.npz", b"", "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"),
         ("f.npz", b"PK\x05\x06" + bytes(18), "found nothing"),
-        ("f.txt", b"0\n", "a forest is a .npz or .csv file or a folder of .npy columns"),
+        ("f.parquet", b"", "f.parquet: Parquet file size is 0 bytes"),
+        ("f.txt", b"0\n", "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"),
     ],
 )
 def test_bad_files(tmp_path, name, content, message):

@@ -6,9 +6,11 @@ from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
 from .boruvka_sorted import boruvka_sorted
+from .boruvka_unionfind import boruvka_unionfind
 from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
+from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
 _CATALOGUE = {
@@ -19,8 +21,10 @@ _CATALOGUE = {
         boruvka_flatten,
         boruvka_sorted,
         boruvka_csr,
+        boruvka_unionfind,
         filter_kruskal,
         kruskal,
+        kruskal_helpers,
         prim,
     )
 }

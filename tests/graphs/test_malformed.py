@@ -8,15 +8,17 @@ import io
 import lzma
 import re
 import zipfile
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.columns import BLOCK_SIZE
 from mstflow.graphs.dimacs import read_gr
 from mstflow.graphs.edge_text import read_txt
-from mstflow.graphs.read import read
+from mstflow.graphs.read import FORMATS, read
 
 P = "p sp 3 2\n"
 
@@ -180,7 +182,12 @@ def test_a_line_without_end(tmp_path):
     assert refused(path) == f"{path}: line 1: longer than 1048576 bytes"
 
 
-COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+COMPRESS = {
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+    ".zst": partial(pa.compress, codec="zstd", asbytes=True),
+}
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -250,9 +257,10 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", npz(u=ONE, v=ONE, n=-1), ": num_vertices must be"),
         ("bad.npz", npz(u=ONE, v=ONE, n=2.0), ": n must be one integer"),
         ("bad.npz", npz(u=ONE, v=ONE, n=ONE), ": n must be one integer"),
-        ("bad.npy", b"", ": unknown kind of file; name a format: gr, txt, npz, npy"),
-        ("bad", b"0 1\n", ": unknown kind of file"),
-        ("bad.gz", gzip.compress(b"0 1\n"), ": unknown kind of file"),
+        ("bad.npy", b"", ": empty file"),
+        ("bad", PNG, ": unknown kind of file; name a format: gr, txt, mtx, metis, npz, npy, csv, "),
+        ("bad", b"once upon a time, there was\n", ": line 1: expected one column each for u and v"),
+        ("bad.gz", gzip.compress(b"once\n"), ": unknown kind of file"),
     ],
 )
 def test_files_that_are_not_what_they_say(tmp_path, name, content, expected):
@@ -311,12 +319,26 @@ def test_a_column_cut_short(tmp_path):
     assert refused(tmp_path).startswith(f"{tmp_path}/v.npy: ")
 
 
-@pytest.mark.parametrize("name", ["no.gr", "no.gr.gz", "no.txt.xz", "no.npz", "no/no.txt", "no"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no.gr",
+        "no.gr.gz",
+        "no.txt.xz",
+        "no.txt.zst",
+        "no.npz",
+        "no.csv",
+        "no.parquet",
+        "no.arrow",
+        "no/no.txt",
+        "no",
+    ],
+)
 def test_missing_files(tmp_path, name):
     assert refused(tmp_path / name) == f"{tmp_path / name}: No such file or directory"
 
 
-@pytest.mark.parametrize("format_", ["gr", "txt", "npz"])
+@pytest.mark.parametrize("format_", sorted({*FORMATS} - {"npy"}))
 def test_a_folder_in_place_of_a_file(tmp_path, format_):
     assert refused(tmp_path, format=format_) == f"{tmp_path}: Is a directory"
 

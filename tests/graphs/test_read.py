@@ -5,9 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,13 @@ from mstflow.graphs.dimacs import read_gr
 from mstflow.graphs.edge_text import read_txt
 from mstflow.graphs.read import read
 
-COMPRESS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+COMPRESS = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+    ".zst": partial(pa.compress, codec="zstd", asbytes=True),
+}
 READERS = {".gr": read_gr, ".txt": read_txt}
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -200,7 +208,7 @@ def test_several_files_are_one_graph(tmp_path):
 def test_the_format_may_be_named(tmp_path):
     (tmp_path / "graph.dat").write_text("0 1 5\n")
     assert edges_of(read(tmp_path / "graph.dat", format="txt")) == [(0, 1, 5)]
-    with pytest.raises(OptionError, match="known: gr, txt, npz, npy"):
+    with pytest.raises(OptionError, match="known: gr, txt, mtx, metis, npz"):
         read(tmp_path / "graph.dat", format="text")
     with pytest.raises(OptionError, match="a source is a path"):
         read(None)
@@ -221,6 +229,7 @@ REAL = {
     "openflights-routes-metres.txt": (3214, 18858, "int64"),
     "pandapower-case6515rte-lines.txt": (6515, 7422, "int64"),
     "sgb-miles-100-10-0.txt": (100, 405, "int64"),
+    "bcsstk13.mtx": (2003, 42943, "float64"),
 }
 
 
@@ -231,7 +240,7 @@ def test_real_graphs(name):
     opener = {".gz": gzip.open, ".xz": lzma.open}.get(Path(name).suffix, open)
     with opener(DATA / name, "rt") as file:
         *_, last = (line.split() for line in file if line.strip())
-    one_based = name[:3] in ("USA", "rom", "pac")
+    one_based = name[:3] in ("USA", "rom", "pac", "bcs")
     fields = last[1:] if last[0] == "a" else last
     assert [graph.u[-1], graph.v[-1]] == [int(field) - one_based for field in fields[:2]]
     assert graph.weight[-1] == (float(fields[2]) if len(fields) == 3 else 1)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_strategies import edge_lists
+from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import OptionError
+from mstflow.graphs.convert import write_graph
 from mstflow.graphs.read import read
-from mstflow.graphs.write import check_output, write_columns
+from mstflow.graphs.write import OUTPUTS, check_output, write_columns
 
 COLUMNS = {
     "u": np.array([0, 2**63 - 1]),
@@ -75,9 +79,87 @@ def test_csv_round_trip(tmp_path_factory, rows):
 
 def test_what_is_written_reads_as_a_graph(tmp_path):
     columns = {"u": np.array([0, 1]), "v": np.array([1, 2]), "weight": np.array([5, 6])}
-    for name in ("graph.npz", "graph"):
-        write_columns(tmp_path / name, columns)
-        assert read(tmp_path / name).weight.tolist() == [5, 6]
+    for name in ("graph", *(f"graph{suffix}" for suffix in OUTPUTS.split(", "))):
+        write_columns(tmp_path / name, columns, num_vertices=9)
+        graph = read(tmp_path / name)
+        assert graph.weight.tolist() == [5, 6]
+        says_size = name.endswith((".parquet", ".gr", ".mtx"))
+        assert graph.num_vertices == (9 if says_size else 3)
+
+
+@given(edge_lists(), st.sampled_from(["", *OUTPUTS.split(", ")]))
+def test_a_graph_round_trip(tmp_path_factory, graph, suffix):
+    path = tmp_path_factory.mktemp("graph") / f"graph{suffix}"
+    write_graph(path, graph)
+    found = read(path, num_vertices=graph.num_vertices)
+    ends = [np.minimum(each.u, each.v).tolist() for each in (found, graph)]
+    assert ends[0] == ends[1]
+    if suffix == ".mtx":  # below the diagonal
+        assert (found.u >= found.v).all()
+    else:
+        assert found.u.tolist() == graph.u.tolist()
+    if suffix in ("", ".npz", ".parquet"):
+        assert found.weight.dtype == graph.weight.dtype
+    as_written = found.weight if graph.weight.dtype != "f2" else found.weight.astype("f4")
+    assert as_written.astype(graph.weight.dtype).tolist() == graph.weight.tolist()
+    forest = minimum_spanning_forest(graph)  # text keeps order and ties
+    assert minimum_spanning_forest(found).edge_ids.tolist() == forest.edge_ids.tolist()
+
+
+def test_an_unweighted_graph_is_written_whole(tmp_path):
+    graph = EdgeList(np.arange(9), np.arange(1, 10))
+    for suffix in ("", *OUTPUTS.split(", ")):
+        write_graph(tmp_path / f"graph{suffix}", graph)
+        assert read(tmp_path / f"graph{suffix}").weight.tolist() == [1] * 9
+
+
+def test_what_other_programs_read(tmp_path):
+    columns = {"edge_id": [7, 9], "u": [0, 3], "v": [2, 1], "weight": np.array([0.1, -2], "f4")}
+    columns = {name: np.asarray(values) for name, values in columns.items()}
+    write_columns(tmp_path / "out.gr", columns, num_vertices=5)
+    assert (tmp_path / "out.gr").read_text() == "p sp 5 2\na 1 3 0.1\na 4 2 -2\n"
+    write_columns(tmp_path / "out.mtx", columns, num_vertices=5)
+    scipy_io = pytest.importorskip("scipy.io")
+    matrix = scipy_io.mmread(tmp_path / "out.mtx").toarray()
+    assert matrix.shape == (5, 5)
+    assert (matrix[0, 2], matrix[2, 0], matrix[3, 1], matrix[1, 3]) == (0.1, 0.1, -2, -2)
+
+
+PLACES = [[4.9, 52.37], [-73.9, 40.7], [180, -90]]
+LINE = {"u": np.array([2]), "v": np.array([0]), "weight": np.array([2**63], np.uint64)}
+
+
+def test_geojson(tmp_path):
+    path = tmp_path / "out.geojson"
+    write_columns(path, LINE | {"edge_id": np.array([5])}, num_vertices=3, coordinates=PLACES)
+    (feature,) = json.loads(path.read_text())["features"]
+    assert feature == {
+        "type": "Feature",
+        "geometry": {"type": "LineString", "coordinates": [[180, -90], [4.9, 52.37]]},
+        "properties": {"weight": 2**63, "edge_id": 5},
+    }
+    nothing = {name: values[:0] for name, values in LINE.items()}
+    write_columns(path, nothing, num_vertices=0, coordinates=np.empty((0, 2)))
+    assert json.loads(path.read_text()) == {"type": "FeatureCollection", "features": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "coordinates", "match"),
+    [
+        ("out.geojson", {}, None, "coordinates go with .geojson"),
+        ("out.npz", {}, PLACES, "coordinates go with .geojson"),
+        ("out.geojson", {}, PLACES[:2], r"must be of shape \(3, 2\), not \(2, 2\)"),
+        ("out.geojson", {}, [1, 2, 3], r"must be of shape \(3, 2\), not \(3,\)"),
+        ("out.geojson", {}, [["a", "b"]] * 3, "no array of numbers"),
+        ("out.geojson", {}, [*PLACES[:2], [0, 91]], r"vertex 2: \[0.0, 91.0\] is not degrees"),
+        ("out.geojson", {}, [[np.nan, 0], *PLACES[1:]], "vertex 0: .* is not degrees"),
+        ("out.geojson", {"weight": np.array([np.inf])}, PLACES, "row 0: weight is inf"),
+    ],
+)
+def test_geojson_that_is_refused(tmp_path, name, changes, coordinates, match):
+    with pytest.raises(OptionError, match=match):
+        write_columns(tmp_path / name, LINE | changes, num_vertices=3, coordinates=coordinates)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_is_replaced(tmp_path):
@@ -91,7 +173,8 @@ def test_a_file_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("out.parquet", r"cannot write '.parquet'; choose .npz, .csv, or no suffix"),
+        ("out.xyz", r"cannot write '.xyz'; choose .npz, .csv, .parquet, .gr, .mtx, or no suffix"),
+        ("out.geojson", "coordinates go with .geojson"),
         ("missing/out.npz", "there is no folder"),
         ("full", "the folder is not empty"),
         ("full.csv", "is a folder"),
@@ -127,7 +210,7 @@ def test_columns_that_are_refused(tmp_path, name, columns):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["out.npz", "out.csv", "out"])
+@pytest.mark.parametrize("name", ["out.npz", "out.csv", "out.parquet", "out"])
 def test_a_failed_write_leaves_what_was_there(tmp_path, name, monkeypatch):
     from pathlib import Path
 

@@ -458,6 +458,11 @@ def join_in_order(rng, n):
     return (*some_pairs(rng, size, n), size)
 
 
+def find(rng, n):
+    parent = CASES["pointer_jump"][1](rng, rng.choice(INDEX), n + 1)[0][0]
+    return parent, some_index(rng, n + 1, n)
+
+
 FUSED = (
     compact_pairs,
     relabel_pairs,
@@ -466,6 +471,7 @@ FUSED = (
     number_roots,
     sort_distinct,
     join_in_order,
+    find,
 )
 
 
@@ -490,6 +496,44 @@ def test_override_equals_definition(ops, draw, rng, n):
 def test_override_equals_definition_on_large_arrays(ops, draw):
     for seed in range(3):
         check_fused(ops, draw, random.Random(seed), 70_000)
+
+
+@given(rng=st.randoms(), n=st.integers(0, 40), by_rank=st.booleans())
+def test_unite(ops, rng, n, by_rank):
+    """The sets are as defined; which pairs join them is open where pairs close a cycle."""
+    parent, _ = find(rng, n)
+    u, v = some_pairs(rng, len(parent), n)
+    tree, is_joining = ops.unite(parent, u, v, by_rank=by_rank)
+    expected, joins = NumpyArrays().unite(parent, u, v, by_rank=by_rank)
+    assert (tree.dtype, is_joining.dtype) == (parent.dtype, joins.dtype)
+    assert_array_equal(same_set(tree), same_set(expected))
+    assert is_joining.sum() == joins.sum()
+    again, _ = NumpyArrays().unite(parent, u[is_joining], v[is_joining], by_rank=by_rank)
+    assert_array_equal(same_set(again), same_set(expected))
+
+
+def same_set(parent):
+    """Tell of each two nodes whether they have one root."""
+    root = NumpyArrays().pointer_jump(parent)
+    return root[:, None] == root
+
+
+@pytest.mark.parametrize("several", [NumpyArrays(3), NumpyArrays(8)])
+@given(rng=st.randoms(), n=st.integers(0, 40))
+def test_join_with_helpers(ops, several, rng, n):
+    u, v, size = join_in_order(rng, n)
+    expected, _ = NumpyArrays().join_in_order(u, v, size)
+    for module in (ops, several):
+        joining, rejected = module.join_with_helpers(u, v, size)
+        assert_array_equal(joining, expected, strict=True)
+        assert 0 <= rejected <= n - len(joining)
+
+
+def test_helpers_reject_what_lies_inside_a_set_before_the_main_thread_comes():
+    u, v = np.array([0, 1, 1, 0, 0, 2, 2, 2]), np.array([1, 0, 2, 2, 1, 2, 3, 3])
+    joining, rejected = NumpyArrays(2).join_with_helpers(u, v, 4)
+    assert (joining.tolist(), rejected) == ([0, 2, 6], 2)  # of the second half, 4 and 5
+    assert NumpyArrays(1).join_with_helpers(u, v, 4)[1] == 0
 
 
 @pytest.mark.parametrize("is_majority", [False, True])

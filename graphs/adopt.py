@@ -1,0 +1,156 @@
+"""Takes graphs as they come: edge lists, columns, files, the objects of other libraries.
+
+None of those libraries is imported here: an object tells by its class where it is from.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GraphError, OptionError
+from .edge_list import EdgeList
+from .read import read
+from .tables import arrow_graph, choose_columns, chosen_weight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_SPARSE_FORMATS = ("coo", "csr", "csc")
+
+
+def edge_list(
+    graph: Any, num_vertices: int | None = None, weight: str | None = "weight"
+) -> EdgeList:
+    """Make an edge list of whatever `minimum_spanning_forest` takes for a graph.
+
+    Parameters
+    ----------
+    graph : EdgeList, tuple of columns, path, list of paths, or object of another library
+        `docs/formats.md` says for each which order gives the edge ids.
+    num_vertices : int, optional
+        In place of what the graph says.
+    weight : str or None
+        Which of its weights to take; None takes every weight as 1.
+
+    Raises
+    ------
+    GraphError
+        If it is no graph; names the edge.
+    OptionError
+        If it has no weights of that name; names those that it has.
+    """
+    found = _adopted(graph, weight)
+    if num_vertices is None:
+        return found
+    return EdgeList(found.u, found.v, found.weight, num_vertices=num_vertices)
+
+
+def _adopted(graph: Any, weight: str | None) -> EdgeList:
+    if isinstance(graph, EdgeList):
+        return chosen_weight(graph, weight)
+    if isinstance(graph, str | os.PathLike) or _is_paths(graph):
+        return read(graph, weight=weight)
+    if isinstance(graph, tuple | list) and len(graph) in (2, 3):
+        columns = graph if weight is not None else graph[:2]
+        return chosen_weight(EdgeList(*columns), weight)
+    take = _taker(graph)
+    if take is not None:
+        return take(graph, weight)
+    message = (
+        "a graph is an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a list of "
+        "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, polars, "
+        f"pyarrow or Dask, not {type(graph).__name__}"
+    )
+    raise GraphError(message)
+
+
+def is_known(graph: Any) -> bool:
+    """Tell whether an object is a graph of another library."""
+    return _taker(graph) is not None
+
+
+def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
+    for cls in type(graph).__mro__:
+        name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+        if name in _LIBRARIES:
+            return _LIBRARIES[name]
+    return None
+
+
+def _is_paths(graph: Any) -> bool:
+    is_sequence = isinstance(graph, tuple | list) and len(graph) > 0
+    return is_sequence and all(isinstance(item, str | os.PathLike) for item in graph)
+
+
+def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
+    """Take every stored entry, zeros among them, as it stands: nothing is summed."""
+    if matrix.format not in _SPARSE_FORMATS:
+        message = f"a {matrix.format} matrix keeps no list of entries; give its .tocsr()"
+        raise GraphError(message)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        message = f"a graph is a square matrix, not one of shape {matrix.shape}"
+        raise GraphError(message)
+    entries = matrix.tocoo()
+    values = entries.data if weight is not None else None
+    graph = EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
+    return chosen_weight(graph, weight)
+
+
+def _from_networkx(graph: Any, weight: str | None) -> EdgeList:
+    number = {node: i for i, node in enumerate(graph)}
+    edges = list(graph.edges(data=True))  # of a multigraph in the order of its keys
+    u, v = ([number[edge[end]] for edge in edges] for end in (0, 1))
+    values = None
+    if weight is not None:
+        _check_weight(weight, {name for *_, data in edges for name in data} if edges else {weight})
+        values = [data.get(weight, 1) for *_, data in edges]
+    return EdgeList(u, v, values, num_vertices=len(number))
+
+
+def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
+    ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    values = None
+    if weight is not None:
+        names = graph.es.attributes()
+        _check_weight(weight, names)
+        values = graph.es[weight] if weight in names else None
+    return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
+
+
+def _check_weight(weight: str, names: Collection[str]) -> None:
+    # Graphs without weights are usual, and their libraries take each as 1.
+    if weight not in names and weight != "weight":
+        has = ", ".join(map(repr, sorted(map(str, names)))) or "none"
+        message = f"the graph has no weights called {weight!r}; its edges have: {has}"
+        raise OptionError(message)
+
+
+def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
+    names = choose_columns(list(frame.columns), weight).present
+    return EdgeList(*(frame[name].to_numpy() for name in names))
+
+
+def _from_polars(frame: Any, weight: str | None) -> EdgeList:
+    names = choose_columns(frame.columns, weight).present
+    return arrow_graph(frame.select(names).to_arrow(), weight)
+
+
+def _from_dask(frame: Any, weight: str | None) -> EdgeList:
+    """Take the partitions in order; the columns must fit in memory."""
+    names = choose_columns(list(frame.columns), weight).present
+    return _from_pandas(frame[names].compute(), weight)
+
+
+_LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
+    "scipy.sparray": _from_scipy,
+    "scipy.spmatrix": _from_scipy,
+    "networkx.Graph": _from_networkx,
+    "igraph.Graph": _from_igraph,
+    "pandas.DataFrame": _from_pandas,
+    "polars.DataFrame": _from_polars,
+    "pyarrow.Table": arrow_graph,
+    "dask.DataFrame": _from_dask,
+}

@@ -1,0 +1,179 @@
+"""A folder of `.npy` columns as a piece of a source: rows read into memory that is used again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from ..errors import FileFormatError, GraphError
+from ..primitives.memory import empty
+from .arrays import column_files, stated_num_vertices
+from .pieces import file_fingerprint
+from .source import EdgeSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from .pieces import Columns, Read
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Where the values of a `.npy` file lie."""
+
+    path: Path
+    dtype: np.dtype[Any]
+    length: int
+    offset: int
+
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """Read some values: not mapped, so that no page of the file counts as memory of ours."""
+        values = empty(stop - start, self.dtype)
+        view = memoryview(values.data).cast("B") if len(values) else memoryview(b"")
+        done = 0
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(self.offset + start * self.dtype.itemsize)
+                while done < len(view) and (count := file.readinto(view[done:])):
+                    done += count
+        except OSError as error:
+            message = f"{self.path}: {error.strerror}"
+            raise FileFormatError(message) from error
+        if done < len(view):
+            edge = start + done // self.dtype.itemsize
+            message = f"{self.path}: ends at edge {edge}, but should hold {self.length}"
+            raise FileFormatError(message)
+        return values
+
+
+@dataclass(frozen=True)
+class NpyColumns:
+    """Rows `start` to `stop` of columns u, v and maybe weight."""
+
+    columns: tuple[_Column, ...]
+    start: int
+    stop: int
+    is_direct = True
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return self.stop - self.start
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of a weight."""
+        return self.columns[2].dtype.itemsize if len(self.columns) > 2 else 8
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Yield functions that read rows."""
+        for start in range(self.start, self.stop, size):
+            stop = min(start + size, self.stop)
+            yield stop - start, partial(self._read, start, stop)
+
+    def part(self, start: int, stop: int) -> NpyColumns:
+        """Return some of these rows."""
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def fingerprint(self) -> str:
+        """Return a digest of sizes, times and a sample of each file, and which rows."""
+        files = [file_fingerprint(column.path) for column in self.columns]
+        return f"{'-'.join(files)}[{self.start}:{self.stop}]"
+
+    def _read(self, start: int, stop: int) -> Columns:
+        u, v, *weight = (column.rows(start, stop) for column in self.columns)
+        return u, v, weight[0] if weight else None
+
+
+def npy_source(path: Path) -> EdgeSource:
+    """Return a folder of columns (see `arrays.read_npy`) as a source; only headers are read.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not hold what it should. Names the file.
+    """
+    columns = tuple(_opened(file) for file in column_files(path))
+    lengths = {column.path.name: column.length for column in columns}
+    if len(set(lengths.values())) > 1:
+        message = f"{path}: columns differ in length: {lengths}"
+        raise FileFormatError(message)
+    piece = NpyColumns(columns, 0, columns[0].length)
+    return EdgeSource((piece,), stated_num_vertices(path / "n.txt"))
+
+
+def write_npy_source(folder: str | os.PathLike[str], source: EdgeSource) -> EdgeSource:
+    """Write a source's columns to a new folder, block by block, and return that as a source.
+
+    Raises
+    ------
+    GraphError
+        If the dtypes of a column differ from block to block. Names the edge.
+    """
+    path = Path(folder)
+    path.mkdir()
+    files: list[BinaryIO] = []
+    dtypes: list[np.dtype[Any]] = []
+    count = 0
+    with contextlib.ExitStack() as stack:
+        for first, length, read in source.blocks():
+            columns = read()
+            if not files:
+                names = [path / f"{name}.npy" for name in ("u", "v", "weight")]
+                files = [stack.enter_context(name.open("w+b")) for name in names]
+                dtypes = [column.dtype for column in columns]
+                for file, dtype in zip(files, dtypes, strict=True):
+                    _write_header(file, dtype, 0)
+            if [column.dtype for column in columns] != dtypes:
+                found = ", ".join(str(column.dtype) for column in columns)
+                message = f"edge {first}: columns are {found} from here on, not as before"
+                raise GraphError(message)
+            for file, column in zip(files, columns, strict=True):
+                file.write(np.ascontiguousarray(column).data)
+            count += length
+        for file, dtype in zip(files, dtypes, strict=True):
+            file.seek(0)
+            _write_header(file, dtype, count)
+    if not files:
+        for name in ("u", "v", "weight"):
+            np.save(path / f"{name}.npy", np.empty(0, np.int64))
+    pieces = npy_source(path).pieces
+    return replace(source, pieces=pieces)
+
+
+def _write_header(file: BinaryIO, dtype: np.dtype[Any], length: int) -> None:
+    """Write a header whose length does not depend on what it says: NumPy leaves room."""
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+def _opened(path: Path) -> _Column:
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, _, dtype = read(file)
+            offset, size = file.tell(), os.fstat(file.fileno()).st_size
+    except (OSError, EOFError, ValueError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+    if len(shape) != 1:
+        message = f"{path}: must be one-dimensional, not of shape {shape}"
+        raise FileFormatError(message)
+    if dtype.hasobject or offset + shape[0] * dtype.itemsize > size:
+        message = f"{path}: does not hold {shape[0]} values of {dtype}"
+        raise FileFormatError(message)
+    return _Column(path, dtype, shape[0], offset)

@@ -1,0 +1,125 @@
+"""From whatever a user calls a graph to an edge list, or to a source that is streamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError
+from .adopt import edge_list, is_known
+from .edge_list import EdgeList
+from .npy_columns import npy_source
+from .parquet import parquet_source
+from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
+from .read import format_of, read
+from .source import EdgeSource
+
+
+def open_graph(
+    graph: Any, num_vertices: int | None, weight: str | None, *, is_streamed: bool = False
+) -> EdgeList | EdgeSource:
+    """Return a graph in memory if it is or can be, else as a source.
+
+    Parameters
+    ----------
+    graph
+        As `minimum_spanning_forest` takes it.
+    num_vertices : int, optional
+        In place of what the graph says.
+    weight : str or None
+        Which of its weights to take; None takes every weight as 1.
+    is_streamed : bool
+        Do not load what need not be.
+
+    Raises
+    ------
+    GraphError
+        If it is no graph; names the edge.
+    FileFormatError, OptionError
+        If a file, or `weight`, is not what it should be.
+    """
+    source = _source(graph, weight, is_streamed=is_streamed)
+    if source is None:
+        return edge_list(graph, num_vertices, weight)
+    known = source.num_vertices if num_vertices is None else num_vertices
+    is_checked = source.is_checked and num_vertices is None
+    return replace(source, num_vertices=known, unweighted=weight is None, is_checked=is_checked)
+
+
+def open_files(
+    paths: Sequence[str | os.PathLike[str]],
+    format: str | None = None,  # noqa: A002
+    weight: str | None = "weight",
+) -> EdgeSource:
+    """Return files that together are one graph as a source; edge ids run on from one to the next.
+
+    Folders of `.npy` columns and Parquet files are streamed; others are read.
+
+    Raises
+    ------
+    FileFormatError, OptionError
+        As `read`.
+    """
+    sources = []
+    for path in map(Path, paths):
+        name = format or format_of(path)
+        if name == "npy" and weight in ("weight", None):
+            sources.append(npy_source(path))
+        elif name == "parquet":
+            sources.append(parquet_source(path, weight))
+        else:
+            sources.append(EdgeSource.of(read(path, format=format, weight=weight)))
+    counts = [source.num_vertices for source in sources]
+    known = None if None in counts else max(count for count in counts if count is not None)
+    pieces = tuple(piece for source in sources for piece in source.pieces)
+    return EdgeSource(
+        pieces,
+        known,
+        unweighted=weight is None,
+        is_checked=len(sources) == 1 and sources[0].is_checked,
+    )
+
+
+def _source(graph: Any, weight: str | None, *, is_streamed: bool) -> EdgeSource | None:
+    """Return a source if the graph is one, or had better be."""
+    if isinstance(graph, EdgeSource):
+        if weight not in ("weight", None):
+            message = f"a source has no weights called {weight!r}; it has: 'weight'"
+            raise OptionError(message)
+        return graph
+    adopt = partial(_adopted, weight=weight)
+    items = graph if isinstance(graph, tuple | list) else ()
+    if isinstance(graph, str | os.PathLike):
+        items = [graph]
+    if items and all(isinstance(item, str | os.PathLike) for item in items):
+        return open_files(items, weight=weight) if is_streamed else None
+    if items and all(hasattr(item, "__dask_graph__") for item in items):
+        return EdgeSource(tuple(Delayed(item, adopt) for item in items))
+    if items and all(map(_is_chunk, items)):
+        return EdgeSource((Chunks(items, adopt),))
+    if hasattr(graph, "to_delayed"):  # a Dask DataFrame
+        return EdgeSource(tuple(Delayed(part, adopt) for part in graph.to_delayed()))
+    is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
+    if isinstance(graph, Iterable) and not is_other and not is_known(graph):
+        return EdgeSource((Chunks(graph, adopt),))
+    return None
+
+
+def _is_chunk(item: Any) -> bool:
+    """Tell chunks from columns: what they hold has a length of its own."""
+    if isinstance(item, tuple | list):
+        return len(item) > 0 and all(map(np.ndim, item))
+    return isinstance(item, EdgeList) or is_known(item)
+
+
+def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
+    if isinstance(chunk, tuple | list):
+        return columns_piece(chunk, name)
+    graph = edge_list(chunk, None, weight)
+    return ArrayPiece(graph.u, graph.v, graph.weight)

@@ -1,0 +1,242 @@
+"""Pieces of an edge list: edges in a row that can be read block by block, wherever they lie."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..errors import FileFormatError, GraphError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+#: u, v and weight (None for 1 each) of some edges in a row.
+Columns = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+#: How many edges, and what reads them.
+Read = tuple[int, Callable[[], Columns]]
+
+#: So many bytes at so many places tell a file from others.
+_BYTES, _PLACES = 4096, 64
+
+
+class Piece(Protocol):
+    """Some edges in a row."""
+
+    @property
+    def num_edges(self) -> int | None:
+        """Number of edges, or None where only reading can tell."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether any part can be read without what comes before it."""
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Yield what reads the edges in order, mostly at most `size` at a time."""
+
+    def part(self, start: int, stop: int) -> Piece:
+        """Return the edges at these positions, if their number is known."""
+
+    def fingerprint(self) -> str:
+        """Return what tells its edges from others.
+
+        Raises
+        ------
+        GraphError
+            If nothing does, short of reading it.
+        """
+
+
+_NO_FINGERPRINT = "chunks cannot be told from others; a checkpoint needs files or arrays"
+
+
+def digest(*data: Any) -> str:
+    """Return a digest of bytes-like values."""
+    found = hashlib.blake2b(digest_size=16)
+    for each in data:
+        found.update(each)
+    return found.hexdigest()
+
+
+def file_fingerprint(path: Path) -> str:
+    """Return a digest of a file's name, size, time of change, and bytes here and there.
+
+    Raises
+    ------
+    FileFormatError
+        If it cannot be read. Names it.
+    """
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            data = [f"{path.name} {status.st_size} {status.st_mtime_ns}".encode()]
+            for place in range(_PLACES):
+                file.seek(status.st_size * place // _PLACES)
+                data.append(file.read(_BYTES))
+    except OSError as error:
+        message = f"{path}: {error.strerror}"
+        raise FileFormatError(message) from error
+    return digest(*data)
+
+
+@dataclass(frozen=True)
+class ArrayPiece:
+    """Columns in memory; their parts are views."""
+
+    u: NDArray[Any]
+    v: NDArray[Any]
+    weight: NDArray[Any] | None
+    is_direct = True
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return len(self.u)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of a weight."""
+        return 8 if self.weight is None else self.weight.itemsize
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Yield views."""
+        for start in range(0, self.num_edges, size):
+            piece = self.part(start, min(start + size, self.num_edges))
+            yield piece.num_edges, partial(lambda part: (part.u, part.v, part.weight), piece)
+
+    def fingerprint(self) -> str:
+        """Return a digest of all values."""
+        columns = [self.u, self.v, *([] if self.weight is None else [self.weight])]
+        shown = repr([(column.dtype.str, column.shape) for column in columns]).encode()
+        return digest(shown, *(np.ascontiguousarray(column).data for column in columns))
+
+    def part(self, start: int, stop: int) -> ArrayPiece:
+        """Return views."""
+        weight = None if self.weight is None else self.weight[start:stop]
+        return ArrayPiece(self.u[start:stop], self.v[start:stop], weight)
+
+
+def columns_piece(columns: Any, name: str) -> ArrayPiece:
+    """Return a tuple (u, v) or (u, v, weight) of arrays as a piece; `name` is for messages.
+
+    Raises
+    ------
+    GraphError
+        If it is anything else.
+    """
+    if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
+        message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
+        raise GraphError(message)
+    u, v, *weight = (np.asarray(column) for column in columns)
+    if any(column.shape != u.shape or column.ndim != 1 for column in (v, *weight)):
+        shapes = ", ".join(str(column.shape) for column in (u, v, *weight))
+        message = f"{name}: columns must be as long as each other, but have shapes {shapes}"
+        raise GraphError(message)
+    return ArrayPiece(u, v, weight[0] if weight else None)
+
+
+#: What makes a piece of a chunk; the text is for messages.
+Adopt = Callable[[Any, str], ArrayPiece]
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays."""
+
+    chunks: Iterable[Any]
+    adopt: Adopt = columns_piece
+    num_edges: int | None = field(default=None, init=False)
+    is_direct = False
+
+    @property
+    def is_iterator(self) -> bool:
+        """Whether it can be gone through only once."""
+        return isinstance(self.chunks, Iterator)
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Go through the chunks once more."""
+        for position, chunk in enumerate(self.chunks):
+            yield from self.adopt(chunk, f"chunk {position}").reads(size)
+
+    def part(self, start: int, stop: int) -> Piece:
+        """Return those of the edges, found by going through the chunks."""
+        return Rows(self, start, stop)
+
+    def fingerprint(self) -> str:
+        """Chunks may be anything the next time."""
+        raise GraphError(_NO_FINGERPRINT)
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """A chunk that is computed whenever it is read: a `dask.delayed` object."""
+
+    chunk: Any
+    adopt: Adopt = columns_piece
+    num_edges: int | None = field(default=None, init=False)
+    is_direct = False
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Compute the chunk."""
+        chunk = self.chunk.compute(scheduler="synchronous")  # in the task that needs it
+        yield from self.adopt(chunk, f"chunk {self.chunk.key}").reads(size)
+
+    def part(self, start: int, stop: int) -> Piece:
+        """Return those of the edges, found by computing the chunk."""
+        return Rows(self, start, stop)
+
+    def fingerprint(self) -> str:
+        """Chunks may be anything the next time."""
+        raise GraphError(_NO_FINGERPRINT)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Edges `start` to `stop` of a piece that can only be read from its beginning."""
+
+    piece: Piece
+    start: int
+    stop: int
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the piece is no larger than what is read anyway."""
+        return self.piece.is_direct
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return self.stop - self.start
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Read from the beginning, and leave out what comes before."""
+        first = 0
+        for count, read in self.piece.reads(size):
+            low, high = max(self.start - first, 0), min(self.stop - first, count)
+            if low < high:
+                yield high - low, partial(_rows, read, low, high)
+            first += count
+            if first >= self.stop:
+                return
+        message = f"there were {self.stop} edges at first, and {first} when they were read again"
+        raise GraphError(message)
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return some of these rows."""
+        return Rows(self.piece, self.start + start, self.start + stop)
+
+    def fingerprint(self) -> str:
+        """Return that of the piece, and which rows."""
+        return f"{self.piece.fingerprint()}[{self.start}:{self.stop}]"
+
+
+def _rows(read: Callable[[], Columns], low: int, high: int) -> Columns:
+    u, v, weight = read()
+    return u[low:high], v[low:high], None if weight is None else weight[low:high]

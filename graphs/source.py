@@ -1,0 +1,175 @@
+"""Graphs that are streamed: pieces of an edge list that are read in order, as often as needed.
+
+Nothing here holds more than a block of edges. Edge ids run through the pieces in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GraphError
+from .edge_list import checked
+from .pieces import ArrayPiece, Chunks, Rows, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from .edge_list import EdgeList
+    from .pieces import Columns, Piece
+
+#: Edges of a block that stays in cache while it is looked at.
+BLOCK_EDGES = 2**18
+#: Of so many places, so many weights are looked at.
+_SAMPLES, _SAMPLE_EDGES = 64, 512
+
+_NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True)
+class EdgeSource:
+    """A graph that is streamed, never held.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        Its edges, in order.
+    num_vertices : int, optional
+        Number of vertices; if not given, the largest id plus one, which a scan finds.
+    first_id : int
+        The id of the first edge; the others follow.
+    unweighted : bool
+        Take every weight as integer 1.
+    is_checked : bool
+        Whether ids and weights are known to be right.
+    """
+
+    pieces: tuple[Piece, ...]
+    num_vertices: int | None = None
+    first_id: int = 0
+    unweighted: bool = False
+    is_checked: bool = False
+
+    @classmethod
+    def of(cls, graph: EdgeList) -> EdgeSource:
+        """Return an edge list as a source."""
+        piece = ArrayPiece(graph.u, graph.v, graph.weight)
+        return cls((piece,), graph.num_vertices, is_checked=True)
+
+    @property
+    def num_edges(self) -> int | None:
+        """Number of edges, or None where only reading can tell."""
+        counts = [piece.num_edges for piece in self.pieces]
+        return None if None in counts else sum(counts)  # type: ignore[arg-type]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of a weight, as far as one can tell without reading: 8 where one cannot."""
+        known = [getattr(piece, "weight_bytes", 8) for piece in self.pieces]
+        return 8 if self.unweighted else max(known, default=8)
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether a second reading would find nothing."""
+        return any(isinstance(piece, Chunks) and piece.is_iterator for piece in self.pieces)
+
+    def part(self, start: int, stop: int) -> EdgeSource:
+        """Return the source of the edges at positions `start` to `stop`, whose number is known."""
+        pieces, first = [], 0
+        for piece in self.pieces:
+            size = piece.num_edges or 0
+            low, high = max(start - first, 0), min(stop - first, size)
+            if low < high:
+                pieces.append(piece if high - low == size else piece.part(low, high))
+            first += size
+        return replace(self, pieces=tuple(pieces), first_id=self.first_id + start)
+
+    def blocks(
+        self, size: int = BLOCK_EDGES
+    ) -> Iterator[tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]]:
+        """Yield for block after block its first edge id, its length and what reads and checks it.
+
+        The functions may be called in any thread, in any order.
+        """
+        first = self.first_id
+        for piece in self.pieces:
+            for count, read in piece.reads(size):
+                yield first, count, partial(self._checked, first, read)
+                first += count
+
+    def with_sizes(self) -> EdgeSource:
+        """Return this source with its numbers of vertices and edges, by a scan if need be.
+
+        Raises
+        ------
+        GraphError
+            If it can be read but once, and does not tell its number of vertices.
+        """
+        if self.is_read_once:
+            if self.num_vertices is None:
+                message = "a graph that can be read but once needs num_vertices="
+                raise GraphError(message)
+            return self
+        if self.num_vertices is not None and self.num_edges is not None:
+            return self
+        pieces, largest, first = [], 0, self.first_id
+        for piece in self.pieces:
+            begin = first
+            for count, read in piece.reads(BLOCK_EDGES):
+                *_, size = checked(*read(), None, first)
+                largest, first = max(largest, size), first + count
+            is_known = piece.num_edges is not None
+            pieces.append(piece if is_known else Rows(piece, 0, first - begin))
+        known = largest if self.num_vertices is None else self.num_vertices
+        return replace(self, pieces=tuple(pieces), num_vertices=known)
+
+    def fingerprint(self) -> str:
+        """Return what tells this graph from others."""
+        parts = [piece.fingerprint() for piece in self.pieces]
+        return digest(repr((self.first_id, self.unweighted, parts)).encode())
+
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of all edges, in memory."""
+        reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
+        if len(reads) == 1:
+            return reads[0]()
+        columns = [read() for read in reads] or [_NO_EDGES]
+        return tuple(np.concatenate(parts) for parts in zip(*columns, strict=True))
+
+    def sample_weights(self) -> NDArray[Any]:
+        """Return the weights of a few thousand edges from all over; none if that takes a scan."""
+        count = self.num_edges
+        if not count or not all(piece.is_direct for piece in self.pieces):
+            return _NO_EDGES[2]
+        starts = {count * place // _SAMPLES for place in range(_SAMPLES)}
+        parts = (self.part(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
+        return np.concatenate([part.columns()[2] for part in parts])
+
+    def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the edges of ascending `edge_ids`: one scan."""
+        found, low = [], 0
+        for first, count, read in self.blocks():
+            high = int(np.searchsorted(edge_ids, first + count))
+            if low < high:
+                found.append([column[edge_ids[low:high] - first] for column in read()])
+            low = high
+        if not found:
+            found = [[column[:0] for column in self.first_columns()]]
+        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+    def first_columns(self) -> tuple[NDArray[Any], ...]:
+        """Return u, v and weight of the first edge, if there is one: for their dtypes."""
+        return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
+
+    def _checked(self, first: int, read: Callable[[], Columns]) -> tuple[NDArray[Any], ...]:
+        u, v, weight = read()
+        if self.unweighted or weight is None:
+            weight = np.broadcast_to(np.int64(1), u.shape)
+        if self.is_checked:
+            return u, v, weight
+        return checked(u, v, weight, self.num_vertices, first)[:3]

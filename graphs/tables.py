@@ -1,0 +1,155 @@
+"""Tables as graphs: which columns are the ends and the weight, and Arrow's columns as arrays."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import FileFormatError, GraphError, OptionError
+from .edge_list import EdgeList
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+#: Key in a file's metadata of the number of vertices, where the edges do not tell.
+NUM_VERTICES = b"num_vertices"
+
+#: What the columns of the two ends may be called; the first pair that is there is taken.
+END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let whatever is wrong with a file of columns name the file."""
+    import pyarrow as pa
+
+    try:
+        path.open("rb").close()  # pyarrow would say why it cannot in words of its own
+        yield
+    except (FileFormatError, OptionError):
+        raise
+    except (OSError, pa.ArrowException, ValueError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+
+
+class ColumnNames(NamedTuple):
+    """Names of the columns that make a graph; without a weight every edge weighs integer 1."""
+
+    u: str
+    v: str
+    weight: str | None
+
+    @property
+    def present(self) -> list[str]:
+        """The names without None."""
+        return [name for name in self if name is not None]
+
+
+def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
+    """Find the columns of a graph among the columns of a table.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns.
+    weight : str or None
+        The column of weights; None takes every weight as 1. The default of every caller,
+        "weight", may be absent from a table of two ends and nothing else.
+
+    Raises
+    ------
+    GraphError
+        If there are no columns for the ends, or none is called "weight" and another may be meant.
+    OptionError
+        If any other `weight` is not there.
+    """
+    found = ", ".join(map(str, names)) or "nothing"
+    ends = next((pair for pair in END_NAMES if set(pair) <= set(names)), None)
+    repeated = {name for name in names if list(names).count(name) > 1}
+    if ends is None or repeated & {*ends, weight}:
+        pairs = ", or ".join(" and ".join(pair) for pair in END_NAMES)
+        message = f"expected one column each for {pairs}; found {found}"
+        raise GraphError(message)
+    if weight is None or weight in names:
+        return ColumnNames(*ends, weight)
+    if weight == "weight" and not set(names) - {*ends, "edge_id"}:
+        return ColumnNames(*ends, None)
+    # A misspelt column of weights must not make an unweighted graph.
+    message = f"no column {weight!r} for the weights; found {found} (None takes each as 1)"
+    raise (GraphError if weight == "weight" else OptionError)(message)
+
+
+def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
+    """Return the dtype of an Arrow column of numbers.
+
+    Raises
+    ------
+    GraphError
+        If it holds anything else; names the column.
+    """
+    import pyarrow.types as kinds
+
+    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
+    if any(is_kind(arrow_type) for is_kind in numbers):
+        dtype: np.dtype[Any] = np.dtype(arrow_type.to_pandas_dtype())
+        return dtype
+    message = f"column {name!r} must hold numbers, not {arrow_type}"
+    raise GraphError(message)
+
+
+def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
+    """Return an Arrow column, or a chunk of it that starts at edge `first_edge`, as an array.
+
+    Raises
+    ------
+    GraphError
+        If a value is missing; names the edge.
+    """
+    if column.null_count:
+        edge = first_edge + column.is_null().index(True).as_py()
+        message = f"edge {edge}: column {name!r} has no value"
+        raise GraphError(message)
+    return np.asarray(column)
+
+
+def arrow_graph(table: Any, weight: str | None) -> EdgeList:
+    """Make a graph of a `pyarrow.Table`; its columns are named as `choose_columns` has it.
+
+    Raises
+    ------
+    GraphError, OptionError
+        As the functions above, and `EdgeList`.
+    """
+    columns = []
+    for name in choose_columns(table.column_names, weight).present:
+        arrow_dtype(name, table.schema.field(name).type)
+        columns.append(arrow_values(name, table[name]))
+    return EdgeList(*columns, num_vertices=stated_num_vertices(table.schema.metadata))
+
+
+def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
+    """Read the number of vertices that a file's metadata may give."""
+    stated = (metadata or {}).get(NUM_VERTICES)
+    return None if stated is None else int(stated)
+
+
+def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
+    """Choose among the weights of a graph that has one, called "weight"; None: each edge 1.
+
+    Raises
+    ------
+    OptionError
+        If it has none of that name.
+    """
+    if weight == "weight":
+        return graph
+    if weight is None:
+        return EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices)
+    message = f"the graph has no weights called {weight!r}; it has: 'weight'"
+    raise OptionError(message)

@@ -1,0 +1,36 @@
+"""Kruskal's algorithm with helper threads that reject cycle edges ahead of the main one.
+
+An edge whose ends are joined already will close a cycle whenever its turn comes. So, while the main
+thread takes the sorted edges one by one, every other looks through a part of the later ones, over
+and over, and rejects what it can; the main thread skips that. There are no locks: helpers read the
+trees as they stand, and an edge they miss is left to the main thread. As the text has it, the sort
+stands apart. O(m log m) work; the forest does not depend on timing, who rejects what does. In
+parts of the edge list, or without compiled kernels, threads do not run at once: the array module
+`numpy` takes the parts in turn, each after a last look at it.
+
+Source: Katsigiannis, Anastopoulos, Nikas and Koziris, "An approach to parallelize Kruskal's
+algorithm using Helper Threads". Three deviations: the smaller root becomes the root of both trees
+where theirs joins by rank; the main thread halves paths where theirs compresses them; and what it
+finds is a list of edges and a count, which nobody else reads, where theirs is a second array of
+colors. A helper also stops in the middle of its part once the main thread is there.
+
+Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
+"""
+
+from ...stages.edges import find_signs, order_weights
+from ...stages.fragments import collect_forest_edges, list_forest, start_forest
+from ...stages.kruskal import bring_edges_together, join_with_helpers, sort_by_weight
+from ..pipeline import Pipeline
+
+kruskal_helpers = Pipeline(
+    "kruskal-helpers",
+    find_signs,
+    order_weights,
+    start_forest,
+    bring_edges_together,
+    sort_by_weight,
+    join_with_helpers,
+    collect_forest_edges,
+    list_forest,
+    summary="Kruskal, helper threads reject cycle edges ahead of it (Katsigiannis et al.)",
+)

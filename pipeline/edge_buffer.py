@@ -1,0 +1,134 @@
+"""The edges that a scan holds: up to a number, in the order of their ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import GraphError
+from .solver import Cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .solver import Columns, Solver
+
+
+class Selected(NamedTuple):
+    """What is left of a block of `seen` edges: keys and columns of those up to the key `limit`."""
+
+    seen: int
+    limit: int
+    key: NDArray[Any]
+    columns: Columns
+
+
+class EdgeBuffer:
+    """Holds up to `capacity` edges; makes room in one of two ways.
+
+    Parameters
+    ----------
+    solver : Solver
+    num_fragments : int
+        What the ends of edges are below.
+    capacity : int
+    folds : bool
+        Whether a full buffer is replaced by its forest, which must then be half of it at most;
+        otherwise the heavier half goes, and with it all that is heavier still.
+
+    Attributes
+    ----------
+    limit : int or None
+        The largest key that is still taken; None for all.
+    cut : Cut or None
+        Up to where all edges that were offered have been taken; None for all.
+    moved : int
+        Bytes that were read and written.
+    """
+
+    def __init__(self, solver: Solver, num_fragments: int, capacity: int, *, folds: bool) -> None:
+        self._solver, self._num_fragments = solver, num_fragments
+        self._capacity, self._folds = capacity, folds
+        index = solver.ops.index_dtype(num_fragments)
+        self._columns = [np.empty(0, dtype) for dtype in (index, index, np.int64, np.int64)]
+        self._size = 0
+        self.is_forest = True
+        self.limit: int | None = None
+        self.cut: Cut | None = None
+        self.moved = 0
+
+    @property
+    def columns(self) -> Columns:
+        """What it holds."""
+        return tuple(column[: self._size] for column in self._columns)
+
+    def append(self, piece: Selected) -> None:
+        """Add the edges of a block, after making room for them if need be.
+
+        Raises
+        ------
+        GraphError
+            If their weights have another dtype than those before. Names the edge.
+        """
+        if not len(self._columns[0]):
+            self._columns = [np.empty(self._capacity, column.dtype) for column in piece.columns]
+        weight, found = self._columns[2].dtype, piece.columns[2].dtype
+        if weight != found:
+            message = (
+                f"edge {piece.columns[3][0]}: weights are {found} from here on, but {weight} "
+                "before; all parts of a graph that is streamed need one dtype"
+            )
+            raise GraphError(message)
+        half = max(1, self._capacity // 2)
+        for start in range(0, len(piece.key), half):
+            rows = slice(start, min(start + half, len(piece.key)))
+            if self._size + rows.stop - start > self._capacity:
+                self._make_room(half)
+            columns: Iterable[NDArray[Any]] = [column[rows] for column in piece.columns]
+            if self.limit is not None and self.limit < piece.limit:  # it was lowered meanwhile
+                columns = self._solver.ops.compact(piece.key[rows] <= self.limit, *columns)
+            self._place(self._size, columns)
+            self.is_forest = False
+
+    def stop_at(self, cut: Cut, limit: int) -> None:
+        """Take only edges up to a cut, which from now on are those with keys up to `limit`."""
+        self.cut, self.limit = cut, limit
+
+    def reduce(self) -> None:
+        """Put the forest of what it holds in its place."""
+        if not self.is_forest:
+            forest, moved = self._solver.forest(self.columns, self._num_fragments)
+            self._place(0, forest)
+            self.is_forest = True
+            self.moved += moved
+
+    def restore(self, columns: Columns, *, is_forest: bool) -> None:
+        """Hold these edges, as it did before."""
+        capacity = max(self._capacity, len(columns[0]))
+        self._columns = [np.empty(capacity, column.dtype) for column in columns]
+        self._place(0, columns)
+        self.is_forest = is_forest
+
+    def _make_room(self, count: int) -> None:
+        """Leave `count` edges at most."""
+        if self._folds:
+            self.reduce()
+            return
+        # Ids ascend, so of the edges with the last key the first are kept: no later one is.
+        ops, key = self._solver.ops, self._solver.keys(self.columns[2])
+        last = int(ops.partition(key, count - 1)[count - 1])
+        kept = key < last
+        ties = np.flatnonzero(key == last)[: count - ops.count(kept)]
+        kept[ties] = True
+        self.stop_at(Cut(last, int(self.columns[3][ties[-1]])), last - 1)
+        self._place(0, ops.compact(kept, *self.columns))
+
+    def _place(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
+        """Write columns from a row on; what was behind it goes."""
+        for held, column in zip(self._columns, columns, strict=True):
+            self._size = start + len(column)
+            held[start : self._size] = column
+            self.moved += column.nbytes

@@ -1,0 +1,217 @@
+"""One scan of a part of the edges: the minimum forest of the lightest that join two fragments.
+
+Blocks of the part are read, checked and filtered by threads side by side, and what is left of them
+goes to a buffer, in order. A buffer that fills up makes room in one of two ways. If its forest must
+be small, since few fragments are left, the forest takes its place: an edge that is the heaviest on
+a cycle here is so in the whole graph. Otherwise only its lighter half is kept, and from there on
+the scan passes over what is heavier: a later scan, with more of the vertices joined, will see to
+that. So no scan takes more memory than the buffer, whatever the graph.
+"""
+
+from __future__ import annotations
+
+import collections
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..graphs.source import BLOCK_EDGES
+from ..primitives import Backend, array_module
+from . import scratch
+from .edge_buffer import EdgeBuffer, Selected
+from .partition import COLUMNS, as_index
+from .report import Work
+from .solver import Cut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from ..graphs.source import EdgeSource
+    from .checkpoint import Checkpoint
+    from .solver import Columns, Solver
+
+    #: First edge id, length, and what reads the columns.
+    Block = tuple[int, int, Callable[[], Columns]]
+
+#: The first scan folds only if forests are at most one such part of the buffer: finding them over
+#: and over would cost more than a second scan, which most graphs need once.
+_FEW = 8
+
+
+class Scan(NamedTuple):
+    """What the parts of one scan have in common.
+
+    Attributes
+    ----------
+    num_vertices, num_fragments : int
+    capacity : int
+        How many edges are held at a time.
+    light : int or None
+        About how many of the lightest edges of a part to take at first, if others may be left to
+        a later scan; None if they may not.
+    """
+
+    num_vertices: int
+    num_fragments: int
+    capacity: int
+    light: int | None
+
+
+def scan_part(
+    solver: Solver,
+    scan: Scan,
+    source: EdgeSource,
+    folder: str | None,
+    record: tuple[Checkpoint, str] | None,
+    progress: Callable[[int], None] | None,
+    labels: Any,
+) -> tuple[Any, ...]:
+    """Return the forest of a part, the cut up to which it is one, and the work it took.
+
+    Parameters
+    ----------
+    source : EdgeSource
+        The part.
+    folder : str, optional
+        Where to leave arrays.
+    record : checkpoint and name, optional
+        What an earlier run may have left, and this one will.
+    progress : callable, optional
+        Told the number of edges of each block that has been seen.
+    labels : index array of length n or None
+        The fragment of each vertex; None if each is its own.
+
+    Returns
+    -------
+    u, v, weight, edge_id : arrays
+        The forest, ends as fragments.
+    cut : Cut or None
+        None if every edge was taken.
+    work : Work
+    """
+    start = saved = time.perf_counter()
+    labels = scratch.fetch(labels)
+    is_first = scan.light is not None and labels is None
+    folds = scan.num_fragments <= scan.capacity // (_FEW if is_first else 2)
+    buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, folds=folds)
+    seen = _resume(buffer, record)
+    if is_first and not folds and not seen:
+        _aim(buffer, solver, source, min(scan.light or 0, scan.capacity))
+    rest = source if not seen else source.part(seen, source.num_edges or 0)
+    blocks = rest.blocks(min(BLOCK_EDGES, max(1, scan.capacity // 2)))
+    select = partial(_select, solver, scan.num_vertices, labels)
+    for piece in _in_order(blocks, select, lambda: buffer.limit, solver.backend.threads):
+        buffer.append(piece)
+        seen += piece.seen
+        if progress is not None:
+            progress(piece.seen)
+        if buffer.limit is not None and buffer.limit < 0:
+            seen = source.num_edges or seen  # nothing comes before what it holds
+            break
+        if record is not None and time.perf_counter() - saved > record[0].seconds:
+            _leave(buffer, record, seen)
+            saved = time.perf_counter()
+    buffer.reduce()
+    _leave(buffer, record, seen)
+    forest = (scratch.store(column.copy(), folder) for column in buffer.columns)
+    return *forest, buffer.cut, Work(time.perf_counter() - start, buffer.moved)
+
+
+def merge_forests(
+    solver: Solver,
+    num_vertices: int,
+    folder: str | None,
+    record: tuple[Checkpoint, str] | None,
+    *parts: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """Return what `scan_part` would have of the parts in one: the forest of their forests."""
+    start = time.perf_counter()
+    cut = min((part[-2] for part in parts if part[-2] is not None), default=None)
+    pieces = zip(*(part[: len(COLUMNS)] for part in parts), strict=True)
+    columns = tuple(np.concatenate(list(map(scratch.load, piece))) for piece in pieces)
+    buffer = EdgeBuffer(solver, num_vertices, 0, folds=True)
+    if not _resume(buffer, record):
+        buffer.restore(solver.up_to(cut, columns), is_forest=False)
+        buffer.reduce()
+        _leave(buffer, record, 1)
+    forest = (scratch.store(column.copy(), folder) for column in buffer.columns)
+    return *forest, cut, Work(time.perf_counter() - start, buffer.moved)
+
+
+def _resume(buffer: EdgeBuffer, record: tuple[Checkpoint, str] | None) -> int:
+    """Take up what was left, and return how many edges had been seen."""
+    found = record and record[0].load(record[1])
+    if not found:
+        return 0
+    columns, state = found
+    buffer.restore(columns, is_forest=state["is_forest"])
+    if state["cut"] is not None:
+        buffer.stop_at(Cut(*state["cut"]), state["limit"])
+    return int(state["seen"])
+
+
+def _leave(buffer: EdgeBuffer, record: tuple[Checkpoint, str] | None, seen: int) -> None:
+    if record is not None:
+        state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
+        record[0].save(record[1], buffer.columns, {**state, "is_forest": buffer.is_forest})
+
+
+def _aim(buffer: EdgeBuffer, solver: Solver, source: EdgeSource, count: int) -> None:
+    """Let a buffer pass over heavy edges from the start, so that it takes about `count`."""
+    weights = source.sample_weights()
+    rank = len(weights) * count // max(1, source.num_edges or 0)
+    if rank < len(weights):
+        key = int(solver.ops.partition(solver.keys(weights), rank)[rank])
+        buffer.stop_at(Cut(key, np.iinfo(np.int64).max), key)
+
+
+def _select(
+    solver: Solver,
+    num_vertices: int,
+    labels: NDArray[Any] | None,
+    block: Block,
+    limit: int | None,
+) -> Selected:
+    """Read a block; keep the edges up to a key that join two fragments."""
+    first, count, read = block
+    u, v, weight = read()
+    ops = array_module(Backend(solver.backend.name))  # threads have a block each
+    u, v = (as_index(ids, num_vertices) for ids in (u, v))
+    key = ops.order_key(weight, signed=True, descending=solver.maximum)
+    position = ops.iota(count, dtype=ops.index_dtype(count))
+    limit = ops.largest(key.dtype) if limit is None else limit
+    if labels is None:
+        dtype = ops.index_dtype(num_vertices)
+        u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
+    else:
+        u, v, key, position = ops.relabel_pairs(labels, u, v, key, position)
+        if limit < ops.largest(key.dtype):
+            u, v, key, position = ops.compact(key <= limit, u, v, key, position)
+    columns = u, v, ops.gather(weight, position), first + position.astype(np.int64)
+    return Selected(count, limit, key, columns)
+
+
+def _in_order(
+    blocks: Iterable[Block],
+    select: Callable[[Block, int | None], Selected],
+    limit: Callable[[], int | None],
+    threads: int,
+) -> Iterator[Selected]:
+    """Select from all blocks, some ahead of the one that is yielded."""
+    with ThreadPoolExecutor(threads, "mstflow-scan") as team:
+        ahead: collections.deque[Any] = collections.deque()
+        try:
+            for block in blocks:
+                ahead.append(team.submit(select, block, limit()))
+                if len(ahead) > threads + 1:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:  # on an error, or at an early end, what has not begun need not
+            for each in ahead:
+                each.cancel()

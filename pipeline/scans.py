@@ -1,0 +1,225 @@
+"""The upper level: forests of parts of the edge list, merged up a tree; and again on what is left.
+
+An edge that is not in the minimum forest of a part is the heaviest on a cycle there, and so on one
+of the whole: only forests have to be merged. Parts are ranges of edge ids and merge with their
+neighbours, so positions keep the order of ids and break ties alike at every level.
+
+A part that cannot hold its forest takes its lightest edges only (see `scan`). Then what the whole
+has found is the forest up to the least of the parts' cuts; its edges join the vertices to
+fragments; and all parts are scanned once more for edges that join two of those, until nothing was
+left out. Most graphs are done after two scans, the second of which finds few edges: these are the
+two scans of `filter-boruvka`, for graphs that are only ever streamed.
+
+Source: AlgoWiki, "Boruvka's algorithm", the upper level of parallelism; Osipov, Sanders and
+Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX 2009, the filter.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import scratch
+from .partition import COLUMNS
+from .report import Report, StageCall
+from .scan import Scan, merge_forests, scan_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from ..graphs.source import EdgeSource
+    from .checkpoint import Checkpoint
+    from .schedulers import Scheduler
+    from .solver import Cut, Solver
+
+    Progress = Callable[[str, int, int], None]
+
+#: Edges for each vertex that the first of several scans takes: see `catalogue.filter_boruvka`.
+_LIGHT_PER_VERTEX = 1.5
+
+
+def solve_by_scans(
+    solver: Solver,
+    parts: list[EdgeSource],
+    num_vertices: int,
+    *,
+    capacity: int,
+    several_scans: bool,
+    scheduler: Scheduler,
+    checkpoint: Checkpoint | None = None,
+    split_every: int = 4,
+    progress: Progress | None = None,
+) -> tuple[tuple[NDArray[Any], ...], Report]:
+    """Return what the forest has of `COLUMNS`, ascending by edge id, and a report.
+
+    Its ends and weights are there only if one scan was enough; otherwise just the ids are.
+
+    Parameters
+    ----------
+    parts : list of EdgeSource
+        In order of edge ids, on `num_vertices` vertices.
+    capacity : int
+        How many edges a task holds at a time.
+    several_scans : bool
+        Whether parts may take their lightest edges only. If not, `capacity` must be at least
+        twice the number of vertices.
+    checkpoint : Checkpoint, optional
+        Takes what is found, and has what an earlier run found.
+    split_every : int
+        How many forests one task merges.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``: edges of a scan, or tasks.
+
+    Notes
+    -----
+    In the report a round is a level of a tree: scans, then merges. Every scan begins a new one.
+    """
+    light = int(_LIGHT_PER_VERTEX * num_vertices) // len(parts) + 1 if several_scans else None
+    scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every, progress)
+    fragments = num_vertices
+    while True:
+        *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
+        if cut is None and not scans.found:
+            return tuple(scheduler.fetch(columns)), scans.report
+        fragments = scans.join(fragments, columns, cut)
+        if cut is None:
+            edge_id = np.concatenate(scheduler.fetch(scans.found))
+            edge_id.sort()
+            return (edge_id,), scans.report
+
+
+@dataclass
+class _Scans:
+    """Scans under way: handles of each vertex's fragment, and of the edges that joined them."""
+
+    solver: Solver
+    scheduler: Scheduler
+    capacity: int
+    light: int | None
+    checkpoint: Checkpoint | None
+    split_every: int
+    progress: Progress | None
+    labels: Any = None
+    found: list[Any] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+
+    def grow_tree(
+        self, parts: list[EdgeSource], num_vertices: int, num_fragments: int
+    ) -> list[Any]:
+        """Return handles of the columns of the forest of all parts, and the cut up to which it is.
+
+        Scans are the leaves of a tree of merges.
+        """
+        where, level = self.scheduler, len(self.report.rounds)
+        tasks: list[tuple[int, str, int, list[Any]]] = []
+
+        def submit(name: str, part: int, function: Callable[..., Any], *arguments: Any) -> Any:
+            task = where.submit(name, function, *arguments)
+            tasks.append((level, name, part, where.outputs(task, len(COLUMNS) + 2)))
+            return task
+
+        scan = Scan(num_vertices, num_fragments, self.capacity, self.light)
+        seen, folder = self._edge_counter(parts), where.task_folder
+        forests = []
+        for i, part in enumerate(parts):
+            record = self._record("part", i)
+            task = partial(scan_part, self.solver, scan, part, folder, record, seen)
+            forests.append(submit("local_forest", i, task, self.labels))
+        while len(forests) > 1:
+            level += 1
+            groups = [
+                forests[start : start + self.split_every]
+                for start in range(0, len(forests), self.split_every)
+            ]
+            for i, group in enumerate(groups):
+                if len(group) > 1:
+                    record = self._record(f"merge{level}", i)
+                    task = partial(merge_forests, self.solver, num_fragments, folder, record)
+                    group[:] = [submit("merge_forests", i, task, *group)]
+            forests = [group[0] for group in groups]
+        works = [outputs.pop() for *_, outputs in tasks]
+        handles = self._settle([*works, *tasks[-1][-1]], self._task_counter(tasks))
+        *costs, cut = where.fetch([*handles[: len(works)], handles[-1]])
+        self.report.calls += [
+            StageCall(*task[:3], work) for task, work in zip(tasks, costs, strict=True)
+        ]
+        return [*handles[len(works) : -1], cut]
+
+    def join(self, num_fragments: int, columns: list[Any], cut: Cut | None) -> int:
+        """Join fragments along a forest's edges up to the cut; return how many are left."""
+        where = self.scheduler
+        function = partial(join_fragments, self.solver, num_fragments, where.task_folder, cut)
+        step = where.submit("join_fragments", function, self.labels, *columns)
+        self.labels, ids, left = where.outputs(step, 3)
+        self.found.append(ids)
+        (left,) = self._settle([left])
+        (count,) = where.fetch([left])
+        return int(count)
+
+    def _record(self, kind: str, part: int) -> tuple[Checkpoint, str] | None:
+        """Return where a task of this scan leaves its result."""
+        name = f"scan{len(self.found)}-{kind}-{part}"
+        return None if self.checkpoint is None else (self.checkpoint, name)
+
+    def _settle(self, handles: list[Any], done: Callable[[int], object] | None = None) -> list[Any]:
+        """Compute handles, and keep what later scans need."""
+        settled = self.scheduler.settle([*handles, self.labels, *self.found], done)
+        self.labels, *self.found = settled[len(handles) :]
+        return settled[: len(handles)]
+
+    def _edge_counter(self, parts: list[EdgeSource]) -> Callable[[int], None] | None:
+        """Return what counts the edges of a scan, if its tasks can call it."""
+        progress = self.progress
+        if progress is None or not self.scheduler.eager:
+            return None
+        done, total = 0, sum(part.num_edges or 0 for part in parts)
+        step = f"scan {len(self.found) + 1}"
+
+        def count(edges: int) -> None:
+            nonlocal done
+            done += edges
+            progress(step, done, max(done, total))
+
+        return count
+
+    def _task_counter(self, tasks: list[Any]) -> Callable[[int], object] | None:
+        """Return what counts the tasks of a tree as they end."""
+        progress = self.progress
+        if progress is None or self.scheduler.eager:
+            return None
+        done = itertools.count(1)
+        return lambda place: (
+            place < len(tasks) and progress(tasks[place][1], next(done), len(tasks))
+        )
+
+
+def join_fragments(
+    solver: Solver,
+    num_fragments: int,
+    folder: str | None,
+    cut: Cut | None,
+    labels: Any,
+    *columns: Any,
+) -> tuple[Any, ...]:
+    """Join fragments along the edges of a forest that do not come after a cut.
+
+    Returns
+    -------
+    labels : index array of length n
+        The new fragment of each vertex.
+    edge_id : int64 array
+        The edges that were taken.
+    num_fragments : int
+    """
+    ops = solver.ops
+    u, v, _, edge_id = solver.up_to(cut, tuple(map(scratch.load, columns)))
+    _, root = ops.join_in_order(ops.asarray(u), ops.asarray(v), num_fragments)
+    number, left = ops.number_roots(root)
+    joined = number if labels is None else ops.gather(number, ops.asarray(scratch.load(labels)))
+    return scratch.store(joined, folder), scratch.store(edge_id, folder), left

@@ -1,0 +1,148 @@
+"""Compiled loops over sets that several threads read and join at once, without locks.
+
+A node points at its parent, a root at itself. Whatever a thread writes to a node is an ancestor of
+it, so that others may read the old or the new value. What another thread may change meanwhile is
+read by `load`, or the compiler would read it once and never again.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
+# Numba infers the types of kernels; their callers in numba_arrays are typed.
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, list_flags
+
+#: A word holds a node's parent below its rank, which is at most the logarithm of their number.
+RANK = np.uint64(58)
+PARENT = np.uint64(2**58 - 1)
+
+
+def _pointer(context, builder, array, value, index):
+    data = context.make_array(array)(context, builder, value).data
+    return builder.gep(data, [index])
+
+
+@intrinsic
+def load(_, array, index):
+    """Read ``array[index]`` now, in one access."""
+    signature = array.dtype(array, types.uint64)
+
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments)
+        return builder.load_atomic(pointer, "acquire", signature.return_type.bitwidth // 8)
+
+    return signature, generate
+
+
+@intrinsic
+def compare_and_swap(_, array, index, old, new):
+    """Write `new` to ``array[index]`` if it is `old`, in one access, and tell whether it was."""
+    signature = types.boolean(array, types.uint64, array.dtype, array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        value, index, old, new = arguments
+        pointer = _pointer(context, builder, signature.args[0], value, index)
+        result = builder.cmpxchg(pointer, old, new, "acq_rel", "acquire")
+        return builder.extract_value(result, 1)
+
+    return signature, generate
+
+
+@kernel
+def find(words, node):
+    """Find the root, and let nodes skip their parents; a swap that changes nothing is left out."""
+    while True:
+        word = np.uint64(load(words, node))
+        above = word & PARENT
+        if above == node:
+            return node
+        higher = np.uint64(load(words, above)) & PARENT
+        if higher != above:
+            compare_and_swap(words, node, word, word & ~PARENT | higher)
+        node = higher
+
+
+@kernel
+def update(words, node, rank, parent, new_rank):
+    """Make a root of that rank the child of another node, or raise its rank, if it still is one."""
+    return compare_and_swap(words, node, rank << RANK | node, new_rank << RANK | parent)
+
+
+@kernel
+def union(words, u, v, by_rank):
+    """Without ranks all stay 0, and the larger number is the higher node."""
+    while True:
+        u, v = find(words, u), find(words, v)
+        if u == v:
+            return False
+        rank_u, rank_v = load(words, u) >> RANK, load(words, v) >> RANK
+        if (rank_u, u) > (rank_v, v):
+            u, rank_u, v, rank_v = v, rank_v, u, rank_u
+        if update(words, u, rank_u, v, rank_u):
+            if by_rank and rank_u == rank_v:
+                update(words, v, rank_v, v, rank_v + ONE)
+            return True
+
+
+@kernel
+def unite(start, stop, words, u, v, by_rank, is_joined):
+    for i in range(start, stop):
+        is_joined[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
+
+
+@kernel
+def find_all(start, stop, words, nodes, root):
+    for i in range(start, stop):
+        root[i] = find(words, np.uint64(nodes[i]))
+
+
+@kernel
+def join_undecided(start, stop, u, v, parent, undecided, joining):
+    """Join in order the pairs that are undecided; return how many joined, and how many were."""
+    hits = np.empty(BLOCK, np.uint64)
+    joined = examined = 0
+    for first in range(start, stop, BLOCK):
+        size = min(BLOCK, stop - first)
+        us, vs = u[first : first + size], v[first : first + size]
+        count = list_flags(undecided[first : first + size], size, hits)
+        for hit in range(count):
+            ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
+            fetch(parent, us[ahead])
+            fetch(parent, vs[ahead])
+            if join(np.uint64(us[i]), np.uint64(vs[i]), parent):
+                joining[joined] = np.uint64(first) + i
+                joined += 1
+        examined += count
+    return joined, examined
+
+
+@kernel
+def look_up_root(node, parent):
+    above = np.uint64(load(parent, node))
+    while above != node:
+        node, above = above, np.uint64(load(parent, above))
+    return node
+
+
+@kernel
+def reject_cycles(start, stop, part, reached, u, v, parent, undecided):
+    """Decide on pairs inside a set, over and over, until the main thread has reached this part."""
+    hits, zero = np.empty(BLOCK, np.uint64), np.uint64(0)
+    first = start
+    while load(reached, zero) < part:
+        size = min(BLOCK, stop - first)
+        us, vs = u[first : first + size], v[first : first + size]
+        flags = undecided[first : first + size]
+        count = list_flags(flags, size, hits)
+        for hit in range(count):
+            if load(reached, zero) >= part:  # a path that no helper halves may be long
+                return
+            ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
+            fetch(parent, us[ahead])
+            fetch(parent, vs[ahead])
+            a, b = look_up_root(np.uint64(us[i]), parent), look_up_root(np.uint64(vs[i]), parent)
+            if a == b:
+                flags[i] = 0
+        first = first + size if first + size < stop else start

@@ -1,0 +1,224 @@
+"""Graphs of other libraries are taken as they stand: order of edges, vertices, weights, ties."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph_strategies import edge_lists
+from mstflow import EdgeList, minimum_spanning_forest
+from mstflow.errors import GraphError, OptionError
+from mstflow.graphs.adopt import edge_list
+
+SPARSE_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+
+
+def same(found, graph):
+    """Check that two edge lists are equal, record for record."""
+    assert found.num_vertices == graph.num_vertices
+    for name in ("u", "v", "weight"):
+        assert getattr(found, name).tolist() == getattr(graph, name).tolist()
+
+
+def names_of(graph):
+    return {"u": graph.u, "v": graph.v, "weight": graph.weight}
+
+
+@given(edge_lists(weight_dtypes=SPARSE_DTYPES), st.sampled_from(["array", "matrix"]))
+def test_scipy_coo(graph, kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    shape = (graph.num_vertices, graph.num_vertices)
+    if not graph.num_vertices:
+        return
+    places = (graph.u.astype(np.int32), graph.v.astype(np.int32))
+    matrix = getattr(sparse, f"coo_{kind}")((graph.weight, places), shape=shape)
+    same(edge_list(matrix), graph)
+    assert edge_list(matrix).weight.dtype == graph.weight.dtype
+    assert set(edge_list(matrix, weight=None).weight.tolist()) <= {1}
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_scipy_compressed_is_taken_as_stored(form, kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    # Row (or column) 0: places 2, 1, 1, not sorted, one twice, one a zero; row 1: its loop.
+    data, index, start = np.array([0.0, 5.0, -1.0, 7.0]), [2, 1, 1, 1], [0, 3, 4, 4]
+    matrix = getattr(sparse, f"{form}_{kind}")((data, index, start), shape=(3, 3))
+    found = edge_list(matrix)
+    ends = (found.u, found.v) if form == "csr" else (found.v, found.u)
+    assert [end.tolist() for end in ends] == [[0, 0, 0, 1], [2, 1, 1, 1]]
+    assert found.weight.tolist() == data.tolist()
+    assert minimum_spanning_forest(matrix).edge_ids.tolist() == [0, 2]
+
+
+def test_scipy_forms_without_an_order():
+    sparse = pytest.importorskip("scipy.sparse")
+    for form in ("dok", "lil", "dia", "bsr"):
+        with pytest.raises(
+            GraphError, match=rf"a {form} matrix keeps no list of entries; give its"
+        ):
+            edge_list(sparse.eye_array(3, format=form))
+    with pytest.raises(GraphError, match=r"a square matrix, not one of shape \(2, 3\)"):
+        edge_list(sparse.coo_array((2, 3)))
+    with pytest.raises(OptionError, match="no weights called 'length'; it has: 'weight'"):
+        edge_list(sparse.eye_array(3, format="csr"), weight="length")
+    with pytest.raises(GraphError, match="weight must be bool, integer or float"):
+        edge_list(sparse.eye_array(3, format="csr", dtype=complex))
+
+
+@given(edge_lists(), st.sampled_from(["MultiGraph", "MultiDiGraph"]))
+def test_networkx_multigraphs(graph, kind):
+    networkx = pytest.importorskip("networkx")
+    nodes = [f"vertex {i}" for i in reversed(range(graph.num_vertices))]
+    made = getattr(networkx, kind)()
+    made.add_nodes_from(nodes)
+    for u, v, weight in zip(graph.u, graph.v, graph.weight.tolist(), strict=True):
+        made.add_edge(nodes[u], nodes[v], length=weight)
+    found = edge_list(made, weight="length")
+    edges = list(made.edges(keys=True, data="length"))
+    place = {node: i for i, node in enumerate(nodes)}
+    expected = [(place[u], place[v], weight) for u, v, _, weight in edges]
+    columns = (found.u.tolist(), found.v.tolist(), found.weight.tolist())
+    assert list(zip(*columns, strict=True)) == expected
+    assert found.num_vertices == graph.num_vertices
+
+
+def test_networkx_graphs():
+    networkx = pytest.importorskip("networkx")
+    made = networkx.DiGraph()
+    made.add_nodes_from("dcba")
+    made.add_edge("a", "b", weight=2.5)
+    made.add_edge("b", "a")
+    made.add_edge("d", "d", length=7)
+    found = edge_list(made)  # in the order of made.edges: from d, then from b, then from a
+    assert (found.u.tolist(), found.v.tolist()) == ([0, 2, 3], [0, 3, 2])
+    assert found.weight.tolist() == [1, 1, 2.5]
+    assert edge_list(made, weight="length").weight.tolist() == [7, 1, 1]
+    assert edge_list(made, num_vertices=9).num_vertices == 9
+    with pytest.raises(OptionError, match="no weights called 'cost'; its edges have: 'length', 'w"):
+        edge_list(made, weight="cost")
+    made.add_edge("a", "c", weight=2**53 + 1)
+    with pytest.raises(GraphError, match="weight is 9007199254740993, which is not exact"):
+        edge_list(made)
+    assert edge_list(networkx.Graph(), weight="cost").num_edges == 0
+
+
+@given(edge_lists(), st.booleans())
+def test_igraph(graph, directed):
+    igraph = pytest.importorskip("igraph")
+    ends = list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
+    made = igraph.Graph(n=graph.num_vertices, edges=ends, directed=directed)
+    assert edge_list(made).weight.tolist() == [1] * graph.num_edges
+    made.es["length"] = graph.weight.tolist()
+    found = edge_list(made, weight="length")
+    expected = [ends[edge.index] if directed else edge.tuple for edge in made.es]
+    assert list(zip(found.u.tolist(), found.v.tolist(), strict=True)) == expected
+    assert (found.weight.tolist(), found.num_vertices) == (
+        graph.weight.tolist(),
+        graph.num_vertices,
+    )
+    with pytest.raises(OptionError, match="no weights called 'cost'; its edges have: 'length'"):
+        edge_list(made, weight="cost")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@given(graph=edge_lists())
+def test_tables(library, graph):
+    package = pytest.importorskip(library)
+    make = package.table if library == "pyarrow" else package.DataFrame
+    found = edge_list(make(names_of(graph)), graph.num_vertices)
+    same(found, graph)
+    assert found.weight.dtype == graph.weight.dtype
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_dask_data_frames(partitions):
+    pandas = pytest.importorskip("pandas")
+    from dask import dataframe
+
+    graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
+    frame = pandas.DataFrame(names_of(graph) | {"name": list("abcd")})
+    same(edge_list(dataframe.from_pandas(frame, npartitions=partitions)), graph)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_tables(library):
+    package = pytest.importorskip(library)
+    make = package.table if library == "pyarrow" else package.DataFrame
+    columns = {"name": ["a", "b"], "target": [1, 2], "source": [0, 1], "length": [0.5, 1.5]}
+    found = edge_list(make(columns), weight="length")
+    assert (found.u.tolist(), found.v.tolist(), found.weight.tolist()) == (
+        [0, 1],
+        [1, 2],
+        [0.5, 1.5],
+    )
+    with pytest.raises(
+        GraphError, match="no column 'weight' for the weights; found name, target, s"
+    ):
+        edge_list(make(columns))
+    with pytest.raises(
+        OptionError, match="no column 'cost' for the weights; found name, target, s"
+    ):
+        edge_list(make(columns), weight="cost")
+    with pytest.raises(GraphError, match="expected one column each for u and v"):
+        edge_list(make({"u": [0], "w": [1]}))
+    with pytest.raises(GraphError, match=r"edge 1: |must hold integers, not (object|float64)"):
+        edge_list(make({"u": [0, None], "v": [1, 2]}))
+    with pytest.raises(GraphError, match=r"u must hold|column 'u' must hold"):
+        edge_list(make({"u": ["a", "b"], "v": [1, 2]}))
+
+
+class Exported:
+    """A column that speaks one protocol of arrays and nothing else."""
+
+    def __init__(self, array, protocol):
+        for name in ("__dlpack__", "__dlpack_device__"):
+            if protocol == "dlpack":
+                setattr(type(self), name, staticmethod(getattr(array, name)))
+        if protocol == "interface":
+            self.__array_interface__ = array.__array_interface__
+        self.array = array  # keeps the memory
+
+
+@pytest.mark.parametrize("protocol", ["dlpack", "interface"])
+def test_columns_of_any_array_library(protocol):
+    kinds = [type(f"Column{i}", (Exported,), {}) for i in range(3)]
+    arrays = (np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([0.5, 2.5, 1.5], np.float32))
+    columns = [kind(array, protocol) for kind, array in zip(kinds, arrays, strict=True)]
+    found = edge_list(tuple(columns))
+    same(found, EdgeList(*arrays))
+    assert found.weight.dtype == np.float32
+
+
+def test_a_device_that_numpy_cannot_reach():
+    class OnDevice:
+        def __dlpack__(self, **_):
+            raise BufferError("memory of a device")
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    with pytest.raises(GraphError, match="u is not an array: "):
+        edge_list((OnDevice(), [1]))
+
+
+def test_no_library_is_imported():
+    libraries = ["scipy", "networkx", "igraph", "pandas", "polars", "pyarrow"]
+    program = (
+        "import sys, mstflow\n"
+        "class Graph: pass\n"
+        "Graph.__module__ = 'elsewhere'\n"
+        "mstflow.minimum_spanning_forest(([0], [1]))\n"
+        "try: mstflow.minimum_spanning_forest(Graph())\n"
+        "except mstflow.errors.GraphError as error: print(error)\n"
+        f"print([name for name in {libraries} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    first, second = done.stdout.splitlines()
+    assert first.endswith("pyarrow or Dask, not Graph")
+    assert second == "[]"

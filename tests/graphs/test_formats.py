@@ -1,0 +1,248 @@
+"""CSV, Matrix Market, METIS and Arrow: what was written is read, what is wrong is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import feather
+
+from graph_strategies import edge_lists
+from mstflow.errors import FileFormatError, OptionError
+from mstflow.graphs.columns import BLOCK_SIZE
+from mstflow.graphs.delimited import read_csv
+from mstflow.graphs.matrix_market import read_mtx
+from mstflow.graphs.metis import read_metis
+from mstflow.graphs.read import read
+
+BLOCK_SIZES = st.sampled_from([1, 16, BLOCK_SIZE])
+IDS = st.integers(0, 9)
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+DECIMALS = st.floats(allow_nan=False)
+
+
+def edges_of(graph):
+    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
+
+
+def lists_of_edges(weights, ids=IDS):
+    return st.lists(st.tuples(ids, ids, weights), min_size=1, max_size=20)
+
+
+ANY_EDGES = lists_of_edges(INTEGERS) | lists_of_edges(DECIMALS)
+
+
+@given(ANY_EDGES, st.permutations(["source", "length", "target", "name"]), BLOCK_SIZES, st.data())
+def test_csv_whatever_its_columns(tmp_path_factory, edges, names, block_size, data):
+    delimiter = data.draw(st.sampled_from([",", ";", "\t"]))
+    quote, gap = data.draw(st.sampled_from([("", ""), ('"', ""), ("", " ")]))
+    newline = data.draw(st.sampled_from(["\n", "\r\n"]))
+    lines = ["# made up", delimiter.join(names)]
+    for u, v, weight in edges:
+        text = "caf\u00e9" if gap else f'"caf\u00e9{delimiter}, ""x"""'
+        numbers = {"source": u, "target": v, "length": weight}
+        record = {name: f"{quote}{value}{quote}" for name, value in numbers.items()}
+        lines += [""] * data.draw(st.integers(0, 1))
+        lines.append((delimiter + gap).join((record | {"name": text})[name] for name in names))
+    path = tmp_path_factory.mktemp("csv") / "edges.csv"
+    path.write_bytes((newline.join(lines) + newline).encode())
+    assert edges_of(read_csv(path, "length", block_size=block_size)) == edges
+    assert read_csv(path, None, block_size=block_size).weight.tolist() == [1] * len(edges)
+
+
+@given(ANY_EDGES, st.booleans(), st.sampled_from([",", ";", "\t", " "]), BLOCK_SIZES)
+def test_csv_of_a_graph(tmp_path_factory, edges, has_header, delimiter, block_size):
+    lines = [delimiter.join(("u", "v", "weight"))] * has_header
+    lines += [delimiter.join(map(str, edge)) for edge in edges]
+    path = tmp_path_factory.mktemp("csv") / "edges"
+    path.write_text("\n".join(lines))
+    assert edges_of(read_csv(path, block_size=block_size)) == edges
+    assert edges_of(read(path)) == edges  # the content tells, whatever the name
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ": empty file"),
+        ("# nothing\n\n", ": holds no edges"),
+        ("u,w\n0,1\n", ": line 1: expected one column each for u and v, or source and target"),
+        ("u,v,v\n0,1,1\n", ": line 1: expected one column each"),
+        (
+            "# c\nu,v,length\n0,1,1\n",
+            ": line 2: no column 'weight' for the weights; found u, v, le",
+        ),
+        ("0,1,2,3\n", ": line 1: expected 3 fields, 'u,v,weight', found 4"),
+        ("u,v,weight\n0,1,5\n1,2\n", ": line 3: expected 3 fields, 'u,v,weight', found 2"),
+        ("u,v,weight\n0,1,5\n\n1,2,x\n", ": line 4: 'x' is not a weight"),
+        ("name,u,v,weight\nx,0,1,5\n\ny,1,0x2,5\n", ": line 4: '0x2' is not a vertex id"),
+        ("name,u,v,weight\nx,0,1,5\ny,1,2\n", ": line 3: expected 4 fields, 'name,u,v,weight', fo"),
+        ("name,u,v,weight\nx,0,1,5\ny,,2,5\n", ": line 3: '' is not a vertex id"),
+        ("name,u,v,weight\nx,0,1,5\ny,1,2,\n", ": line 3: '' is not a weight"),
+        ("name,u,v,weight\nx,0,1,5\ny,1 2,,5\n", ": line 3: '1 2' is not a vertex id"),
+        ("weight,u,v\nnan,0,1\n", ": line 2: the weight is NaN"),
+        ("u,v,weight\n0,-1,5\n", ": line 2: vertex id -1 is not in 0 to"),
+        (
+            f"weight,u,v\n.5,0,1\n{2**53 + 1},0,1\n",
+            f": line 3: integer weight {2**53 + 1} is not e",
+        ),
+    ],
+)
+def test_csv_that_is_refused(tmp_path, text, expected):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
+        read(path)
+
+
+def test_csv_without_the_weights_asked_for(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("u,v,weight\n0,1,5\n")
+    with pytest.raises(OptionError, match="no column 'length' for the weights; found u, v, weight"):
+        read(path, weight="length")
+    (tmp_path / "edges.txt").write_text("0 1 5\n")
+    with pytest.raises(OptionError, match="'length'; it has: 'weight'"):
+        read(tmp_path / "edges.txt", weight="length")
+
+
+@given(ANY_EDGES, st.sampled_from(["general", "symmetric", "skew-symmetric"]), BLOCK_SIZES)
+def test_matrix_market(tmp_path_factory, edges, symmetry, block_size):
+    field = "real" if isinstance(edges[0][2], float) else "integer"
+    lines = [f"%%MatrixMarket matrix coordinate {field} {symmetry}", "% comment", ""]
+    lines += [f"12 12 {len(edges)}", *(f" {u + 1}  {v + 1}\t{weight} " for u, v, weight in edges)]
+    path = tmp_path_factory.mktemp("mtx") / "matrix"
+    path.write_text("\n".join(lines))
+    graph = read_mtx(path, block_size=block_size)
+    assert (edges_of(graph), graph.num_vertices) == (edges, 12)
+    assert edges_of(read(path)) == edges
+
+
+def test_matrix_market_pattern(tmp_path):
+    path = tmp_path / "pattern.mtx"
+    path.write_text("%%MatrixMarket MATRIX Coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n")
+    assert edges_of(read(path)) == [(1, 0, 1), (2, 2, 1)]
+
+
+MTX = "%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2 2 1\n1 2 5\n", ": line 1: expected '%%MatrixMarket matrix coordinate"),
+        (MTX.replace("coordinate", "array"), ": line 1: 'array' is none of coordinate"),
+        (MTX.replace("real", "complex"), ": line 1: 'complex' is none of pattern, integer, real"),
+        (MTX.replace("general", "hermitian"), ": line 1: 'hermitian' is none of general"),
+        (MTX + "% c\n", ": holds no line of sizes"),
+        (MTX + "2 2\n", ": line 2: expected 'rows columns entries', found 2 fields"),
+        (MTX + "2 3 1\n1 2 5\n", ": line 2: a graph is a square matrix, not one of 2 by 3"),
+        (MTX + "2 2 1\n0 1 5\n", ": line 3: vertex id 0 is not in 1 to 2"),
+        (MTX + "2 2 1\n1 3 5\n", ": line 3: vertex id 3 is not in 1 to 2"),
+        (MTX + "2 2 1\n1 2\n", ": line 3: expected 3 fields"),
+        (MTX + "2 2 2\n1 2 5\n", ": line 2: the file holds 1 edges, fewer than the 2"),
+    ],
+)
+def test_matrix_market_that_is_refused(tmp_path, text, expected):
+    path = tmp_path / "bad.mtx"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
+        read(path)
+
+
+@given(lists_of_edges(st.integers(1, 2**53)), st.sampled_from(range(8)), BLOCK_SIZES, st.data())
+def test_metis(tmp_path_factory, edges, kind, block_size, data):
+    has_sizes, has_weights, weighted = (bool(kind & bit) for bit in (4, 2, 1))
+    ncon = data.draw(st.integers(1, 3)) if has_weights else 1
+    arcs = [[] for _ in range(11)]
+    for u, v, weight in edges:
+        arcs[u].append((u, v, weight))
+        arcs[v].append((v, u, weight))
+    head = f"11 {len(edges)} {kind:03b}" + f" {ncon}" * has_weights
+    lines = ["% made up", head]
+    for each in arcs:
+        own = "7 " * (has_sizes + ncon * has_weights)
+        lines.append(own + " ".join(f"{v + 1} {w}" if weighted else f"{v + 1}" for _, v, w in each))
+        lines += ["% between"] * data.draw(st.integers(0, 1))
+    lines += [""] * data.draw(st.integers(0, 2))
+    path = tmp_path_factory.mktemp("metis") / "some.graph"
+    path.write_text("\n".join(lines) + "\n")
+    graph = read_metis(path, block_size=block_size)
+    expected = [(u, v, w if weighted else 1) for each in arcs for u, v, w in each]
+    assert (edges_of(graph), graph.num_vertices) == (expected, 11)
+    assert edges_of(read(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("% c\n", ": holds no line of counts"),
+        ("3\n", ": line 1: expected 'n m [format [ncon]]', found '3'"),
+        ("2 1 7\n2\n1\n", ": line 1: expected 'n m [format [ncon]]'"),
+        ("2 1 001\n2 5\n1\n", ": line 3: expected 0 fields and 2 for each neighbour, found 1"),
+        ("2 1 010 2\n5 5 2\n5\n", ": line 3: expected 2 fields and 1 for each neighbour, found 1"),
+        ("2 1\n2\n3\n", ": line 3: vertex id 3 is not in 1 to 2"),
+        ("2 1\n2\n0\n", ": line 3: vertex id 0 is not in 1 to 2"),
+        ("2 1\n2\nx\n", ": line 3: 'x' is not an integer"),
+        (f"2 1\n2\n{10**30}\n", ": line 3: '100000000000000000000000' is not an integer"),
+        ("2 1\n2\n1\n\n1\n", ": line 5: there are only 2 vertices"),
+        ("3 1\n2\n1\n", ": line 4: the lines end after 2 of 3 vertices"),
+        ("2 2\n2\n1\n", ": line 1: the file holds 2 edges, fewer than the 4 stated here"),
+    ],
+)
+@pytest.mark.parametrize("block_size", [1, BLOCK_SIZE])
+def test_metis_that_is_refused(tmp_path, text, expected, block_size):
+    path = tmp_path / "bad.graph"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
+        read_metis(path, block_size=block_size)
+
+
+@given(edge_lists(), st.sampled_from([pa.ipc.new_file, pa.ipc.new_stream]), st.integers(1, 50))
+def test_arrow_round_trip(tmp_path_factory, graph, writer, size):
+    path = tmp_path_factory.mktemp("arrow") / "graph.arrow"
+    table = pa.table({"u": graph.u, "v": graph.v, "weight": graph.weight})
+    with writer(path, table.schema) as file:
+        file.write_table(table, max_chunksize=size)
+    found = read(path)
+    for name in ("u", "v", "weight"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(graph, name), strict=True)
+
+
+def test_arrow_is_mapped(tmp_path):
+    table = pa.table({"u": [0, 1], "v": [1, 2], "length": [0.5, 1.5]})
+    feather.write_feather(table, tmp_path / "g.feather", compression="uncompressed")
+    graph = read(tmp_path / "g.feather", weight="length")
+    assert (graph.weight.tolist(), graph.u.flags.writeable) == ([0.5, 1.5], False)
+    (tmp_path / "g.feather").rename(tmp_path / "g")
+    assert edges_of(read(tmp_path / "g", weight=None)) == [(0, 1, 1), (1, 2, 1)]
+
+
+@pytest.mark.parametrize("content", [b"", b"0 1 5\n", b"ARROW1\0\0cut"])
+def test_arrow_that_is_refused(tmp_path, content):
+    path = tmp_path / "bad.arrow"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "num_edges"),
+    [
+        ("c roads\np sp 2 1\na 1 2 5\n", 1),
+        ("a 0 1 5\na 1 2 5\n", 2),
+        ("p tw 3 2\n1 2\n2 3\n", 2),
+        ("# SNAP\n# Nodes: 2\n0\t1\n", 1),
+        ("3 2\n0 1 .5\n1 2 .5\n", 2),
+        ("u\tv\n0\t1\n", 1),
+        ("source;target;weight\n0;1;5\n", 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["graph", "graph.dat", "graph.0.2"])
+def test_the_content_tells_the_format(tmp_path, text, num_edges, name):
+    path = tmp_path / name
+    path.write_text(text)
+    assert read(path).num_edges == num_edges

@@ -1,0 +1,72 @@
+"""Compiled kernels that share sets among threads: what one sees of another, and when they end."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.primitives.team import Team
+
+if "numba" not in mstflow.backends():
+    pytest.skip("the kernels need numba", allow_module_level=True)
+
+from mstflow.primitives import numba_union_find as union_find
+from mstflow.primitives.numba_arrays import NumbaArrays
+
+
+def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
+    parent = np.array([0, 0, 1, 3, 3], np.uint32)
+    u, v = np.array([9, 2, 2, 4], np.uint32), np.array([9, 0, 3, 4], np.uint32)
+    undecided, reached = np.ones(4, np.uint8), np.zeros(1, np.uint64)
+    arguments = 1, 4, np.uint64(1), reached, u, v, parent, undecided
+    helper = threading.Thread(target=union_find.reject_cycles, args=arguments, daemon=True)
+    helper.start()
+
+    def wait(*flags):
+        end = time.monotonic() + 60
+        while undecided.tolist() != [*flags] and time.monotonic() < end:
+            time.sleep(0.001)
+        return undecided.tolist() == [*flags]
+
+    assert wait(1, 0, 1, 0)
+    parent[3] = 0  # as the main thread would join them
+    assert wait(1, 0, 0, 0)
+    assert helper.is_alive()
+    reached[0] = 1
+    helper.join(60)
+    assert not helper.is_alive()
+    assert parent.tolist() == [0, 0, 1, 0, 3]
+
+
+def test_helpers_end_if_the_main_thread_fails(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 2)
+    monkeypatch.setattr(union_find, "join_undecided", fail)
+    u = np.arange(40)
+    with pytest.raises(MemoryError):
+        NumbaArrays(4).join_with_helpers(u, u, 40)
+
+
+@pytest.mark.parametrize("by_rank", [True, False])
+def test_unions_of_one_path_by_many_threads(by_rank):
+    """Every thread's unions meet those of the others, over and over."""
+    size, team = 20_000, Team(8)
+    pairs = np.random.default_rng(4).permutation(size - 1).astype(np.uint64)
+    for _ in range(20):
+        words = np.arange(size, dtype=np.uint64)
+
+        def unite(part, words=words):
+            u, is_joining = np.roll(pairs, part), np.zeros(len(pairs), np.uint8)
+            union_find.unite(0, len(u), words, u, u + np.uint64(1), by_rank, is_joining)
+            return int(is_joining.sum())
+
+        joined = team.call(unite, [(part,) for part in range(8)])
+        assert sum(joined) == size - 1
+        root = np.empty(size, np.uint64)
+        union_find.find_all(0, size, words, np.arange(size, dtype=np.uint64), root)
+        assert (root == root[0]).all()
+        assert int((words >> union_find.RANK).max()) <= (15 if by_rank else 0)
