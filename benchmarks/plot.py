@@ -69,7 +69,9 @@ def draw(record: figures.Record, path: Path) -> None:
     scaled = list(record["graphs"]) if len(threads) >= LEAST else []
     panels = (len(threads) if barred else 0) + len(series) + len(scaled)
     with mpl.rc_context(STYLE):
-        width = max(8.5, 1 + 0.22 * len(barred) * len(names))  # inches, to fit the bars' numbers
+        # Inches, to fit the bars' numbers and the names that are written out.
+        written = sum(":" in name for name in barred)
+        width = max(8.5, 1 + 0.22 * len(barred) * len(names), 1 + 1.2 * written)
         figure = Figure(figsize=(width, 0.5 + 3.3 * panels), layout="constrained")
         axes = iter(figure.subplots(panels, squeeze=False)[:, 0])
         for count in threads if barred else []:
@@ -146,7 +148,7 @@ def _draw_bars(
     axes.axhline(1, color=colors[reference], lw=1.2)
     axes.set_yscale("log")
     axes.margins(y=0.15)
-    axes.set_xticks(range(len(names)), [name.replace(",", ",\n") for name in names])
+    axes.set_xticks(range(len(names)), _labels(names))
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylabel(f"time / time of {reference}")
     axes.set_title(
@@ -155,6 +157,14 @@ def _draw_bars(
     _plain_ticks(axes.yaxis)
     axes.spines["right"].set_visible(False)
     _tidy(axes)
+
+
+def _labels(names: list[str]) -> list[str]:
+    """Return the names in lines, less the options that all of them have."""
+    options = [name.partition(":")[2].split(",") for name in names]
+    common = set.intersection(*map(set, options)) if len(names) > 1 else set()
+    rest = (",".join(part for part in name.split(",") if part not in common) for name in names)
+    return [name.replace(":", ":\n").replace(",", ",\n") for name in rest]
 
 
 def _draw_sweep(

@@ -352,7 +352,8 @@ def test_floor(benchmark_path):
 #: How each paper's measurements are tried out.
 PAPERS = {
     "sousa": ("--graphs", SMALL, "--parts", 3),
-    "algowiki": ("--algorithm", "boruvka-flatten", "--scales", 7),
+    "kruskal_helpers": ("--graphs", SMALL),
+    "algowiki": ("--scales", 7),
     "bhargava_zaia": (
         *("--families", "hypercube:dimension=4", "--vertices", 9, "--sizes", 3),
         *("--both-arcs", "circulant:n=9,degree=2"),

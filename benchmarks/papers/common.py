@@ -31,6 +31,7 @@ def arguments(name: str, about: str | None, rounds: int) -> argparse.ArgumentPar
     add = parser.add_argument
     add("--threads", nargs="+", type=int, default=[1, 2], metavar="T")
     add("--rounds", type=int, default=rounds, metavar="K")
+    add("--patience", default="0", metavar="SECONDS", help="as for compare.py")
     add("--cache", type=Path, default=graphs.CACHE, help="where graphs lie; default: %(default)s")
     add("--output", type=Path, default=BENCHMARKS / "results" / f"papers_{name}.json")
     picture = BENCHMARKS.parent / "docs" / "images" / f"papers-{name}.svg"
@@ -50,6 +51,7 @@ def measure(
         "codes": codes,
         "threads": map(str, options.threads),
         "rounds": [str(options.rounds)],
+        "patience": [options.patience],
         "cache": [str(options.cache)],
         "output": [str(options.output)],
     }

@@ -24,6 +24,9 @@ CODE = "mstflow:boruvka-csr:numba"
 NORTH_EAST = "grid:rows=1000,columns=1524,keep=0.64,weights=int:1:10000"
 WEST = "grid:rows=2500,columns=2500,keep=0.61,weights=int:1:10000"
 
+#: From here on they take the load's imbalance to matter.
+MATTERS = 0.05
+
 
 def imbalance(graph: graphs.Graph, parts: int) -> dict[int, float]:
     """Return by round how many arcs the fullest of the parts has above their mean, as a share."""
@@ -55,8 +58,10 @@ def draw(record: dict[str, Any], path: Path) -> None:
         left.set(xlabel="threads", ylabel="speed-up", xticks=record["threads"])
         for color, (parts, by_round) in zip(plot.COLORS, record["imbalance"].items(), strict=False):
             right.plot([*map(int, by_round)], [*by_round.values()], "o-", color=color, label=parts)
-        right.yaxis.set_major_formatter(PercentFormatter(1))
+        right.axhline(MATTERS, color="gray", ls=":")
         right.set(xlabel="round", ylabel="arcs of the fullest part above the mean")
+        right.set(yscale="log", ylim=(0.01, None))
+        right.yaxis.set_major_formatter(PercentFormatter(1))
         right.legend(title="parts", frameon=False)
         left.legend(frameon=False)
         figure.savefig(path)
