@@ -107,7 +107,7 @@ def _series(record: figures.Record) -> Iterator[Series]:
                 alike = {name: places[name] for name in names if held[name] == value}
                 if len(alike) >= LEAST:
                     ordered = dict(sorted(alike.items(), key=lambda item: item[1]))
-                    yield Series(f"{kind}, {value:,g} {unit}", axis, ordered)
+                    yield Series(f"{kind}, {value:,.10g} {unit}", axis, ordered)
 
 
 def _draw_bars(
