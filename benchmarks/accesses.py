@@ -52,7 +52,7 @@ ACCESSES: dict[str, Callable[..., list[tuple[int, int]]]] = {
 #: These go from one element to the next; a sort by digits does so at few places at a time.
 STREAMS = {"any_signed", "argsort", "compact", "compact_pairs", "count", "order_key", "partition"}
 TOUCH_NOTHING = {"index_dtype", "iota", "largest"}
-SHOWN = 0.02  # of a run's time, to have a line in the table of stages
+SHOWN = 0.05  # of a run's time, to have a line in the table of stages
 
 
 @dataclasses.dataclass
@@ -155,15 +155,16 @@ def total(rows: Iterable[Row], column: str, **where: Any) -> float:
 
 
 def graph_lines(rows: Sequence[Row], edges: Mapping[str, int], threads: Sequence[int]) -> Lines:
-    """Yield for each graph and number of threads what all stages take together."""
-    yield "graph", "T", "ms", "bytes an edge", "accesses an edge", "at memory's rates, ms"
+    """Yield for each graph and number of threads what an edge costs, all stages together."""
+    yield "graph", "T", "bytes", "random accesses", "ms", "at memory's rates, ms", "share"
     for graph, t in itertools.product(edges, threads):
         run = {"graph": graph, "threads": t}
         spent, memory = (total(rows, what, **run) * 1e3 for what in ("seconds", "memory_seconds"))
         moved, looked_up = (
             total(rows, what, **run) / edges[graph] for what in ("bytes", "accesses")
         )
-        yield graph, f"{t}", f"{spent:.0f}", f"{moved:.0f}", f"{looked_up:.1f}", f"{memory:.0f}"
+        ms = f"{spent:.0f}", f"{memory:.0f}", f"{memory / spent:.0%}"
+        yield graph, f"{t}", f"{moved:.0f}", f"{looked_up:.1f}", *ms
 
 
 def stage_lines(rows: Sequence[Row], edges: Mapping[str, int], threads: Sequence[int]) -> Lines:
@@ -175,7 +176,8 @@ def stage_lines(rows: Sequence[Row], edges: Mapping[str, int], threads: Sequence
             runs = [{"graph": graph, "threads": t} for t in threads]
             spent = [total(rows, "seconds", stage=stage, **run) for run in runs]
             looked_up = total(rows, "accesses", stage=stage, **runs[0]) / edges[graph]
-            cells.append(" / ".join(f"{each * 1e3:.0f}" for each in spent) + f" ({looked_up:.1f})")
+            ms = " / ".join(f"{each * 1e3:.0f}" for each in spent)
+            cells.append(f"{ms} ({looked_up:.1f})" if any(spent) else "-")
             most = max(most, spent[0] / total(rows, "seconds", **runs[0]))
         if most >= SHOWN:
             yield tuple(cells)

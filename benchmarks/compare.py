@@ -1,13 +1,15 @@
 """Compares codes on graphs: time, memory and answers, each measurement a fresh process.
 
-Rounds are interleaved, so that a change of the machine's speed meets all codes, and each process is
-pinned to as many processors as it has threads. Linux only. Usage: python compare.py --help
+In every round all codes take their turn on all graphs, so that a change of the machine's speed
+meets all, and each process is pinned to as many processors as it has threads. Linux only. Usage:
+python compare.py --help
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import json
 import os
 import resource
@@ -76,11 +78,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "graphs": {name: _describe(name, folder) for name, folder in folders.items()},
         "runs": [],
     }
-    console = Console()
-    for name, folder in folders.items():
-        record["runs"] += _runs(name, folder, commands, options)
-        if options.output:  # after each graph, so that little is lost if the rest is stopped
+    failed: set[tuple[str, str, int]] = set()
+    for turn in range(options.rounds):
+        record["runs"] += _round(turn, folders, commands, options, failed)
+        if options.output:  # now, so that little is lost if the rest is stopped
             options.output.write_text(json.dumps(record, indent=1) + "\n")
+    console = Console()
+    for name in folders:
         _print(console, record, name)
     console.print(_summary(record))
     if options.plot:
@@ -155,24 +159,25 @@ def _describe(name: str, folder: Path) -> Facts:
     }
 
 
-def _runs(
-    graph: str, folder: Path, commands: Mapping[str, list[str]], options: argparse.Namespace
+def _round(
+    turn: int,
+    folders: Mapping[str, Path],
+    commands: Mapping[str, list[str]],
+    options: argparse.Namespace,
+    failed: set[tuple[str, str, int]],
 ) -> list[Facts]:
-    """Let the codes take turns; one that failed has no more turns with so many threads."""
+    """Let all codes take their turn on all graphs, but for what `failed`, which is added to."""
     runs: list[Facts] = []
-    failed = set()
-    for turn in range(options.rounds):
-        for threads in options.threads:
-            for code, command in commands.items():
-                if (code, threads) in failed:
-                    continue
-                facts = measure_in_peace([*command, str(folder)], threads, options)
-                if "error" in facts:
-                    failed.add((code, threads))
-                place = {"graph": graph, "code": code, "threads": threads, "round": turn}
-                runs.append({**place, **facts})
-                what = facts.get("error") or f"{facts['seconds']:.3f} s"
-                print(f"{graph} round {turn} T={threads} {code}: {what}", file=sys.stderr)
+    places = itertools.product(folders, options.threads, commands)
+    for graph, threads, code in places:
+        if (graph, code, threads) in failed:
+            continue
+        facts = measure_in_peace([*commands[code], str(folders[graph])], threads, options)
+        if "error" in facts:
+            failed.add((graph, code, threads))
+        runs.append({"graph": graph, "code": code, "threads": threads, "round": turn, **facts})
+        what = facts.get("error") or f"{facts['seconds']:.3f} s"
+        print(f"round {turn} {graph} T={threads} {code}: {what}", file=sys.stderr)
     return runs
 
 

@@ -44,7 +44,7 @@ class Row:
     bytes_beyond : float
         The same, less `VERTEX_BYTES` for each vertex.
     floor_share : float
-        The floor's time (see `floor_seconds`) by the minimum: 1 cannot be passed.
+        The floor's time (see `floor_seconds`) by the minimum.
     solver : str
         What mstflow chose.
     verdict : str
@@ -89,7 +89,8 @@ def rows(record: Record, graph: str) -> list[Row]:
 def floor_seconds(record: Record, graph: str, threads: int) -> float | None:
     """Return how long it takes to read all columns once and look up both ends of every edge.
 
-    Any code must do at least this, on memory as fast as `floor.py` found it.
+    Any code must do at least this, on memory as fast as `floor.py` found it; where neighbours lie
+    near each other, caches answer sooner.
     """
     rates = next((each for each in record.get("floor", []) if each["threads"] == threads), None)
     if rates is None:

@@ -111,7 +111,7 @@ def _series(record: figures.Record) -> Iterator[Series]:
                 alike = {name: places[name] for name in names if held[name] == value}
                 if len(alike) >= LEAST:
                     ordered = dict(sorted(alike.items(), key=lambda item: item[1]))
-                    yield Series(f"{kind}, {value:,g} {unit}", axis, ordered)
+                    yield Series(f"{kind}, {value:,.10g} {unit}", axis, ordered)
 
 
 def _draw_bars(
@@ -200,7 +200,8 @@ def _draw_sweep(
         axes.legend(handles, labels, frameon=False)
     axes.set_xscale("log")
     axes.set_xticks(list(series.places.values()))
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    prefixed = EngFormatter(places=1, sep="")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: prefixed(x).replace(".0", "")))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(series.axis)
     axes.set_title(series.title, loc="left")

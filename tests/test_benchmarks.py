@@ -462,7 +462,7 @@ def test_lines_of_accesses(graphs, tmp_path):
     head, *lines = accesses.graph_lines(rows, {"g": 900}, [1, 2])
     assert [line[:2] for line in lines] == [("g", "1"), ("g", "2")]
     assert len(head) == len(lines[0])
-    assert lines[0][3:5] == lines[1][3:5]  # threads share the work, they do not add to it
+    assert lines[0][2:4] == lines[1][2:4]  # threads share the work, they do not add to it
     head, *lines = accesses.stage_lines(rows, {"g": 900}, [1, 2])
     assert head == ("stage", "g")
     assert any(stage == "`join_by_weight`" and " / " in cell for stage, cell in lines)
