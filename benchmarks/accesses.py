@@ -2,7 +2,8 @@
 
 A random access is an element read or written at a place that data tell. How many there are, and in
 tables of what size, follows from what the stages give to each primitive; with the speed of memory
-(`floor.py`) it tells how long they take where no cache helps. Prints tables in Markdown.
+(`floor.py`) it tells how long they take where no cache helps. What stages do by array operators,
+such as to compare both ends of each edge, is not counted. Prints tables in Markdown.
 Usage: python accesses.py --graphs E G --threads 1 2 [--output JSON]
 """
 
