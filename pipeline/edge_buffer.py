@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError
+from ..primitives.memory import empty
 from .solver import Cut
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .solver import Columns, Solver
+#: From so many edges for each fragment on it is told which fragments they touch.
+_MANY = 2
 
 
 def check_same_weights(before: Sequence[NDArray[Any]], columns: Columns) -> None:
@@ -91,7 +94,7 @@ class EdgeBuffer:
             If their weights have another dtype than those before. Names the edge.
         """
         if not len(self._columns[0]):
-            self._columns = [np.empty(self._capacity, column.dtype) for column in piece.columns]
+            self._columns = [empty(self._capacity, column.dtype) for column in piece.columns]
         check_same_weights(self._columns, piece.columns)
         half = max(1, self._capacity // 2)
         for start in range(0, len(piece.key), half):
@@ -110,18 +113,41 @@ class EdgeBuffer:
 
     def reduce(self) -> None:
         """Put the forest of what it holds in its place."""
-        if not self.is_forest:
-            forest, moved = self._solver.forest(self.columns, self._num_fragments)
-            self._place(0, forest)
-            self.is_forest = True
-            self.moved += moved
+        if self.is_forest:
+            return
+        touched, count = self._number_touched()
+        (u, v, *rest), moved = self._solver.forest(self.columns, count)
+        if touched is not None:
+            u, v = (self._solver.ops.gather(touched, ends) for ends in (u, v))
+        self._place(0, (u, v, *rest))
+        self.is_forest = True
+        self.moved += moved
 
     def restore(self, columns: Columns, *, is_forest: bool) -> None:
         """Hold these edges, as it did before."""
         capacity = max(self._capacity, len(columns[0]))
-        self._columns = [np.empty(capacity, column.dtype) for column in columns]
+        self._columns = [empty(capacity, column.dtype) for column in columns]
         self._place(0, columns)
         self.is_forest = is_forest
+
+    def _number_touched(self) -> tuple[NDArray[Any] | None, int]:
+        """Let ends count only fragments that edges touch, if most are not touched by so many.
+
+        Returns the fragment of each number, or None, and how many numbers there are.
+        """
+        ops, size = self._solver.ops, self._num_fragments
+        u, v = self.columns[:2]
+        if len(u) < _MANY * size:
+            return None, size
+        is_touched = ops.scatter(u, True, size, False, dtype=np.bool_)
+        is_touched |= ops.scatter(v, True, size, False, dtype=np.bool_)
+        count = ops.count(is_touched)
+        if 2 * count > size:
+            return None, size
+        number = ops.scan(is_touched, dtype=u.dtype, exclusive=True)
+        for ends in (u, v):
+            ends[:] = ops.gather(number, ends)
+        return ops.compact(is_touched, ops.iota(size, dtype=u.dtype))[0], count
 
     def _make_room(self, count: int) -> None:
         """Leave `count` edges at most."""

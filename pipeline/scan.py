@@ -20,6 +20,7 @@ import numpy as np
 
 from ..graphs.source import BLOCK_EDGES
 from ..primitives import Backend, array_module
+from ..primitives.memory import copied
 from . import scratch
 from .edge_buffer import EdgeBuffer, Selected, check_same_weights
 from .partition import COLUMNS, as_index
@@ -118,7 +119,7 @@ def scan_part(
             saved = time.perf_counter()
     buffer.reduce()
     _leave(buffer, record, seen)
-    forest = (scratch.store(column.copy(), folder) for column in buffer.columns)
+    forest = (scratch.store(copied(column), folder) for column in buffer.columns)
     return *forest, buffer.cut, Work(time.perf_counter() - start, buffer.moved)
 
 
@@ -142,7 +143,7 @@ def merge_forests(
         buffer.restore(solver.up_to(cut, columns), is_forest=False)
         buffer.reduce()
         _leave(buffer, record, 1)
-    forest = (scratch.store(column.copy(), folder) for column in buffer.columns)
+    forest = (scratch.store(copied(column), folder) for column in buffer.columns)
     return *forest, cut, Work(time.perf_counter() - start, buffer.moved)
 
 

@@ -81,8 +81,9 @@ def _check_broadcast(name: str, values: Any, offsets: Any) -> None:
 
 def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, **__: Any) -> None:
     _places(name, "index", index, size)
-    if np.ndim(values):
-        _same_length(name, index=index, values=values)
+    if not np.ndim(values):
+        return  # one value for all places: which comes last does not matter
+    _same_length(name, index=index, values=values)
     ordered = index.copy()
     ordered.sort()
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

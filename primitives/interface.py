@@ -18,7 +18,7 @@ offsets             CSR offsets from segment lengths                       n, 0
 segmented_reduce    min, max or sum of each segment                        n, 0
 segmented_argmin    position of the first smallest value of each segment   n, 8n
 segmented_broadcast one value a segment, repeated over the segment         n, 0
-scatter             values to distinct places                              n, 0
+scatter             values to distinct places, or one value to places      n, 0
 scatter_reduce      values to places, those that meet are reduced          n, 0
 scatter_argmin      position of the first smallest value at each place     n, 8n
 gather              values from places                                     n, 0
@@ -106,7 +106,10 @@ class PlainPrimitives(Protocol):
         """Return ``values[i]`` for every position of segment i: the inverse of a reduction."""
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
-        """Return `size` times `fill`, with ``values`` written at distinct places `index`."""
+        """Return `size` times `fill`, with `values` written at the places `index`.
+
+        Places are distinct, unless `values` is one value for all of them.
+        """
 
     def scatter_reduce(
         self, index: Array, values: Array, size: int, op: Literal["min", "max", "add"],

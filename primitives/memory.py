@@ -8,12 +8,15 @@ takes its peak from the system once; when the last has gone, all are given back.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import DTypeLike, NDArray
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
@@ -33,8 +36,12 @@ class _Lease:
         global _leases
         with _lock:
             position = bisect.bisect_left(_idle, size, key=len)
-            found = position < len(_idle)
-            self._block = _idle.pop(position) if found else np.empty(max(size, _BLOCK), np.uint8)
+            if position < len(_idle):
+                self._block = _idle.pop(position)
+            else:
+                # The largest makes room for this one: what is kept does not grow with every size.
+                del _idle[-1:]
+                self._block = np.empty(max(size, _BLOCK), np.uint8)
             _leases += 1
         self.__array_interface__ = self._block.__array_interface__
 
@@ -55,3 +62,18 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     if size < _SMALLEST:
         return np.empty(length, dtype)
     return np.asarray(_Lease(size))[:size].view(dtype)
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Keep blocks that go for those to come, also while none is in use."""
+    lease = _Lease(1)
+    yield
+    del lease
+
+
+def copied(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy in memory that is handed on."""
+    copy = empty(len(values), values.dtype)
+    copy[:] = values
+    return copy

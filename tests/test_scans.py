@@ -164,3 +164,12 @@ def test_sizes():
     memory = size.memory(10**6, 2, several_scans=True)
     assert size.capacity(memory, 2, several_scans=True) == 10**6
     assert issubclass(MemoryBoundError, ValueError)
+
+
+@pytest.mark.parametrize("backend", backends())
+def test_vertices_without_edges_take_no_part(backend):
+    random = np.random.default_rng(2)
+    ends = 7 * random.integers(0, 40, (2, 900))  # few of many vertices
+    graph = EdgeList(*ends, random.integers(0, 9, 900), num_vertices=300)
+    found, _ = solve(graph, 700, cuts=(400,), backend=backend, several_scans=False)
+    assert np.array_equal(found, kruskal(graph))
