@@ -68,9 +68,9 @@ def scan_part(
     scan: Scan,
     source: EdgeSource,
     folder: str | None,
-    record: tuple[Checkpoint, str] | None,
     progress: Callable[[int], None] | None,
     labels: Any,
+    record: tuple[Checkpoint, str] | None,
 ) -> tuple[Any, ...]:
     """Return the forest of a part, the cut up to which it is one, and the work it took.
 
@@ -80,12 +80,12 @@ def scan_part(
         The part.
     folder : str, optional
         Where to leave arrays.
-    record : checkpoint and name, optional
-        What an earlier run may have left, and this one will.
     progress : callable, optional
         Told the number of edges of each block that has been seen.
     labels : index array of length n or None
         The fragment of each vertex; None if each is its own.
+    record : checkpoint and name, optional
+        What an earlier run may have left, and this one will.
 
     Returns
     -------
@@ -127,8 +127,8 @@ def merge_forests(
     solver: Solver,
     num_vertices: int,
     folder: str | None,
-    record: tuple[Checkpoint, str] | None,
     *parts: tuple[Any, ...],
+    record: tuple[Checkpoint, str] | None,
 ) -> tuple[Any, ...]:
     """Return what `scan_part` would have of the parts in one: the forest of their forests."""
     start = time.perf_counter()

@@ -114,40 +114,49 @@ class _Scans:
     ) -> list[Any]:
         """Return handles of the columns of the forest of all parts, and the cut up to which it is.
 
-        Scans are the leaves of a tree of merges.
+        Scans are the leaves of a tree of merges. Forests are merged as soon as there are enough, so
+        that few of them wait.
         """
-        where, level = self.scheduler, len(self.report.rounds)
-        tasks: list[tuple[int, str, int, list[Any]]] = []
+        where, folder = self.scheduler, self.scheduler.task_folder
+        first_level = len(self.report.rounds)
+        calls: list[tuple[int, str, int]] = []
+        works: list[Any] = []
+        waiting: list[list[Any]] = [[]]  # at each level the forests whose neighbours are to come
 
-        def submit(name: str, part: int, function: Callable[..., Any], *arguments: Any) -> Any:
-            task = where.submit(name, function, *arguments)
-            tasks.append((level, name, part, where.outputs(task, len(COLUMNS) + 2)))
+        def submit(level: int, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+            part = sum(call[0] == level for call in calls)
+            record = self._record(level, part)
+            task = where.submit(name, partial(function, record=record), *arguments)
+            calls.append((level, name, part))
+            works.append(where.outputs(task, len(COLUMNS) + 2)[-1])
             return task
 
+        merge = partial(merge_forests, self.solver, num_fragments, folder)
+
+        def add(level: int, forest: Any) -> None:
+            if level == len(waiting):
+                waiting.append([])
+            waiting[level].append(forest)
+            if len(waiting[level]) == self.split_every:
+                group, waiting[level] = waiting[level], []
+                add(level + 1, submit(level + 1, "merge_forests", merge, *group))
+
         scan = Scan(num_vertices, num_fragments, self.capacity, self.light)
-        seen, folder = self._edge_counter(parts), where.task_folder
-        forests = []
-        for i, part in enumerate(parts):
-            record = self._record("part", i)
-            task = partial(scan_part, self.solver, scan, part, folder, record, seen)
-            forests.append(submit("local_forest", i, task, self.labels))
-        while len(forests) > 1:
-            level += 1
-            groups = [
-                forests[start : start + self.split_every]
-                for start in range(0, len(forests), self.split_every)
-            ]
-            for i, group in enumerate(groups):
-                if len(group) > 1:
-                    record = self._record(f"merge{level}", i)
-                    task = partial(merge_forests, self.solver, num_fragments, folder, record)
-                    group[:] = [submit("merge_forests", i, task, *group)]
-            forests = [group[0] for group in groups]
-        works = [outputs.pop() for *_, outputs in tasks]
-        handles = self._settle([*works, *tasks[-1][-1]], self._task_counter(tasks))
+        seen = self._edge_counter(parts)
+        for part in parts:
+            function = partial(scan_part, self.solver, scan, part, folder, seen)
+            add(0, submit(0, "local_forest", function, self.labels))
+        rest: list[Any] = []
+        for level, group in enumerate(waiting):
+            rest = [*group, *rest]
+            if len(rest) > 1:
+                rest = [submit(level + 1, "merge_forests", merge, *rest)]
+        root = where.outputs(rest[0], len(COLUMNS) + 1)
+        handles = self._settle([*works, *root], self._task_counter(calls))
         *costs, cut = where.fetch([*handles[: len(works)], handles[-1]])
         self.report.calls += [
-            StageCall(*task[:3], work) for task, work in zip(tasks, costs, strict=True)
+            StageCall(first_level + level, name, part, work)
+            for (level, name, part), work in zip(calls, costs, strict=True)
         ]
         return [*handles[len(works) : -1], cut]
 
@@ -162,9 +171,9 @@ class _Scans:
         (count,) = where.fetch([left])
         return int(count)
 
-    def _record(self, kind: str, part: int) -> tuple[Checkpoint, str] | None:
+    def _record(self, level: int, part: int) -> tuple[Checkpoint, str] | None:
         """Return where a task of this scan leaves its result."""
-        name = f"scan{len(self.found)}-{kind}-{part}"
+        name = f"scan{len(self.found)}-level{level}-{part}"
         return None if self.checkpoint is None else (self.checkpoint, name)
 
     def _settle(self, handles: list[Any], done: Callable[[int], object] | None = None) -> list[Any]:
@@ -188,14 +197,14 @@ class _Scans:
 
         return count
 
-    def _task_counter(self, tasks: list[Any]) -> Callable[[int], object] | None:
+    def _task_counter(self, calls: list[tuple[int, str, int]]) -> Callable[[int], object] | None:
         """Return what counts the tasks of a tree as they end."""
         progress = self.progress
         if progress is None or self.scheduler.eager:
             return None
         done = itertools.count(1)
         return lambda place: (
-            place < len(tasks) and progress(tasks[place][1], next(done), len(tasks))
+            place < len(calls) and progress(calls[place][1], next(done), len(calls))
         )
 
 

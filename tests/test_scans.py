@@ -128,9 +128,9 @@ def test_a_damaged_record_is_not_taken_up(tmp_path):
     expected, _ = solve(graph, 1000, **options)
     records = sorted(tmp_path.iterdir())
     assert [path.name for path in records] == [
-        "scan0-merge1-0.npz",
-        "scan0-part-0.npz",
-        "scan0-part-1.npz",
+        "scan0-level0-0.npz",
+        "scan0-level0-1.npz",
+        "scan0-level1-0.npz",
     ]
     for record in records:
         whole = record.read_bytes()
