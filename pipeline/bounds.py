@@ -80,8 +80,11 @@ class Size:
 
     @property
     def solved_vertex(self) -> int:
-        """Bytes for each vertex while a forest is found and ends become fragments: three arrays."""
-        return 4 * self.index
+        """Bytes for each vertex while a forest is found and ends become fragments.
+
+        Four arrays are in use; of memory that is handed on, three more fit none of them.
+        """
+        return 7 * self.index
 
     @property
     def kept_vertex(self) -> int:
