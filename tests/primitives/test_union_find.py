@@ -6,14 +6,9 @@ import time
 import numpy as np
 import pytest
 
-import mstflow
-from mstflow.primitives.team import Team
-
-if "numba" not in mstflow.backends():
-    pytest.skip("the kernels need numba", allow_module_level=True)
-
 from mstflow.primitives import numba_union_find as union_find
 from mstflow.primitives.numba_arrays import NumbaArrays
+from mstflow.primitives.team import Team
 
 
 def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
