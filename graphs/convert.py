@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .generate import write_stream
 from .open import open_files
 from .read import FORMATS, read
 from .source import EdgeSource
 from .write import OUTPUTS, check_output, names_folder, write_columns
+from .write_stream import Streamed, write_stream
 
 if TYPE_CHECKING:
     import argparse
     import os
-    from collections.abc import Iterator, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,33 +46,6 @@ def open_inputs(options: argparse.Namespace) -> EdgeSource:
     if len(options.inputs) == 1:
         return open_files(options.inputs, **how).with_sizes()
     return EdgeSource.of(read(options.inputs, **how))  # one dtype has to hold all weights
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """A graph with known sizes, and columns of one dtype throughout, as `write_stream` takes it."""
-
-    source: EdgeSource
-
-    @property
-    def num_vertices(self) -> int:
-        """Number of vertices."""
-        return self.source.num_vertices or 0
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges."""
-        return self.source.num_edges or 0
-
-    @property
-    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """Dtypes of the columns `u`, `v` and `w`."""
-        columns = self.source.first_columns()
-        return {name: column.dtype for name, column in zip("uvw", columns, strict=True)}
-
-    def chunks(self, size: int) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Read all edges in order, about `size` at a time."""
-        return (read() for *_, read in self.source.blocks(size))
 
 
 def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:

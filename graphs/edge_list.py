@@ -102,16 +102,20 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
     """
     if len(graphs) == 1:
         return graphs[0]
-    ids = [column for graph in graphs for column in (graph.u, graph.v)]
-    dtype = np.result_type(*ids)
-    if dtype.kind == "f":  # of int64 and uint64: checked ids fit either
-        dtype = np.dtype(np.int64)
     return EdgeList(
-        np.concatenate([graph.u.astype(dtype, copy=False) for graph in graphs]),
-        np.concatenate([graph.v.astype(dtype, copy=False) for graph in graphs]),
+        join_ids([graph.u for graph in graphs]),
+        join_ids([graph.v for graph in graphs]),
         join_weights([graph.weight for graph in graphs]),
         num_vertices=max(graph.num_vertices for graph in graphs),
     )
+
+
+def join_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate vertex ids, which fit in any integer dtype that holds those of one part."""
+    dtype = np.result_type(*parts)
+    if dtype.kind == "f":  # of int64 and uint64: checked ids fit either
+        dtype = np.dtype(np.int64)
+    return np.concatenate([part.astype(dtype, copy=False) for part in parts])
 
 
 def join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import inspect
-import zipfile
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..errors import OptionError
 from .generators import FAMILIES
-from .write import names_folder, replacing
-
-if TYPE_CHECKING:
-    import os
-
-    from .convert import Streamed
-    from .generated import Generated
+from .write_stream import write_stream
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 
@@ -62,61 +49,6 @@ def run(options: argparse.Namespace) -> None:
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 
 
-def write_stream(
-    path: str | os.PathLike[str], graph: Generated | Streamed, *, chunk_size: int = 2**20
-) -> None:
-    """Write a graph of any size, generated or read, whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        A new folder, for `u.npy`, `v.npy`, `w.npy` and `n.txt`; or `.npz`, which takes the room on
-        the disk twice while it is written.
-    graph : Generated or Streamed
-    chunk_size : int
-        Edges to hold in memory at a time.
-
-    Raises
-    ------
-    OptionError
-        As `write.replacing`, and on other suffixes.
-    """
-    suffix = Path(path).suffix
-    is_archive = not names_folder(path)
-    if is_archive and suffix != ".npz":
-        message = f"{path}: cannot write {suffix!r}; choose .npz, or no suffix for a folder"
-        raise OptionError(message)
-    with replacing(path) as draft:
-        folder = draft.with_name("columns") if is_archive else draft
-        folder.mkdir()
-        _write_columns(folder, graph, chunk_size)
-        if is_archive:
-            np.save(folder / "n.npy", np.int64(graph.num_vertices))
-            _zip(folder, draft)
-        else:
-            (folder / "n.txt").write_text(f"{graph.num_vertices}\n")
-
-
 def _parameters(family: str) -> list[inspect.Parameter]:
     signature = inspect.signature(FAMILIES[family], eval_str=True)
     return [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-
-
-def _write_columns(folder: Path, graph: Generated | Streamed, chunk_size: int) -> None:
-    with contextlib.ExitStack() as stack:
-        files = []
-        for name, dtype in graph.dtypes.items():
-            file = stack.enter_context((folder / f"{name}.npy").open("wb"))
-            descr = np.lib.format.dtype_to_descr(dtype)
-            header = {"descr": descr, "fortran_order": False, "shape": (graph.num_edges,)}
-            np.lib.format.write_array_header_1_0(file, header)
-            files.append(file)
-        for columns in graph.chunks(chunk_size):
-            for file, column in zip(files, columns, strict=True):
-                file.write(np.ascontiguousarray(column).data)
-
-
-def _zip(folder: Path, archive: Path) -> None:
-    with zipfile.ZipFile(archive, "w", strict_timestamps=False) as members:
-        for file in sorted(folder.iterdir()):
-            members.write(file, file.name)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError
+from ..errors import FileFormatError
 from ..primitives.memory import empty
 from .arrays import column_files, stated_num_vertices
 from .pieces import file_fingerprint
@@ -19,6 +17,7 @@ from .source import EdgeSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -68,11 +67,6 @@ class NpyColumns:
         """Number of edges."""
         return self.stop - self.start
 
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of a weight."""
-        return self.columns[2].dtype.itemsize if len(self.columns) > 2 else 8
-
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that read rows."""
         for start in range(self.start, self.stop, size):
@@ -108,52 +102,6 @@ def npy_source(path: Path) -> EdgeSource:
         raise FileFormatError(message)
     piece = NpyColumns(columns, 0, columns[0].length)
     return EdgeSource((piece,), stated_num_vertices(path / "n.txt"))
-
-
-def write_npy_source(folder: str | os.PathLike[str], source: EdgeSource) -> EdgeSource:
-    """Write a source's columns to a new folder, block by block, and return that as a source.
-
-    Raises
-    ------
-    GraphError
-        If the dtypes of a column differ from block to block. Names the edge.
-    """
-    path = Path(folder)
-    path.mkdir()
-    files: list[BinaryIO] = []
-    dtypes: list[np.dtype[Any]] = []
-    count = 0
-    with contextlib.ExitStack() as stack:
-        for first, length, read in source.blocks():
-            columns = read()
-            if not files:
-                names = [path / f"{name}.npy" for name in ("u", "v", "weight")]
-                files = [stack.enter_context(name.open("w+b")) for name in names]
-                dtypes = [column.dtype for column in columns]
-                for file, dtype in zip(files, dtypes, strict=True):
-                    _write_header(file, dtype, 0)
-            if [column.dtype for column in columns] != dtypes:
-                found = ", ".join(str(column.dtype) for column in columns)
-                message = f"edge {first}: columns are {found} from here on, not as before"
-                raise GraphError(message)
-            for file, column in zip(files, columns, strict=True):
-                file.write(np.ascontiguousarray(column).data)
-            count += length
-        for file, dtype in zip(files, dtypes, strict=True):
-            file.seek(0)
-            _write_header(file, dtype, count)
-    if not files:
-        for name in ("u", "v", "weight"):
-            np.save(path / f"{name}.npy", np.empty(0, np.int64))
-    pieces = npy_source(path).pieces
-    return replace(source, pieces=pieces)
-
-
-def _write_header(file: BinaryIO, dtype: np.dtype[Any], length: int) -> None:
-    """Write a header whose length does not depend on what it says: NumPy leaves room."""
-    descr = np.lib.format.dtype_to_descr(dtype)
-    header = {"descr": descr, "fortran_order": False, "shape": (length,)}
-    np.lib.format.write_array_header_1_0(file, header)
 
 
 def _opened(path: Path) -> _Column:

@@ -81,10 +81,13 @@ def open_files(
             sources.append(npy_source(path))
         elif name == "parquet":
             sources.append(parquet_source(path, weight))
-        elif is_bounded:
-            sources.append(EdgeSource((WholeFile(path, format, weight),)))
         else:
-            sources.append(EdgeSource.of(read(path, format=format, weight=weight)))
+            graph = read(path, format=format, weight=weight)
+            source = EdgeSource.of(graph)
+            if is_bounded:  # its sizes are all that is kept
+                rows = WholeFile(path, format, weight).part(0, graph.num_edges)
+                source = EdgeSource((rows,), graph.num_vertices)
+            sources.append(source)
     counts = [source.num_vertices for source in sources]
     known = None if None in counts else max(count for count in counts if count is not None)
     pieces = tuple(piece for source in sources for piece in source.pieces)

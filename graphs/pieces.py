@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,9 +54,6 @@ class Piece(Protocol):
         """
 
 
-_NO_FINGERPRINT = "chunks cannot be told from others; a checkpoint needs files or arrays"
-
-
 def digest(*data: Any) -> str:
     """Return a digest of bytes-like values."""
     found = hashlib.blake2b(digest_size=16)
@@ -100,11 +97,6 @@ class ArrayPiece:
         """Number of edges."""
         return len(self.u)
 
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of a weight."""
-        return 8 if self.weight is None else self.weight.itemsize
-
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views."""
         for start in range(0, self.num_edges, size):
@@ -146,14 +138,28 @@ def columns_piece(columns: Any, name: str) -> ArrayPiece:
 Adopt = Callable[[Any, str], ArrayPiece]
 
 
+class Sequential:
+    """Base of pieces that are read from the beginning; only that tells their length."""
+
+    num_edges: int | None = None
+    is_direct = False
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return those of the edges, found by reading from the beginning."""
+        return Rows(self, start, stop)  # type: ignore[arg-type]  # a class of its own reads
+
+    def fingerprint(self) -> str:
+        """Refuse: what is read may be anything the next time."""
+        message = "chunks cannot be told from others; a checkpoint needs files or arrays"
+        raise GraphError(message)
+
+
 @dataclass(frozen=True)
-class Chunks:
+class Chunks(Sequential):
     """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays."""
 
     chunks: Iterable[Any]
     adopt: Adopt = columns_piece
-    num_edges: int | None = field(default=None, init=False)
-    is_direct = False
 
     @property
     def is_iterator(self) -> bool:
@@ -165,36 +171,18 @@ class Chunks:
         for position, chunk in enumerate(self.chunks):
             yield from self.adopt(chunk, f"chunk {position}").reads(size)
 
-    def part(self, start: int, stop: int) -> Piece:
-        """Return those of the edges, found by going through the chunks."""
-        return Rows(self, start, stop)
-
-    def fingerprint(self) -> str:
-        """Chunks may be anything the next time."""
-        raise GraphError(_NO_FINGERPRINT)
-
 
 @dataclass(frozen=True)
-class Delayed:
+class Delayed(Sequential):
     """A chunk that is computed whenever it is read: a `dask.delayed` object."""
 
     chunk: Any
     adopt: Adopt = columns_piece
-    num_edges: int | None = field(default=None, init=False)
-    is_direct = False
 
     def reads(self, size: int) -> Iterator[Read]:
         """Compute the chunk."""
         chunk = self.chunk.compute(scheduler="synchronous")  # in the task that needs it
         yield from self.adopt(chunk, f"chunk {self.chunk.key}").reads(size)
-
-    def part(self, start: int, stop: int) -> Piece:
-        """Return those of the edges, found by computing the chunk."""
-        return Rows(self, start, stop)
-
-    def fingerprint(self) -> str:
-        """Chunks may be anything the next time."""
-        raise GraphError(_NO_FINGERPRINT)
 
 
 @dataclass(frozen=True)
@@ -207,8 +195,8 @@ class Rows:
 
     @property
     def edges_at_once(self) -> int:
-        """How many edges are read where some are asked for."""
-        return 0 if isinstance(self.piece, ArrayPiece) else self.stop
+        """How many edges are read where some are asked for; of chunks, their maker knows."""
+        return 0 if isinstance(self.piece, Chunks) else self.stop
 
     @property
     def is_direct(self) -> bool:

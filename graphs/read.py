@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from .image import read_image
 from .matrix_market import read_mtx
 from .metis import read_metis
 from .parquet import read_parquet
-from .pieces import ArrayPiece, Rows, file_fingerprint
+from .pieces import ArrayPiece, Sequential, file_fingerprint
 from .sniff import sniff
 from .tables import chosen_weight
 from .text import DECOMPRESSORS
@@ -26,7 +26,7 @@ from .text import DECOMPRESSORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .pieces import Piece, Read
+    from .pieces import Read
 
 
 READERS: dict[str, Callable[[Path], EdgeList]] = {
@@ -148,27 +148,17 @@ def format_of(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class WholeFile:
+class WholeFile(Sequential):
     """A file as a piece of a source: it is read as a whole whenever it is needed."""
 
     path: Path
     format: str | None
     weight: str | None
-    num_edges: int | None = field(default=None, init=False)
-    is_direct = False
-
-    def load(self) -> EdgeList:
-        """Return its graph."""
-        return read(self.path, format=self.format, weight=self.weight)
 
     def reads(self, size: int) -> Iterator[Read]:
         """Read the file, and yield views."""
-        graph = self.load()
+        graph = read(self.path, format=self.format, weight=self.weight)
         yield from ArrayPiece(graph.u, graph.v, graph.weight).reads(size)
-
-    def part(self, start: int, stop: int) -> Piece:
-        """Return those of the edges, found by reading the file."""
-        return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
         """Return that of the file."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
-from .edge_list import checked
+from .edge_list import checked, join_ids
 from .pieces import ArrayPiece, Chunks, Rows, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +47,8 @@ class EdgeSource:
         Take every weight as integer 1.
     is_checked : bool
         Whether ids and weights are known to be right.
+    weight_dtype : dtype, optional
+        Of all weights: keys of two dtypes do not compare. `with_sizes` finds it.
     """
 
     pieces: tuple[Piece, ...]
@@ -54,6 +56,7 @@ class EdgeSource:
     first_id: int = 0
     unweighted: bool = False
     is_checked: bool = False
+    weight_dtype: np.dtype[Any] | None = None
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
@@ -66,12 +69,6 @@ class EdgeSource:
         """Number of edges, or None where only reading can tell."""
         counts = [piece.num_edges for piece in self.pieces]
         return None if None in counts else sum(counts)  # type: ignore[arg-type]
-
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of a weight, as far as one can tell without reading: 8 where one cannot."""
-        known = [getattr(piece, "weight_bytes", 8) for piece in self.pieces]
-        return 8 if self.unweighted else max(known, default=8)
 
     @property
     def edges_at_once(self) -> int:
@@ -108,7 +105,10 @@ class EdgeSource:
                 first += count
 
     def with_sizes(self) -> EdgeSource:
-        """Return this source with its numbers of vertices and edges, by a scan if need be.
+        """Return this source with its numbers of vertices and edges and the dtype of its weights.
+
+        Where nothing else tells the numbers, a scan does. One that can be read but once tells
+        neither its number of edges nor a dtype.
 
         Raises
         ------
@@ -121,22 +121,19 @@ class EdgeSource:
                 raise GraphError(message)
             return self
         if self.num_vertices is not None and self.num_edges is not None:
-            return self
-        pieces, largest, first = [], 0, self.first_id
+            return replace(self, weight_dtype=self.first_columns()[2].dtype)
+        pieces, largest, first, dtype = [], 0, self.first_id, None
         for piece in self.pieces:
             begin = first
-            stated = getattr(piece, "load", None)  # a file that is read as a whole may tell more
-            if stated is not None:
-                graph = stated()
-                largest, first = max(largest, graph.num_vertices), first + graph.num_edges
-            else:
-                for count, read in piece.reads(BLOCK_EDGES):
-                    *_, size = checked(*read(), None, first)
-                    largest, first = max(largest, size), first + count
+            for count, read in piece.reads(BLOCK_EDGES):
+                u, v, given = read()
+                *_, weight, size = checked(u, v, None if self.unweighted else given, None, first)
+                dtype = check_dtype(first, weight, dtype)
+                largest, first = max(largest, size), first + count
             is_known = piece.num_edges is not None
             pieces.append(piece if is_known else Rows(piece, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices
-        return replace(self, pieces=tuple(pieces), num_vertices=known)
+        return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:
         """Return what tells this graph from others."""
@@ -148,8 +145,7 @@ class EdgeSource:
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()
-        columns = [read() for read in reads] or [_NO_EDGES]
-        return tuple(np.concatenate(parts) for parts in zip(*columns, strict=True))
+        return _joined([read() for read in reads] or [_NO_EDGES])
 
     def sample_weights(self) -> NDArray[Any]:
         """Return the weights of a few thousand edges from all over; none if that takes a scan."""
@@ -166,11 +162,9 @@ class EdgeSource:
         for first, count, read in self.blocks():
             high = int(np.searchsorted(edge_ids, first + count))
             if low < high:
-                found.append([column[edge_ids[low:high] - first] for column in read()])
+                found.append(tuple(column[edge_ids[low:high] - first] for column in read()))
             low = high
-        if not found:
-            found = [[column[:0] for column in self.first_columns()]]
-        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        return _joined(found or [tuple(column[:0] for column in self.first_columns())])
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the first edge, if there is one: for their dtypes."""
@@ -180,6 +174,30 @@ class EdgeSource:
         u, v, weight = read()
         if self.unweighted or weight is None:
             weight = np.broadcast_to(np.int64(1), u.shape)
+        check_dtype(first, weight, self.weight_dtype)
         if self.is_checked:
             return u, v, weight
         return checked(u, v, weight, self.num_vertices, first)[:3]
+
+
+def check_dtype(first: int, weight: NDArray[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
+    """Return the dtype of the weights from the edge `first` on, if it is what is known.
+
+    Raises
+    ------
+    GraphError
+        If it is not. Names the edge.
+    """
+    if known in (None, weight.dtype):
+        return weight.dtype
+    message = (
+        f"edge {first}: weights are {weight.dtype} from here on, but {known} before; all pieces of "
+        "a graph that is streamed need one dtype"
+    )
+    raise GraphError(message)
+
+
+def _joined(columns: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Return u, v and weight (of one dtype) of several blocks in one."""
+    u, v, weight = zip(*columns, strict=True)
+    return join_ids(u), join_ids(v), np.concatenate(weight)

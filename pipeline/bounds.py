@@ -58,7 +58,8 @@ class Size:
     def of(cls, source: EdgeSource) -> Size:
         """Return the size of a source; one that is read once may have any number of edges."""
         num_edges = sys.maxsize if source.num_edges is None else source.num_edges
-        return cls(source.num_vertices or 0, num_edges, source.weight_bytes, source.edges_at_once)
+        weight = 8 if source.weight_dtype is None else source.weight_dtype.itemsize
+        return cls(source.num_vertices or 0, num_edges, weight, source.edges_at_once)
 
     @property
     def index(self) -> int:

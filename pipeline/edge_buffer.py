@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError
+from ..graphs.source import check_dtype
 from ..primitives.memory import empty
 from .solver import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -20,26 +20,10 @@ if TYPE_CHECKING:
 _MANY = 2
 
 
-def check_same_weights(before: Sequence[NDArray[Any]], columns: Columns) -> None:
-    """Check that the weights of two pieces compare as they are.
-
-    Raises
-    ------
-    GraphError
-        If they have two dtypes. Names the first edge of the second piece.
-    """
-    known, found = before[2].dtype, columns[2].dtype
-    if known != found and len(columns[3]):
-        message = (
-            f"edge {columns[3][0]}: weights are {found} from here on, but {known} before; all "
-            "parts of a graph that is streamed need one dtype"
-        )
-        raise GraphError(message)
-
-
 class Selected(NamedTuple):
-    """What is left of a block of `seen` edges: keys and columns of those up to the key `limit`."""
+    """What is left of the `seen` edges from `first` on: those with keys up to `limit`."""
 
+    first: int
     seen: int
     limit: int
     key: NDArray[Any]
@@ -55,6 +39,8 @@ class EdgeBuffer:
     num_fragments : int
         What the ends of edges are below.
     capacity : int
+    weight_dtype : dtype, optional
+        That of the first edges if not given.
     folds : bool
         Whether a full buffer is replaced by its forest, which must then be half of it at most;
         otherwise the heavier half goes, and with it all that is heavier still.
@@ -69,11 +55,20 @@ class EdgeBuffer:
         Bytes that were read and written.
     """
 
-    def __init__(self, solver: Solver, num_fragments: int, capacity: int, *, folds: bool) -> None:
+    def __init__(
+        self,
+        solver: Solver,
+        num_fragments: int,
+        capacity: int,
+        weight_dtype: np.dtype[Any] | None,
+        *,
+        folds: bool,
+    ) -> None:
         self._solver, self._num_fragments = solver, num_fragments
-        self._capacity, self._folds = capacity, folds
+        self._capacity, self._weight_dtype, self._folds = capacity, weight_dtype, folds
         index = solver.ops.index_dtype(num_fragments)
-        self._columns = [np.empty(0, dtype) for dtype in (index, index, np.int64, np.int64)]
+        dtypes = index, index, weight_dtype or np.int64, np.int64
+        self._columns = [np.empty(0, dtype) for dtype in dtypes]
         self._size = 0
         self.is_forest = True
         self.limit: int | None = None
@@ -95,7 +90,7 @@ class EdgeBuffer:
         """
         if not len(self._columns[0]):
             self._columns = [empty(self._capacity, column.dtype) for column in piece.columns]
-        check_same_weights(self._columns, piece.columns)
+        self._weight_dtype = check_dtype(piece.first, piece.columns[2], self._weight_dtype)
         half = max(1, self._capacity // 2)
         for start in range(0, len(piece.key), half):
             rows = slice(start, min(start + half, len(piece.key)))

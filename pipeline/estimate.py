@@ -122,7 +122,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     add = command.add_argument
     add("inputs", nargs="*", metavar="INPUT", help="files that together are one graph")
-    add("--vertices", type=float, metavar="N", help="instead of files, or where they do not tell")
+    add("--vertices", type=float, metavar="N", help="instead of files")
     add("--edges", type=float, metavar="M", help="instead of files")
     add("--weight-bytes", type=int, default=4, metavar="B", help="default: %(default)s")
     add("--memory", metavar="SIZE", help="of a worker")
@@ -167,13 +167,9 @@ def run(options: argparse.Namespace, own: int) -> None:
 
 
 def _size(options: argparse.Namespace) -> Size:
-    num_vertices, num_edges = options.vertices, options.edges
-    weight = options.weight_bytes
     if options.inputs:
-        source = open_files(options.inputs)
-        num_vertices = source.num_vertices if num_vertices is None else num_vertices
-        num_edges, weight = source.num_edges, source.weight_bytes
-    if num_vertices is None or num_edges is None:
-        message = "plan needs --vertices and --edges, or files that tell them"
+        return Size.of(open_files(options.inputs).with_sizes())
+    if options.vertices is None or options.edges is None:
+        message = "plan needs --vertices and --edges, or files"
         raise OptionError(message)
-    return Size(int(num_vertices), int(num_edges), weight)
+    return Size(int(options.vertices), int(options.edges), options.weight_bytes)

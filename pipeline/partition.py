@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import itertools
 import os
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.npy_columns import write_npy_source
+from ..graphs.npy_columns import npy_source
 from ..graphs.pieces import ArrayPiece
+from ..graphs.source import EdgeSource
+from ..graphs.write_stream import Streamed, write_stream
 from ..primitives import array_module
 from . import scratch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..graphs.source import EdgeSource
+    from ..graphs.pieces import Piece
     from ..primitives import Backend
     from .schedulers import Scheduler
 
@@ -30,15 +34,28 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
 
     Arrays go as views to tasks that share the caller's memory, else to files.
     """
-    if scheduler.input_folder is not None and any(
-        isinstance(piece, ArrayPiece) for piece in source.pieces
-    ):
-        source = write_npy_source(os.path.join(scheduler.input_folder, "input"), source)
+    if scheduler.input_folder is not None:
+        pieces = enumerate(source.pieces)
+        source = replace(
+            source,
+            pieces=tuple(
+                _to_files(piece, os.path.join(scheduler.input_folder, f"input-{place}"))
+                if isinstance(piece, ArrayPiece)
+                else piece
+                for place, piece in pieces
+            ),
+        )
     if partitions == 1:
         return [source]
     count = source.num_edges or 0
     bounds = [count * part // partitions for part in range(partitions + 1)]
     return [source.part(start, stop) for start, stop in itertools.pairwise(bounds)]
+
+
+def _to_files(piece: ArrayPiece, folder: str) -> Piece:
+    write_stream(folder, Streamed(EdgeSource((piece,), is_checked=True)))
+    (written,) = npy_source(Path(folder)).pieces
+    return written
 
 
 def load_partitions(

@@ -22,7 +22,7 @@ from ..graphs.source import BLOCK_EDGES
 from ..primitives import Backend, array_module
 from ..primitives.memory import copied
 from . import scratch
-from .edge_buffer import EdgeBuffer, Selected, check_same_weights
+from .edge_buffer import EdgeBuffer, Selected
 from .partition import COLUMNS, as_index
 from .report import Work
 from .solver import Cut
@@ -99,7 +99,7 @@ def scan_part(
     labels = scratch.fetch(labels)
     is_first = scan.light is not None and labels is None
     folds = scan.num_fragments <= scan.capacity // (_FEW if is_first else 2)
-    buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, folds=folds)
+    buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=folds)
     seen = _resume(buffer, record)
     if is_first and not folds and not seen:
         _aim(buffer, solver, source, min(scan.light or 0, scan.capacity))
@@ -133,13 +133,10 @@ def merge_forests(
     """Return what `scan_part` would have of the parts in one: the forest of their forests."""
     start = time.perf_counter()
     cut = min((part[-2] for part in parts if part[-2] is not None), default=None)
-    tables = [tuple(map(scratch.load, part[: len(COLUMNS)])) for part in parts]
-    tables = [table for table in tables if len(table[0])] or tables[:1]  # none has any dtype
-    for table in tables:
-        check_same_weights(tables[0], table)
-    columns = tuple(np.concatenate(pieces) for pieces in zip(*tables, strict=True))
-    buffer = EdgeBuffer(solver, num_vertices, 0, folds=True)
+    buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):
+        pieces = zip(*(part[: len(COLUMNS)] for part in parts), strict=True)
+        columns = tuple(np.concatenate(list(map(scratch.load, piece))) for piece in pieces)
         buffer.restore(solver.up_to(cut, columns), is_forest=False)
         buffer.reduce()
         _leave(buffer, record, 1)
@@ -197,7 +194,7 @@ def _select(
         if limit < ops.largest(key.dtype):
             u, v, key, position = ops.compact(key <= limit, u, v, key, position)
     columns = u, v, ops.gather(weight, position), first + position.astype(np.int64)
-    return Selected(count, limit, key, columns)
+    return Selected(first, count, limit, key, columns)
 
 
 def _in_order(

@@ -13,9 +13,13 @@ import pytest
 
 import mstflow
 from mstflow.errors import FileFormatError, GraphError, OptionError
-from mstflow.graphs.pieces import Chunks
+from mstflow.graphs.pieces import ArrayPiece, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.bounds import MemoryBoundError
+from mstflow.pipeline.scans import solve_by_scans
+from mstflow.pipeline.schedulers import Inline
+from mstflow.pipeline.solver import Solver
+from mstflow.primitives import Backend
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000
@@ -230,3 +234,44 @@ def test_text_files_are_read_again_where_memory_is_bounded(tmp_path):
     assert forest.num_vertices == N + len(paths) - 1  # as the files say
     with pytest.raises(MemoryBoundError):
         mstflow.minimum_spanning_forest(paths, memory="30MB")
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
+    """Keys of two dtypes do not compare: the lighter edges would be passed over in silence."""
+    random = np.random.default_rng(4)
+    u, v = random.integers(0, 50, (2, 4000))
+    w = random.permutation(4000)
+    pieces = ArrayPiece(u, v, (w + 1e6).astype(np.float32)), ArrayPiece(u, v, w)
+    source = EdgeSource(pieces, 50)
+    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
+        mstflow.minimum_spanning_forest(source, strategy=strategy)
+    with pytest.raises(GraphError, match="edge 4000: weights are int64"):
+        solve_by_scans(
+            Solver(mstflow.algorithm("kruskal"), Backend("numpy"), maximum=False),
+            [source.with_sizes()],
+            50,
+            capacity=60,
+            several_scans=True,
+            scheduler=Inline(),
+        )
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_ids_of_two_dtypes_stay_integers(strategy):
+    half = M // 2
+    pieces = (
+        ArrayPiece(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
+        ArrayPiece(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
+    )
+    v = np.concatenate([V[:half], V[half:].astype(np.int8) & 127])
+    expected = mstflow.minimum_spanning_forest((U, v, W), num_vertices=N)
+    forest = mstflow.minimum_spanning_forest(EdgeSource(pieces, N), strategy=strategy)
+    assert np.array_equal(forest.edge_ids, expected.edge_ids)
+    assert forest.u.dtype.kind in "iu"
+    assert np.array_equal(forest.u, expected.u)
+
+
+def test_chunks_are_as_large_as_their_maker_wants():
+    forest = mstflow.minimum_spanning_forest(Again(), num_vertices=N, memory="300MB")
+    assert np.array_equal(forest.edge_ids, EXPECTED)

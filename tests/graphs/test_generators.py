@@ -19,7 +19,6 @@ from mstflow.graphs.counter_random import (
     sample,
     sorted_sample,
 )
-from mstflow.graphs.generate import write_stream
 from mstflow.graphs.generated import Generated
 from mstflow.graphs.generators import (
     FAMILIES,
@@ -35,6 +34,7 @@ from mstflow.graphs.generators import (
     ssca2,
     star,
 )
+from mstflow.graphs.write_stream import write_stream
 
 SMALL = {
     "random": {"vertices": 100, "edges": 1000},
