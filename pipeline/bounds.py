@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
 
 #: Loaded kernels and what a block takes on its way, for each thread.
-_FIXED, _THREAD = 120_000_000, 64 * BLOCK_EDGES
+_FIXED, _THREAD = 160_000_000, 64 * BLOCK_EDGES
 #: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
 _READ_EDGE = 48
 #: Without a bound on memory so many edges are held at least.
@@ -83,25 +83,14 @@ class Size:
     def solved_vertex(self) -> int:
         """Bytes for each vertex while a forest is found and ends become fragments.
 
-        Four arrays are in use; of memory that is handed on, three more fit none of them.
+        Four arrays are in use; of memory that is handed on, two more fit none of them.
         """
-        return 7 * self.index
+        return 6 * self.index
 
     @property
     def kept_vertex(self) -> int:
         """Bytes for each vertex from one scan to the next: its fragment, and an edge id."""
         return self.index + 8
-
-    def memory(self, capacity: int, threads: int, *, several_scans: bool) -> int:
-        """Return the bytes that scans take which hold `capacity` edges."""
-        fixed = _FIXED + threads * (_THREAD + self.at_once * _READ_EDGE)
-        vertex = self.solved_vertex + (self.kept_vertex if several_scans else 0)
-        return fixed + self.num_vertices * vertex + capacity * (self.held_edge + self.solved_edge)
-
-    def capacity(self, memory: int, threads: int, *, several_scans: bool) -> int:
-        """Return how many edges can be held in `memory` bytes."""
-        left = memory - self.memory(0, threads, several_scans=several_scans)
-        return left // (self.held_edge + self.solved_edge)
 
 
 @dataclass(frozen=True)
@@ -117,6 +106,8 @@ class Scans:
         Of each task.
     tasks : int
         How many share the memory at once.
+    spills : bool
+        Whether forests wait in files until they are merged.
     """
 
     size: Size
@@ -125,13 +116,18 @@ class Scans:
     split_every: int
     threads: int
     tasks: int = 1
+    spills: bool = False
 
     @property
     def least_memory(self) -> int:
         """Bytes with which all tasks can do."""
-        held = self._least * (self._fan if self._is_several else 1)
-        size = self.size.memory(held, self.threads, several_scans=self._is_several)
-        return self.tasks * size
+        return self.tasks * self.memory(self._least)
+
+    def memory(self, capacity: int) -> int:
+        """Return the bytes that a task takes which holds `capacity` edges."""
+        forest = min(capacity, self.size.num_vertices)
+        solved = max(capacity, self._fan * forest) * self._solved_edge
+        return self._fixed + forest * self._waiting_edge + solved
 
     def capacity(self, memory: int | None) -> int:
         """Return how many edges each task shall hold, with so many bytes for all of them.
@@ -141,23 +137,24 @@ class Scans:
         MemoryBoundError
             If that is not enough. Says what would do.
         """
-        vertices, parts, least = self.size.num_vertices, self.partitions, self._least
+        vertices, parts = self.size.num_vertices, self.partitions
         wanted = max(4 * vertices // (parts if self._is_several else 1), _COMFORTABLE)
         wanted = min(self._most, wanted)
         if memory is None:
-            return max(least, wanted)
-        size, fan = self.size, self._fan
-        room = size.capacity(memory // self.tasks, self.threads, several_scans=self._is_several)
-        if fan > 1 and fan * min(room, vertices) > room:  # what is merged must fit as well
-            room //= fan if self._is_several else 1
-        if room < least:
+            return max(self._least, wanted)
+        if memory < self.least_memory:
             message = (
                 f"memory: {show_bytes(memory)} is not enough; strategy {self.strategy!r} in "
                 f"{parts} parts needs at least {show_bytes(self.least_memory)} for {vertices:,} "
                 "vertices"
             )
             raise MemoryBoundError(message, self.least_memory)
-        return max(least, min(wanted, room))
+        room = memory // self.tasks - self._fixed
+        # Forests grow with what is held until they have all vertices.
+        held = room // (self._waiting_edge + self._fan * self._solved_edge)
+        if held > vertices:
+            held = (room - vertices * self._waiting_edge) // self._solved_edge
+        return max(self._least, min(wanted, held))
 
     @property
     def _is_several(self) -> bool:
@@ -175,13 +172,32 @@ class Scans:
     def _least(self) -> int:
         """Edges that a task must hold.
 
-        A forest of n vertices must fit twice, or that of every part it is merged with; where there
-        may be several scans, half a forest will do, shared among the parts.
+        A forest of n vertices must fit twice; where there may be several scans, half a forest will
+        do, shared among the parts.
         """
         vertices = self.size.num_vertices
-        shared = vertices // (2 * self.partitions)
-        held = shared if self._is_several else max(2, self._fan) * vertices
+        held = vertices // (2 * self.partitions) if self._is_several else 2 * vertices
         return max(2 * BLOCK_EDGES, min(self._most, held))
+
+    @property
+    def _fixed(self) -> int:
+        """Bytes that do not depend on how many edges are held."""
+        size = self.size
+        vertex = size.solved_vertex + (size.kept_vertex if self._is_several else 0)
+        thread = _THREAD + size.at_once * _READ_EDGE
+        return _FIXED + self.threads * thread + size.num_vertices * vertex
+
+    @property
+    def _solved_edge(self) -> int:
+        return self.size.held_edge + self.size.solved_edge
+
+    @property
+    def _waiting_edge(self) -> int:
+        """Bytes for each edge of a forest that waits, as so many do at each level of the tree."""
+        levels = 0
+        while self.split_every**levels < self.partitions:
+            levels += 1
+        return 0 if self.spills else levels * (self._fan - 1) * self.size.held_edge
 
 
 def parse_bytes(value: int | str) -> int:

@@ -119,10 +119,11 @@ class EdgeBuffer:
         self.moved += moved
 
     def restore(self, columns: Columns, *, is_forest: bool) -> None:
-        """Hold these edges, as it did before."""
-        capacity = max(self._capacity, len(columns[0]))
-        self._columns = [empty(capacity, column.dtype) for column in columns]
-        self._place(0, columns)
+        """Hold these edges, as it did before. Arrays that fill it are taken over."""
+        self._columns, self._size = list(columns), len(columns[0])
+        if self._size < self._capacity:
+            self._columns = [empty(self._capacity, column.dtype) for column in columns]
+            self._place(0, columns)
         self.is_forest = is_forest
 
     def _number_touched(self) -> tuple[NDArray[Any] | None, int]:

@@ -74,10 +74,9 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
         If it is not feasible. Says what would be.
     """
     parts = machine.workers
-    scanned = Scans(size, "two-scan", parts, split_every, machine.threads)
+    scanned = Scans(size, "two-scan", parts, split_every, machine.threads, spills=parts > 1)
     held = scanned.capacity(machine.memory)
     vertices, edges = size.num_vertices, size.num_edges
-    fan = min(split_every, parts)
     light = min(_LIGHT * vertices, 0.75 * held * parts)
     scans = 1 if edges <= held * parts else 1 + -int(-_LIGHT * vertices // max(light, 1))
     record = size.held_edge - 8
@@ -99,8 +98,8 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     solving = scans * (_HELD * solved / parts + (1 + levels) * _VERTEX * vertices) * 1e-9
     solving += _HELD * 1e-9 * (_LEFT * edges / parts if scans > 1 else 0)
     seconds = scanning + solving + sent / machine.network / parts
-    peak = size.memory(fan * held if fan > 1 else held, machine.threads, several_scans=True)
-    return Estimate(parts, scans, held, peak, scanned.least_memory, int(read), int(sent), seconds)
+    peak, least = scanned.memory(held), scanned.least_memory
+    return Estimate(parts, scans, held, peak, least, int(read), int(sent), seconds)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -87,8 +87,16 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
     if strategy in SCANNING:
         # A cluster's workers have memory of their own.
         shared = 1 if scheduler.name == "distributed" else min(scheduler.workers, partitions)
-        size, fan = Size.of(source), request.split_every
-        capacity = Scans(size, strategy, partitions, fan, threads, shared).capacity(request.memory)
+        scans = Scans(
+            Size.of(source),
+            strategy,
+            partitions,
+            request.split_every,
+            threads,
+            shared,
+            spills=scheduler.task_folder is not None,
+        )
+        capacity = scans.capacity(request.memory)
     elif request.memory is not None:
         message = f"strategy {strategy!r} holds all edges; with memory= choose another"
         raise OptionError(message)

@@ -136,7 +136,7 @@ def merge_forests(
     buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):
         pieces = zip(*(part[: len(COLUMNS)] for part in parts), strict=True)
-        columns = tuple(np.concatenate(list(map(scratch.load, piece))) for piece in pieces)
+        columns = tuple(solver.ops.concatenate(list(map(scratch.load, each))) for each in pieces)
         buffer.restore(solver.up_to(cut, columns), is_forest=False)
         buffer.reduce()
         _leave(buffer, record, 1)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..primitives.memory import kept
 from . import scratch
 from .partition import COLUMNS
 from .report import Report, StageCall
@@ -58,7 +59,8 @@ def solve_by_scans(
 ) -> tuple[tuple[NDArray[Any], ...], Report]:
     """Return what the forest has of `COLUMNS`, ascending by edge id, and a report.
 
-    Its ends and weights come only from a graph that is read once; of all others just the ids do.
+    The arrays have memory of their own. Ends and weights come only from a graph that is read once;
+    of all others just the ids do.
 
     Parameters
     ----------
@@ -80,19 +82,22 @@ def solve_by_scans(
     -----
     In the report a round is a level of a tree: scans, then merges. Every scan begins a new one.
     """
+    fragments = num_vertices
     light = int(_LIGHT_PER_VERTEX * num_vertices) // len(parts) + 1 if several_scans else None
     scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every, progress)
-    fragments = num_vertices
-    while True:
+    with kept():
         *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
-        if cut is None and not scans.found:
-            wanted = columns if parts[0].is_read_once else columns[-1:]
-            return tuple(scheduler.fetch(wanted)), scans.report
-        fragments = scans.join(fragments, columns, cut)
         if cut is None:
-            edge_id = np.concatenate(scheduler.fetch(scans.found))
-            edge_id.sort()
-            return (edge_id,), scans.report
+            wanted = columns if parts[0].is_read_once else columns[-1:]
+            return tuple(map(np.array, scheduler.fetch(wanted))), scans.report
+        while cut is not None:
+            fragments = scans.join(fragments, columns, cut)
+            *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
+        scans.found.append(columns[-1])
+        found = scheduler.fetch(scans.found)
+    edge_id = np.concatenate(found)
+    edge_id.sort()
+    return (edge_id,), scans.report
 
 
 @dataclass

@@ -11,7 +11,6 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
-from ..primitives.memory import kept
 from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
 from .checkpoint import open_checkpoint
@@ -195,18 +194,16 @@ def _solve(
     parts = split(source, plan.partitions, scheduler)
     if plan.strategy in SCANNING:
         solver = Solver(pipeline, backend, maximum)
-        with kept():
-            columns, report = solve_by_scans(
-                solver,
-                parts,
-                num_vertices,
-                capacity=plan.capacity,
-                several_scans=plan.strategy == "two-scan",
-                scheduler=scheduler,
-                checkpoint=checkpoint,
-                **options,
-            )
-            *known, edge_ids = map(np.array, columns)  # in memory of their own
+        (*known, edge_ids), report = solve_by_scans(
+            solver,
+            parts,
+            num_vertices,
+            capacity=plan.capacity,
+            several_scans=plan.strategy == "two-scan",
+            scheduler=scheduler,
+            checkpoint=checkpoint,
+            **options,
+        )
         return edge_ids, tuple(known), report
     num_edges = source.num_edges or 0
     tables = load_partitions(parts, num_edges, scheduler, backend)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import mmap
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -21,38 +22,70 @@ if TYPE_CHECKING:
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
 _SMALLEST = 2**16
-#: Blocks are no smaller: from here on NumPy asks for huge pages, so first touches are fewer.
-_BLOCK = 2**22
+#: Blocks are no smaller, so that those of many sizes can be handed on.
+_BLOCK = 2**20
 
-_lock = threading.RLock()  # a collection of garbage may return a block in the middle of a lease
-_idle: list[NDArray[np.uint8]] = []  # by size
-_leases = 0
+
+class _Pool:
+    """Blocks in use, and idle ones that are kept for those to come."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # a collection of garbage may return a block meanwhile
+        self.idle: list[NDArray[np.uint8]] = []  # by size
+        self.leases = 0
+        self.used = self.most = self.held = 0  # bytes now in use, at most, and with idle blocks
+
+    def take(self, size: int) -> NDArray[np.uint8]:
+        with self.lock:
+            self.leases += 1
+            self.used += size
+            self.most = max(self.most, self.used)
+            position = bisect.bisect_left(self.idle, size, key=len)
+            if position < len(self.idle) and len(self.idle[position]) <= 2 * size:
+                return self.idle.pop(position)
+            self.trim(self.most - size)  # no more is held than was in use at once
+            self.held += size
+            return _mapped(size)
+
+    def give_back(self, block: NDArray[np.uint8], size: int) -> None:
+        with self.lock:
+            self.leases -= 1
+            self.used -= size
+            bisect.insort(self.idle, block, key=len)
+            if not self.leases:
+                self.most = 0
+                self.trim(0)
+
+    def trim(self, size: int) -> None:
+        """Let idle blocks go until no more than so many bytes are held."""
+        with self.lock:
+            while self.idle and self.held > size:
+                self.held -= len(self.idle.pop())
+
+
+def _mapped(size: int) -> NDArray[np.uint8]:
+    """Return memory that the system has back when it goes: NumPy's allocator may keep it."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
+        return np.empty(size, np.uint8)
+    block = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        block.madvise(mmap.MADV_HUGEPAGE)  # first touches are fewer
+    return np.frombuffer(block, np.uint8)
+
+
+_pool = _Pool()
 
 
 class _Lease:
     """A block in use: the owner of the arrays that look at it."""
 
     def __init__(self, size: int) -> None:
-        global _leases
-        with _lock:
-            position = bisect.bisect_left(_idle, size, key=len)
-            if position < len(_idle):
-                self._block = _idle.pop(position)
-            else:
-                # The largest makes room for this one: what is kept does not grow with every size.
-                del _idle[-1:]
-                self._block = np.empty(max(size, _BLOCK), np.uint8)
-            _leases += 1
+        self._size = max(size, _BLOCK)
+        self._block = _pool.take(self._size)
         self.__array_interface__ = self._block.__array_interface__
 
     def __del__(self) -> None:
-        global _leases
-        with _lock:
-            _leases -= 1
-            if _leases:
-                bisect.insort(_idle, self._block, key=len)
-            else:
-                _idle.clear()
+        _pool.give_back(self._block, self._size)
 
 
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -66,10 +99,11 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Keep blocks that go for those to come, also while none is in use."""
+    """Keep blocks that go for those to come, also while none is in use; none afterwards."""
     lease = _Lease(1)
     yield
     del lease
+    _pool.trim(0)
 
 
 def copied(values: NDArray[Any]) -> NDArray[Any]:

@@ -66,6 +66,11 @@ class NumbaArrays(NumpyArrays):
         getattr(kernels, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
         return out
 
+    def concatenate(self, arrays: list[Array], /) -> Array:
+        out = empty(sum(map(len, arrays)), np.result_type(*arrays))
+        joined: Array = np.concatenate(arrays, out=out)
+        return joined
+
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
         out = empty(len(index), values.dtype)
         arrays = _words(values), _words(index)

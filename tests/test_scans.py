@@ -11,8 +11,9 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, algorithm, backends
 from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.bounds import MemoryBoundError, Size, parse_bytes, show_bytes
+from mstflow.pipeline.bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.checkpoint import Checkpoint
+from mstflow.pipeline.plan import SCANNING
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver
@@ -160,10 +161,27 @@ def test_sizes():
     assert [show_bytes(count) for count in (2_000_000_001, 5_000_000, 17)] == [
         "2.01 GB", "5 MB", "17 bytes",
     ]  # fmt: skip
-    size = Size(10**6, 10**7)
-    memory = size.memory(10**6, 2, several_scans=True)
-    assert size.capacity(memory, 2, several_scans=True) == 10**6
     assert issubclass(MemoryBoundError, ValueError)
+
+
+@given(
+    strategy=st.sampled_from(SCANNING),
+    partitions=st.integers(1, 40),
+    split_every=st.integers(2, 5),
+    edges=st.integers(0, 10**8),
+    spare=st.integers(0, 10**9),
+    spills=st.booleans(),
+)
+def test_what_is_held_fits_the_bound(strategy, partitions, split_every, edges, spare, spills):
+    size = Size(10**6, edges)
+    scans = Scans(size, strategy, partitions, split_every, threads=2, tasks=3, spills=spills)
+    memory = scans.least_memory + spare
+    held = scans.capacity(memory)
+    assert 3 * scans.memory(held) <= memory
+    assert scans.capacity(None) >= held or held >= 2**24
+    with pytest.raises(MemoryBoundError) as refused:
+        scans.capacity(scans.least_memory - 1)
+    assert refused.value.needed == scans.least_memory
 
 
 @pytest.mark.parametrize("backend", backends())
