@@ -3,7 +3,7 @@
 An image is a graph: each pixel is joined to those beside, above and below it. Two stages of our own
 change the weights between rounds, so that a segment joins the neighbor most like it in mean color:
 superpixel hierarchy (Wei et al., IEEE TIP 2018). Needs mstflow[io,plot] and scikit-learn, which
-ships the photograph (Daniel Buechele, CC BY 2.0). Usage: python segment_photo.py [picture.jpg]
+ships the photograph (danielbuechele, CC BY 2.0). Usage: python segment_photo.py [picture.jpg]
 """
 
 import sys

@@ -94,24 +94,7 @@ def mutual_reachability(
 def hdbscan(forest: Forest, min_cluster_size: int, backend: Backend) -> NDArray[np.int64]:
     """Return the flat clusters that `Forest.hdbscan` describes."""
     check_count("min_cluster_size", min_cluster_size, 2, optional=False)
-    return lasting_clusters(linkage(forest, backend), min_cluster_size)
-
-
-def lasting_clusters(table: NDArray[np.float64], min_cluster_size: int) -> NDArray[np.int64]:
-    """Choose the clusters of a hierarchy that last longest, and label its vertices by them.
-
-    Parameters
-    ----------
-    table : float64 array of shape (n - 1, 4)
-        As `Forest.linkage` returns it.
-    min_cluster_size : int
-
-    Returns
-    -------
-    int64 array of length n
-        Clusters numbered by their first vertices; -1 is noise.
-    """
-    home, parent, stability = _condense(table, min_cluster_size)
+    home, parent, stability = _condense(linkage(forest, backend), min_cluster_size)
     is_stable = _choose(parent, stability)
     label = [-1] * len(parent)
     for cluster in range(1, len(parent)):  # parents come before their children

@@ -5,7 +5,7 @@ Core distances take one pass over the edges for each neighbor up to the farthest
 Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
 Estimates", PAKDD 2013.
 
-Promise: each weight is one of those given, unrounded, the same in any partition.
+Promise: each weight is one of those given, or the largest of its dtype, the same in any partition.
 """
 
 from ...stages.reachability import (
@@ -19,7 +19,8 @@ from ...stages.reachability import (
 from ..pipeline import Pipeline
 from ..steps import Loop
 
-#: Inserted before the first stage of an algorithm these make its forest HDBSCAN's tree.
+#: Before the first stage of an algorithm these make its forest HDBSCAN's tree, by the strategies
+#: "whole" and "iterate": the others suppose that an edge's weight is its own.
 REACH = (
     start_core_distances,
     Loop(find_next_neighbors, count_sample, until=enough_samples),
