@@ -5,6 +5,7 @@ from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .pipeline.catalogue import algorithm, algorithms
 from .pipeline.forest import Forest
+from .pipeline.hdbscan import mutual_reachability
 from .pipeline.pipeline import Pipeline
 from .pipeline.solve import minimum_spanning_forest
 from .pipeline.steps import Loop
@@ -26,6 +27,7 @@ __all__ = [
     "backends",
     "errors",
     "minimum_spanning_forest",
+    "mutual_reachability",
     "read",
     "stage",
     "testing",

@@ -116,7 +116,7 @@ def _record(
     stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
 ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
     recorder = _Recorder(stage)
-    parts = split(EdgeSource.of(graph), partitions, recorder)
+    parts = split(EdgeSource.of(graph).with_sizes(), partitions, recorder)
     tables = load_partitions(parts, graph.num_edges, recorder, _NUMPY)
     result, _ = run(
         pipeline,

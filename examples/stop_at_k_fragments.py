@@ -23,6 +23,8 @@ cluster = boruvka.replace("no_edges_left", few_fragments).given(k=100)
 check_stage(few_fragments, cluster)
 
 roads = mstflow.read(Path(__file__).parent / "data" / "USA-road-d.NY.gr.gz")
-forest = mstflow.minimum_spanning_forest(roads, algorithm=cluster)
-sizes = np.sort(np.bincount(forest.labels))[::-1]
-print(f"{forest.num_components} clusters, the largest of {sizes[0]} crossings")
+
+if __name__ == "__main__":
+    forest = mstflow.minimum_spanning_forest(roads, algorithm=cluster)
+    sizes = np.sort(np.bincount(forest.labels))[::-1]
+    print(f"{forest.num_components} clusters, the largest of {sizes[0]} crossings")

@@ -145,7 +145,10 @@ class EdgeSource:
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()
-        return _joined([read() for read in reads] or [_NO_EDGES])
+        if not reads:  # an empty part must not change the dtype of what it is joined with
+            *ends, weight = _NO_EDGES
+            return *ends, weight.astype(self.weight_dtype or weight.dtype)
+        return _joined([read() for read in reads])
 
     def sample_weights(self) -> NDArray[Any]:
         """Return the weights of a few thousand edges from all over; none if that takes a scan."""

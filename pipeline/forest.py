@@ -13,6 +13,7 @@ import numpy as np
 from ..graphs import interop
 from ..graphs.write import write_columns
 from ..primitives import Backend
+from .hdbscan import hdbscan
 from .linkage import component_labels, cut, linkage
 
 if TYPE_CHECKING:
@@ -158,6 +159,29 @@ class Forest:
             If the forest is a maximum one.
         """
         return linkage(self, Backend(self.backend))
+
+    def hdbscan(self, *, min_cluster_size: int = 5) -> NDArray[np.int64]:
+        """Choose the clusters that last longest in the hierarchy, and call the rest noise.
+
+        Of a graph whose weights are `mutual_reachability` they are the clusters of HDBSCAN, chosen
+        by excess of mass.
+
+        Parameters
+        ----------
+        min_cluster_size : int
+            A smaller group of vertices is no cluster; at least 2.
+
+        Returns
+        -------
+        int64 array of length n
+            The cluster of each vertex, numbered by their first vertices; -1 is noise.
+
+        Raises
+        ------
+        GraphError, OptionError
+            As `linkage` does, or if `min_cluster_size` is out of range.
+        """
+        return hdbscan(self, min_cluster_size, Backend(self.backend))
 
     def to_scipy(self) -> Any:
         """Return a `scipy.sparse.csr_array` of shape (n, n), each edge stored once, as upper[u, v].

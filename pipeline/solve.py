@@ -15,6 +15,7 @@ from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
 from .checkpoint import open_checkpoint
 from .forest import Forest
+from .options import check_count
 from .partition import COLUMNS, load_partitions, split
 from .pipeline import Pipeline
 from .plan import SCANNING, Request, choose_plan, is_streamed
@@ -116,9 +117,9 @@ def minimum_spanning_forest(
     MstflowError
         On a graph, file or option that is not right; nothing has been changed then.
     """
-    _check_count("threads", threads, 1)
-    _check_count("partitions", partitions, 1)
-    _check_count("split_every", split_every, 2, optional=False)
+    check_count("threads", threads, 1)
+    check_count("partitions", partitions, 1)
+    check_count("split_every", split_every, 2, optional=False)
     bound = None if memory is None else parse_bytes(memory)
     pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
     pipeline.check()
@@ -223,11 +224,3 @@ def _solve(
     )
     first = source.first_id
     return forest_ids(pipeline, result["forest"], first, first + num_edges), (), report
-
-
-def _check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        message = f"{name} must be an integer of at least {least}, not {value!r}"
-        raise OptionError(message)

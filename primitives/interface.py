@@ -53,8 +53,8 @@ class PlainPrimitives(Protocol):
     def index_dtype(self, size: int, /) -> DType:
         """Return the smaller of int32 and int64 that holds `size`."""
 
-    def largest(self, dtype: DType, /) -> int:
-        """Return the largest value of an integer dtype: "none" where values are compared."""
+    def largest(self, dtype: DType, /) -> Any:
+        """Return the largest value of a dtype, infinity if it has one: "none" in comparisons."""
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
         """Return `values` as an array of this module, copied only if it must be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -31,8 +32,8 @@ class NumpyArrays(ArrayModule):
 
     index_dtype = staticmethod(_index_dtype)
 
-    def largest(self, dtype: DTypeLike, /) -> int:
-        return int(np.iinfo(dtype).max)
+    def largest(self, dtype: DTypeLike, /) -> float:
+        return {"f": math.inf, "b": True}.get(np.dtype(dtype).kind) or int(np.iinfo(dtype).max)
 
     def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Array:
         return np.asarray(values, dtype=dtype)

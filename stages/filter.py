@@ -57,7 +57,7 @@ def choose_pivot(
     """
     rank = int(len(sample) * light_per_vertex * num_vertices / num_edges)
     if rank >= len(sample):
-        return ops.largest(sample.dtype)
+        return int(ops.largest(sample.dtype))
     return int(ops.partition(sample, rank)[rank])
 
 

@@ -11,6 +11,7 @@ from graph_strategies import edge_lists
 from mstflow import stage
 from mstflow.errors import PipelineError
 from mstflow.pipeline.catalogue.components import components
+from mstflow.pipeline.catalogue.reachability import reachability
 from mstflow.stages.edges import find_min_edges
 from mstflow.stages.fields import (
     Count,
@@ -23,7 +24,7 @@ from mstflow.stages.fields import (
 )
 from mstflow.testing import check_stage
 
-PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components]
+PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components, reachability]
 STAGES = {
     f"{pipeline.name}-{step.name}": (step, pipeline)
     for pipeline in PIPELINES

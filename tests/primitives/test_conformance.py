@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import operator
 import random
 
@@ -332,6 +333,7 @@ def test_index_dtype_and_largest(ops):
     dtypes = [ops.index_dtype(size) for size in (0, 2**31 - 1, 2**31)]
     assert dtypes == ["int32", "int32", "int64"]
     assert [ops.largest(dtype) for dtype in INTEGERS] == [np.iinfo(d).max for d in INTEGERS]
+    assert [ops.largest(dtype) for dtype in ("f2", "f4", "f8", "?")] == [math.inf] * 3 + [True]
 
 
 @given(rng=st.randoms(), n=st.integers(0, 20))

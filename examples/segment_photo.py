@@ -1,0 +1,61 @@
+"""Segment a photograph: Boruvka's algorithm on its pixels, comparing whole segments by color.
+
+An image is a graph: each pixel is joined to those beside, above and below it. Two stages of our own
+change the weights between rounds, so that a segment joins the neighbor most like it in mean color:
+superpixel hierarchy (Wei et al., IEEE TIP 2018). Needs mstflow[io,plot] and scikit-learn, which
+ships the photograph (danielbuechele, CC BY 2.0). Usage: python segment_photo.py [picture.jpg]
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn import datasets
+from stop_at_k_fragments import few_fragments
+
+import mstflow
+from mstflow.stages.fields import EdgeIndex, EdgeKeys, VertexIndex
+
+
+@mstflow.stage(writes=("red", "green", "blue", "size"))
+def blend_colors(ops, label: VertexIndex, num_fragments, red, green, blue, size):
+    """Sum up the colors of the pixels of each new fragment, and count the pixels."""
+    fields = (red, green, blue, size)
+    return tuple(ops.scatter_reduce(label, field, num_fragments, "add", 0) for field in fields)
+
+
+@mstflow.stage(writes="key", over="edges")
+def compare_colors(ops, u: EdgeIndex, v: EdgeIndex, red, green, blue, size) -> EdgeKeys:
+    """Weigh each edge by how far apart the mean colors of the fragments are that it joins."""
+    means = [total / size for total in (red, green, blue)]
+    return ops.order_key(sum((ops.gather(mean, u) - ops.gather(mean, v)) ** 2 for mean in means))
+
+
+photo = datasets.load_sample_image("china.jpg")
+red, green, blue = photo.reshape(-1, 3).T.astype(float)
+pixels = mstflow.read(Path(datasets.__file__).parent / "images" / "china.jpg", format="image")
+segment = (
+    mstflow.algorithm("boruvka-edgelist")
+    .insert_before("relabel_edges", blend_colors)
+    .insert_after("contract_fragments", compare_colors)
+    .replace("no_edges_left", few_fragments)
+    .given(red=red, green=green, blue=blue, size=np.ones(len(red)))
+)
+
+figure, axes = plt.subplots(2, 2, figsize=(12, 8.45), facecolor="#0b1020")
+panels = axes.ravel()
+panels[0].imshow(photo)
+panels[0].set_title(f"{len(red):,} pixels", color="white")
+for k, panel in zip((6000, 600, 60), panels[1:], strict=True):
+    label = mstflow.minimum_spanning_forest(pixels, algorithm=segment.given(k=k)).labels
+    size = np.bincount(label)
+    mean = np.stack([np.bincount(label, channel) / size for channel in (red, green, blue)], axis=1)
+    panel.imshow(mean[label].reshape(photo.shape) / 255)
+    panel.set_title(f"{len(size):,} segments", color="white")
+for panel in panels:
+    panel.axis("off")
+figure.subplots_adjust(0.01, 0.01, 0.99, 0.96, wspace=0.02, hspace=0.08)
+picture = sys.argv[1] if len(sys.argv) > 1 else "segments.jpg"
+figure.savefig(picture, dpi=100)
+print(f"{picture}: {len(size)} segments in the last panel")
