@@ -1,4 +1,4 @@
-"""The examples, and the code in the README and the documentation, run."""
+"""The examples, and the code in the README and the documentation, run; the reference is whole."""
 
 import doctest
 import os
@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import mstflow
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -49,3 +51,9 @@ def test_code_of_page(page, checkout, monkeypatch):
         else:
             session = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), line)
             assert not doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed
+
+
+@pytest.mark.parametrize("name", mstflow.__all__)
+def test_public_name_is_in_the_reference(name):
+    pages = ROOT.glob("docs/reference/*.md")
+    assert any(f"::: mstflow.{name}" in page.read_text() for page in pages)
