@@ -55,5 +55,5 @@ def test_code_of_page(page, checkout, monkeypatch):
 
 @pytest.mark.parametrize("name", mstflow.__all__)
 def test_public_name_is_in_the_reference(name):
-    pages = ROOT.glob("docs/reference/*.md")
-    assert any(f"::: mstflow.{name}" in page.read_text() for page in pages)
+    pages = [page.read_text() for page in ROOT.glob("docs/reference/*.md")]
+    assert re.search(rf"^::: mstflow\.{name}\b", "\n".join(pages), re.MULTILINE)
