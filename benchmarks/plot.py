@@ -7,6 +7,7 @@ Usage: python plot.py RECORD.json PICTURE.svg
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,7 +165,7 @@ def _labels(names: list[str]) -> list[str]:
     options = [name.partition(":")[2].split(",") for name in names]
     common = set.intersection(*map(set, options)) if len(names) > 1 else set()
     rest = (",".join(part for part in name.split(",") if part not in common) for name in names)
-    return [name.replace(":", ":\n").replace(",", ",\n") for name in rest]
+    return [re.sub("([:,]|-(?=[a-z]))", r"\1\n", name) for name in rest]
 
 
 def _draw_sweep(

@@ -5,30 +5,27 @@ builds larger ones of them. All are pure: arguments are never written to and may
 Array operators (``==``, ``&``, ``~``, ``+``, slices, ``len``) are expected of the arrays
 themselves.
 
-=================== ====================================================== =================
-primitive           result                                                 work, extra space
-=================== ====================================================== =================
-iota, full          0, 1, 2, ...; one value over and over                  n, 0
-where, minimum      elementwise choice                                     n, 0
-maximum
-concatenate         arrays one after another                               n, 0
-count               number of true flags                                   n, 0
-scan                sums of all values up to each (or before each)         n, 0
-offsets             CSR offsets from segment lengths                       n, 0
-segmented_reduce    min, max or sum of each segment                        n, 0
-segmented_argmin    position of the first smallest value of each segment   n, 8n
-segmented_broadcast one value a segment, repeated over the segment         n, 0
-scatter             values to distinct places, or one value to places      n, 0
-scatter_reduce      values to places, those that meet are reduced          n, 0
-scatter_argmin      position of the first smallest value at each place     n, 8n
-gather              values from places                                     n, 0
-compact             what a mask selects, order kept                        n, 8n
-sort, argsort       ascending; argsort is stable                           n log n, 8n
-partition           the k smallest first, then the next, then the others   n, 0
-any_signed          whether a sign bit is set                              n, 0
-order_key           unsigned integers in the order of the weights          n, 0
-pointer_jump        root of every node of a parent forest                  n log depth, n
-=================== ====================================================== =================
+| primitive               | result                                               | work, memory   |
+|-------------------------|------------------------------------------------------|----------------|
+| iota, full              | 0, 1, 2, ...; one value over and over                | n, 0           |
+| where, minimum, maximum | elementwise choice                                   | n, 0           |
+| concatenate             | arrays one after another                             | n, 0           |
+| count                   | number of true flags                                 | n, 0           |
+| scan                    | sums of all values up to each (or before each)       | n, 0           |
+| offsets                 | CSR offsets from segment lengths                     | n, 0           |
+| segmented_reduce        | min, max or sum of each segment                      | n, 0           |
+| segmented_argmin        | position of the first smallest value of each segment | n, 8n          |
+| segmented_broadcast     | one value a segment, repeated over the segment       | n, 0           |
+| scatter                 | values to distinct places, or one value to places    | n, 0           |
+| scatter_reduce          | values to places, those that meet are reduced        | n, 0           |
+| scatter_argmin          | position of the first smallest value at each place   | n, 8n          |
+| gather                  | values from places                                   | n, 0           |
+| compact                 | what a mask selects, order kept                      | n, 8n          |
+| sort, argsort           | ascending; argsort is stable                         | n log n, 8n    |
+| partition               | the k smallest first, then the next, then the others | n, 0           |
+| any_signed              | whether a sign bit is set                            | n, 0           |
+| order_key               | unsigned integers in the order of the weights        | n, 0           |
+| pointer_jump            | root of every node of a parent forest                | n log depth, n |
 
 A *position* that does not exist (an empty segment, a place no value reached) is the length of the
 array it would point into; `gather` turns such positions into a fill value. Places and positions

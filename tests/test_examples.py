@@ -1,5 +1,6 @@
-"""The examples, and the code in the README and the documentation, run."""
+"""The examples, and the code in the README and the documentation, run; the reference is whole."""
 
+import doctest
 import os
 import re
 import shutil
@@ -9,18 +10,16 @@ from pathlib import Path
 
 import pytest
 
+import mstflow
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-def run(program, folder):
-    """Run a program with warnings as errors, in a folder of its own."""
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
-    command = [sys.executable, "-W", "error", program]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+CODE = re.compile(r"^```(python|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = [
+    page
+    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    if CODE.search(page.read_text())
+]
 
 
 @pytest.fixture
@@ -32,12 +31,29 @@ def checkout(tmp_path):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, checkout):
-    assert run(checkout / "examples" / path.name, checkout)
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    command = [sys.executable, "-W", "error", checkout / "examples" / path.name]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_code_of_page(page, checkout):
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    program = checkout / "page.py"
-    program.write_text("\n".join(blocks))  # one page is one program
-    run(program, checkout)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_of_page(page, checkout, monkeypatch):
+    """A page is one program; what a session (pycon) shows is what it prints."""
+    monkeypatch.chdir(checkout)
+    text, names = page.read_text(), {"__name__": "__main__"}
+    for block in CODE.finditer(text):
+        kind, code = block.groups()
+        line = text.count("\n", 0, block.start(2))
+        if kind == "python":
+            exec(compile("\n" * line + code, page, "exec"), names)
+        else:
+            session = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), line)
+            assert not doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed
+
+
+@pytest.mark.parametrize("name", mstflow.__all__)
+def test_public_name_is_in_the_reference(name):
+    pages = [page.read_text() for page in ROOT.glob("docs/reference/*.md")]
+    assert re.search(rf"^::: mstflow\.{name}\b", "\n".join(pages), re.MULTILINE)
