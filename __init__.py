@@ -1,6 +1,6 @@
 """mstflow: minimum spanning forests as a dataflow of array primitives."""
 
-from . import errors, testing
+from . import errors, progress, testing
 from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .pipeline.catalogue import algorithm, algorithms
@@ -26,6 +26,7 @@ __all__ = [
     "backends",
     "errors",
     "minimum_spanning_forest",
+    "progress",
     "read",
     "stage",
     "testing",

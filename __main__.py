@@ -27,9 +27,10 @@ from .graphs.write import OUTPUTS, check_output
 from .pipeline import estimate, info
 from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
 from .pipeline.plan import STRATEGIES, is_streamed
+from .progress import heard_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .pipeline.forest import Forest
 
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _terminate)  # so that scratch files are cleared away
     try:
         options = _parser().parse_args(arguments)
-        code: int | None = options.command(options)
+        with heard_by(not getattr(options, "quiet", False)):
+            code: int | None = options.command(options)
     except (MstflowError, OSError, MemoryError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"error: {reason}", file=sys.stderr)
@@ -135,11 +137,7 @@ def _solve(options: argparse.Namespace) -> None:
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
-    with (
-        _progress_bar(show=not options.quiet and sys.stderr.isatty()) as progress,
-        _cluster(options) as scheduler,
-        _within(options.memory) as memory,
-    ):
+    with _cluster(options) as scheduler, _within(options.memory) as memory:
         forest = minimum_spanning_forest(
             graph,
             maximum=options.maximum,
@@ -151,7 +149,6 @@ def _solve(options: argparse.Namespace) -> None:
             strategy=options.strategy,
             memory=memory,
             checkpoint=options.checkpoint,
-            progress=progress,
         )
     was_solved = time.perf_counter()
     if options.output is not None:
@@ -295,22 +292,6 @@ def _costs(facts: dict[str, Any]) -> dict[str, str]:
 def _print_lines(lines: dict[str, str]) -> None:
     for name, value in lines.items():
         print(f"{name:<13} {value}")
-
-
-@contextlib.contextmanager
-def _progress_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield a progress callback that draws on standard error, or None."""
-    if not show:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("solving", total=None)
-        yield lambda step, done, total: bar.update(
-            task, description=step, completed=done, total=total
-        )
 
 
 def _list_algorithms(_: argparse.Namespace) -> None:

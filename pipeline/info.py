@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graphs.convert import open_inputs
+from ..progress import tell
 from .solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
@@ -72,12 +73,13 @@ def summarise(graph: EdgeSource) -> Summary:
     """
     degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]
-    for *_, read in graph.blocks():
+    for first, count, read in graph.blocks():
         u, v, weight = read()
         for ends in (u, v):
             np.add.at(degree, ends.astype(np.int64, copy=False), 1)
         num_loops += int(np.count_nonzero(u == v))
         weights.append(weight)
+        tell("count degrees", first + count, graph.num_edges or 0)
     values, counts = np.unique(np.concatenate(weights), return_counts=True)
     forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)

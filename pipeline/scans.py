@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..progress import is_heard, tell
 from . import scratch
 from .partition import COLUMNS
 from .report import Report, StageCall
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from .schedulers import Scheduler
     from .solver import Cut, Solver
 
-    Progress = Callable[[str, int, int], None]
-
 #: Edges for each vertex that the first of several scans takes: see `catalogue.filter_boruvka`.
 _LIGHT_PER_VERTEX = 1.5
 
@@ -54,7 +53,6 @@ def solve_by_scans(
     scheduler: Scheduler,
     checkpoint: Checkpoint | None = None,
     split_every: int = 4,
-    progress: Progress | None = None,
 ) -> tuple[tuple[NDArray[Any], ...], Report]:
     """Return what the forest has of `COLUMNS`, ascending by edge id, and a report.
 
@@ -73,15 +71,15 @@ def solve_by_scans(
         Takes what is found, and has what an earlier run found.
     split_every : int
         How many forests one task merges.
-    progress : callable, optional
-        Called as ``progress(step, done, total)``: edges of a scan, or tasks.
 
     Notes
     -----
+    What it tells of are the edges of a scan, or tasks.
+
     In the report a round is a level of a tree: scans, then merges. Every scan begins a new one.
     """
     light = int(_LIGHT_PER_VERTEX * num_vertices) // len(parts) + 1 if several_scans else None
-    scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every, progress)
+    scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every)
     fragments = num_vertices
     while True:
         *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
@@ -104,7 +102,6 @@ class _Scans:
     light: int | None
     checkpoint: Checkpoint | None
     split_every: int
-    progress: Progress | None
     labels: Any = None
     found: list[Any] = field(default_factory=list)
     report: Report = field(default_factory=Report)
@@ -184,8 +181,7 @@ class _Scans:
 
     def _edge_counter(self, parts: list[EdgeSource]) -> Callable[[int], None] | None:
         """Return what counts the edges of a scan, if its tasks can call it."""
-        progress = self.progress
-        if progress is None or not self.scheduler.eager:
+        if not self.scheduler.eager:
             return None
         done, total = 0, sum(part.num_edges or 0 for part in parts)
         step = f"scan {len(self.found) + 1}"
@@ -193,19 +189,16 @@ class _Scans:
         def count(edges: int) -> None:
             nonlocal done
             done += edges
-            progress(step, done, max(done, total))
+            tell(step, done, max(done, total))
 
         return count
 
     def _task_counter(self, calls: list[tuple[int, str, int]]) -> Callable[[int], object] | None:
         """Return what counts the tasks of a tree as they end."""
-        progress = self.progress
-        if progress is None or self.scheduler.eager:
+        if self.scheduler.eager or not is_heard():
             return None
         done = itertools.count(1)
-        return lambda place: (
-            place < len(calls) and progress(calls[place][1], next(done), len(calls))
-        )
+        return lambda place: place < len(calls) and tell(calls[place][1], next(done), len(calls))
 
 
 def join_fragments(
