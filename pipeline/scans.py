@@ -115,7 +115,7 @@ class _Scans:
         that few of them wait.
         """
         where, folder = self.scheduler, self.scheduler.task_folder
-        first_level = len(self.report.rounds)
+        first_level = 1 + max((call.round for call in self.report.calls), default=-1)
         calls: list[tuple[int, str, int]] = []
         works: list[Any] = []
         waiting: list[list[Any]] = [[]]  # at each level the forests whose neighbours are to come

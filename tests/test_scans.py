@@ -34,7 +34,7 @@ def split(source, cuts):
 
 def solve(graph, capacity, *, cuts=(), maximum=False, backend="numpy", name="kruskal", **options):
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND)
+    source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND).with_sizes()
     (*_, edge_ids), report = solve_by_scans(
         Solver(algorithm(name), Backend(backend, 2), maximum),
         split(source, cuts),
