@@ -104,52 +104,84 @@ class Size:
         return left // (self.held_edge + self.solved_edge)
 
 
-def scan_capacity(
-    size: Size,
-    *,
-    strategy: str,
-    partitions: int,
-    split_every: int,
-    memory: int | None,
-    tasks: int,
-    threads: int,
-) -> int:
-    """Return how many edges each task of a scan shall hold.
+@dataclass(frozen=True)
+class Scans:
+    """What scans of a graph are, as far as their memory depends on it.
 
-    A forest of n vertices must fit twice, or that of every part it is merged with; where there may
-    be several scans, half a forest will do, shared among the parts.
-
-    Parameters
+    Attributes
     ----------
+    size : Size
     strategy : {"fold", "tree", "two-scan"}
-    memory : int, optional
-        Bytes that `tasks` tasks may take at once, each of so many threads.
-
-    Raises
-    ------
-    MemoryBoundError
-        If that is not enough. Says what would do.
+    partitions, split_every : int
+    threads : int
+        Of each task.
+    tasks : int
+        How many share the memory at once.
     """
-    vertices, several = size.num_vertices, strategy == "two-scan"
-    fan = min(split_every, partitions)
-    most = -(-size.num_edges // partitions)
-    wanted = max(4 * vertices // (partitions if several else 1), _COMFORTABLE)
-    least = vertices // (2 * partitions) if several else max(2, fan) * vertices
-    least = max(2 * BLOCK_EDGES, min(most, least))
-    if memory is None:
-        return max(least, min(most, wanted))
-    room = size.capacity(memory // tasks, threads, several_scans=several)
-    if fan > 1 and fan * min(room, vertices) > room:  # what is merged must fit as well
-        room //= fan if several else 1
-    if room < least:
-        held = least * fan if several else least
-        needed = tasks * size.memory(held, threads, several_scans=several)
-        message = (
-            f"memory: {show_bytes(memory)} is not enough; strategy {strategy!r} in {partitions} "
-            f"parts needs at least {show_bytes(needed)} for {vertices:,} vertices"
-        )
-        raise MemoryBoundError(message, needed)
-    return max(least, min(most, wanted, room))
+
+    size: Size
+    strategy: str
+    partitions: int
+    split_every: int
+    threads: int
+    tasks: int = 1
+
+    @property
+    def least_memory(self) -> int:
+        """Bytes with which all tasks can do."""
+        held = self._least * (self._fan if self._is_several else 1)
+        size = self.size.memory(held, self.threads, several_scans=self._is_several)
+        return self.tasks * size
+
+    def capacity(self, memory: int | None) -> int:
+        """Return how many edges each task shall hold, with so many bytes for all of them.
+
+        Raises
+        ------
+        MemoryBoundError
+            If that is not enough. Says what would do.
+        """
+        vertices, parts, least = self.size.num_vertices, self.partitions, self._least
+        wanted = max(4 * vertices // (parts if self._is_several else 1), _COMFORTABLE)
+        wanted = min(self._most, wanted)
+        if memory is None:
+            return max(least, wanted)
+        size, fan = self.size, self._fan
+        room = size.capacity(memory // self.tasks, self.threads, several_scans=self._is_several)
+        if fan > 1 and fan * min(room, vertices) > room:  # what is merged must fit as well
+            room //= fan if self._is_several else 1
+        if room < least:
+            message = (
+                f"memory: {show_bytes(memory)} is not enough; strategy {self.strategy!r} in "
+                f"{parts} parts needs at least {show_bytes(self.least_memory)} for {vertices:,} "
+                "vertices"
+            )
+            raise MemoryBoundError(message, self.least_memory)
+        return max(least, min(wanted, room))
+
+    @property
+    def _is_several(self) -> bool:
+        return self.strategy == "two-scan"
+
+    @property
+    def _fan(self) -> int:
+        return min(self.split_every, self.partitions)
+
+    @property
+    def _most(self) -> int:
+        return -(-self.size.num_edges // self.partitions)
+
+    @property
+    def _least(self) -> int:
+        """Edges that a task must hold.
+
+        A forest of n vertices must fit twice, or that of every part it is merged with; where there
+        may be several scans, half a forest will do, shared among the parts.
+        """
+        vertices = self.size.num_vertices
+        shared = vertices // (2 * self.partitions)
+        held = shared if self._is_several else max(2, self._fan) * vertices
+        return max(2 * BLOCK_EDGES, min(self._most, held))
 
 
 def parse_bytes(value: int | str) -> int:

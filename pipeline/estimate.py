@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import OptionError
 from ..graphs.open import open_files
-from .bounds import MemoryBoundError, Size, parse_bytes, scan_capacity, show_bytes
+from .bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
 from .schedulers import kernel_threads
 
 if TYPE_CHECKING:
@@ -74,23 +74,8 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
         If it is not feasible. Says what would be.
     """
     parts = machine.workers
-
-    def capacity(memory: int | None) -> int:
-        return scan_capacity(
-            size,
-            strategy="two-scan",
-            partitions=parts,
-            split_every=split_every,
-            memory=memory,
-            tasks=1,
-            threads=machine.threads,
-        )
-
-    held = capacity(machine.memory)
-    try:
-        capacity(1)
-    except MemoryBoundError as error:
-        least = error.needed
+    scanned = Scans(size, "two-scan", parts, split_every, machine.threads)
+    held = scanned.capacity(machine.memory)
     vertices, edges = size.num_vertices, size.num_edges
     fan = min(split_every, parts)
     light = min(_LIGHT * vertices, 0.75 * held * parts)
@@ -115,7 +100,7 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     solving += _HELD * 1e-9 * (_LEFT * edges / parts if scans > 1 else 0)
     seconds = scanning + solving + sent / machine.network / parts
     peak = size.memory(fan * held if fan > 1 else held, machine.threads, several_scans=True)
-    return Estimate(parts, scans, held, peak, least, int(read), int(sent), seconds)
+    return Estimate(parts, scans, held, peak, scanned.least_memory, int(read), int(sent), seconds)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

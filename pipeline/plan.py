@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from .bounds import Size, scan_capacity
+from .bounds import Scans, Size
 
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
@@ -87,15 +87,8 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
     if strategy in SCANNING:
         # A cluster's workers have memory of their own.
         shared = 1 if scheduler.name == "distributed" else min(scheduler.workers, partitions)
-        capacity = scan_capacity(
-            Size.of(source),
-            strategy=strategy,
-            partitions=partitions,
-            split_every=request.split_every,
-            memory=request.memory,
-            tasks=shared,
-            threads=threads,
-        )
+        size, fan = Size.of(source), request.split_every
+        capacity = Scans(size, strategy, partitions, fan, threads, shared).capacity(request.memory)
     elif request.memory is not None:
         message = f"strategy {strategy!r} holds all edges; with memory= choose another"
         raise OptionError(message)

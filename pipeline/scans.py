@@ -56,7 +56,7 @@ def solve_by_scans(
 ) -> tuple[tuple[NDArray[Any], ...], Report]:
     """Return what the forest has of `COLUMNS`, ascending by edge id, and a report.
 
-    Its ends and weights are there only if one scan was enough; otherwise just the ids are.
+    Its ends and weights come only from a graph that is read once; of all others just the ids do.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ def solve_by_scans(
     while True:
         *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
         if cut is None and not scans.found:
-            return tuple(scheduler.fetch(columns)), scans.report
+            wanted = columns if parts[0].is_read_once else columns[-1:]
+            return tuple(scheduler.fetch(wanted)), scans.report
         fragments = scans.join(fragments, columns, cut)
         if cut is None:
             edge_id = np.concatenate(scheduler.fetch(scans.found))

@@ -177,7 +177,7 @@ def minimum_spanning_forest(
             strategy=plan.strategy,
             partitions=plan.partitions,
             report=report,
-            known=known if source.is_read_once else (),
+            known=known,
         )
 
 
@@ -195,7 +195,7 @@ def _solve(
     """Return edge ids, other columns if they came along, and a report."""
     num_vertices = source.num_vertices or 0
     parts = split(source, plan.partitions, scheduler)
-    if plan.strategy not in ("whole", "iterate"):
+    if plan.strategy in SCANNING:
         solver = Solver(pipeline, backend, maximum)
         with kept():
             columns, report = solve_by_scans(
