@@ -163,8 +163,8 @@ class WholeFile(Sequential):
 
     def reads(self, size: int) -> Iterator[Read]:
         """Read the file, and yield views."""
-        how = {"format": self.format, "weight": self.weight}
-        graph = read(self.path, **how, progress=False)  # the scan that it is read for tells
+        with heard_by(False):  # the scan that it is read for tells
+            graph = read(self.path, format=self.format, weight=self.weight)
         yield from ArrayPiece(graph.u, graph.v, graph.weight).reads(size)
 
     def fingerprint(self) -> str:

@@ -108,7 +108,7 @@ def _labels(forest: Forest, color: Any) -> NDArray[Any]:
 
 def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.int64]:
     """Return which of `count` colors each value gets; -1 is below all, or none."""
-    scaled = np.ma.filled(norm(values), -1.0)
+    scaled: NDArray[np.float64] = np.ma.filled(norm(values), -1.0)
     return np.clip(np.floor(scaled * count), -1, count).astype(np.int64)
 
 

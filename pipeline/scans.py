@@ -199,7 +199,12 @@ class _Scans:
         if self.scheduler.eager or not is_heard():
             return None
         done = itertools.count(1)
-        return lambda place: place < len(calls) and tell(calls[place][1], next(done), len(calls))
+
+        def count(place: int) -> None:
+            if place < len(calls):
+                tell(calls[place][1], next(done), len(calls))
+
+        return count
 
 
 def join_fragments(

@@ -61,7 +61,7 @@ def test_html_stands_alone_in_any_color():
     colors = {style for style in styles if style.startswith(("color", "background:"))}
     bars = {style for style in colors if "linear-gradient(90deg,rgba(" in style}
     assert colors - bars == {"color:inherit", "background:none"}
-    assert sorted(bar.split("0.35) ")[1].split("%")[0] for bar in bars) == ["25", "75"]
+    assert sorted(bar.split("0.5) ")[1].split("%")[0] for bar in bars) == ["25", "75"]
 
 
 def test_reports_of_runs(algorithm):
