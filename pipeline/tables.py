@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 _TABLE = "display:inline-table;vertical-align:top;border-collapse:collapse;margin:0.5em 2em 0.5em 0"
 _CELL = "padding:0.1em 0.6em;background:none;color:inherit;font-variant-numeric:tabular-nums"
 _RULE = ";border-bottom:1px solid rgba(128,128,128,0.6)"
-_BAR = ";min-width:4em;background:linear-gradient(90deg,rgba(30,150,170,0.5) {0:.0f}%,transparent {0:.0f}%)"
+_BAR = (
+    ";min-width:4em"
+    ";background:linear-gradient(90deg,rgba(30,150,170,0.5) {0:.0f}%,transparent {0:.0f}%)"
+)
 
 
 class Table(NamedTuple):
