@@ -44,8 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _terminate)  # so that scratch files are cleared away
     try:
         options = _parser().parse_args(arguments)
-        with heard_by(not getattr(options, "quiet", False)):
-            code: int | None = options.command(options)
+        code: int | None = options.command(options)
     except (MstflowError, OSError, MemoryError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"error: {reason}", file=sys.stderr)
@@ -132,6 +131,17 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
 def _solve(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_output(options.output)  # before the work, not after it
+    with heard_by(not options.quiet):
+        forest, seconds = _find_forest(options)
+    facts = _facts(forest, seconds)
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        _print_summary(facts, options.output)
+
+
+def _find_forest(options: argparse.Namespace) -> tuple[Forest, dict[str, float]]:
+    """Read, solve and write; return the forest and what each took."""
     started = time.perf_counter()
     streamed = is_streamed(options.strategy, options.scheduler, options.memory)
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
@@ -154,16 +164,11 @@ def _solve(options: argparse.Namespace) -> None:
     if options.output is not None:
         forest.save(options.output)
     was_written = time.perf_counter()
-    seconds = {
+    return forest, {
         "read": was_read - started,
         "solve": was_solved - was_read,
         "write": was_written - was_solved,
     }
-    facts = _facts(forest, seconds)
-    if options.json:
-        print(json.dumps(facts))
-    elif not options.quiet:
-        _print_summary(facts, options.output)
 
 
 @contextlib.contextmanager
@@ -198,10 +203,11 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 def _verify(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
     started = time.perf_counter()
-    graph = open_files(options.inputs, format=options.format, weight=options.weight)
-    was_read = time.perf_counter()
     try:
-        found = verify(graph, options.forest, maximum=options.maximum)
+        with heard_by(not options.quiet):
+            graph = open_files(options.inputs, format=options.format, weight=options.weight)
+            was_read = time.perf_counter()
+            found = verify(graph, options.forest, maximum=options.maximum)
     except VerificationError as error:
         if options.json:
             print(json.dumps({"right": False, "problem": str(error)}))

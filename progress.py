@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .errors import OptionError
 
@@ -102,7 +102,11 @@ def _display() -> Display | None:
     ipython: Any = sys.modules.get("IPython")
     if ipython is not None and hasattr(ipython.get_ipython(), "kernel"):
         return notebook_bar
-    return terminal_bar if sys.stderr is not None and sys.stderr.isatty() else None
+    return terminal_bar if _is_terminal(sys.stderr) else None
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 @contextlib.contextmanager
@@ -111,7 +115,9 @@ def terminal_bar() -> Iterator[Listener]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    # What is printed meanwhile goes above the bar, unless it goes to a file.
+    console, is_shared = Console(stderr=True), _is_terminal(sys.stdout)
+    with Progress(console=console, transient=True, redirect_stdout=is_shared) as bar:
         task = bar.add_task("", total=None)
         yield lambda step, done, total: bar.update(
             task, description=step, completed=done, total=total or None

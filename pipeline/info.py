@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graphs.convert import open_inputs
-from ..progress import tell
+from ..progress import heard_by, tell
 from .solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class Summary:
 
 def run(options: argparse.Namespace) -> None:
     """Read what the parsed options name, and print what it is like."""
-    found = summarise(open_inputs(options))
+    with heard_by(True):
+        found = summarise(open_inputs(options))
     if options.json:
         facts = dataclasses.asdict(found)
         for name in ("lightest", "heaviest"):  # JSON has no infinity

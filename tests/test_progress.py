@@ -156,8 +156,21 @@ def test_bar_on_a_terminal(watched, tmp_path):
     for call in (solve, partial(main, command)):
         drawn = watched(call)
         assert "round 0: " in drawn
+        assert "total weight" not in drawn
         assert drawn.endswith("\x1b[2K")  # wiped
     assert watched(partial(main, [*command, "--quiet"])) == ""
+
+
+@pytest.mark.parametrize("stdout", [Terminal, io.StringIO])
+def test_what_is_printed_meanwhile(watched, stdout):
+    def listen_and_print():
+        tell("a", 1, 2)
+        print("printed")
+
+    with contextlib.redirect_stdout(stdout()) as printed:
+        drawn = watched(heard_by(True)(listen_and_print))
+    assert ("printed" in drawn) == (stdout is Terminal)  # above the bar
+    assert ("printed" in printed.getvalue()) == (stdout is io.StringIO)
 
 
 def test_no_bar_where_none_belongs(watched):
