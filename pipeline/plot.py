@@ -26,6 +26,8 @@ _GOLDEN = 0.6180339887498949
 def plot_report(report: Report, ax: Sequence[Any] | None) -> Any:
     """Draw what `Report.plot` describes."""
     plt = _pyplot()
+    from matplotlib.ticker import MaxNLocator
+
     if ax is None:
         height = max(3.0, 0.8 + 0.22 * len(report.seconds))
         _, ax = plt.subplots(1, 2, figsize=(10, height), layout="constrained")
@@ -40,13 +42,14 @@ def plot_report(report: Report, ax: Sequence[Any] | None) -> Any:
         for name in ("vertices", "edges"):
             counts = [getattr(row, name) for row in rounds]
             left.plot(numbers, np.array(counts, np.float64), "o-", label=name)
-        left.set(yscale="log", ylabel="count")
+        left.set_yscale("symlog", linthresh=1)  # which has a place for 0
+        left.set(ylim=(0, None), ylabel="count")
         left.legend()
     else:
         left.bar(numbers, [1e3 * sum(row.seconds.values()) for row in rounds])
         left.set_ylabel("ms")
     left.set_xlabel("round")
-    left.xaxis.get_major_locator().set_params(integer=True)
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
     names, seconds = list(report.seconds), list(report.seconds.values())
     bars = right.barh(names, 1e3 * np.array(seconds))
     right.bar_label(bars, fmt="{:,.1f}", padding=3)
@@ -67,7 +70,6 @@ def plot_forest(
     places = checked_coordinates(coordinates, forest.num_vertices)
     lines = np.stack([places[forest.u], places[forest.v]], axis=1)
     style = {"linewidths": np.clip(200 / np.sqrt(1 + len(lines)), 0.4, 1.5), **style}
-    ax = plt.gca() if ax is None else ax
     if isinstance(color, str) and color == "weight":
         values, cmap = forest.weight.astype(np.float64), plt.get_cmap(cmap)
         norm, is_within = norm or Normalize(), np.ones(len(values), np.bool_)
@@ -79,6 +81,7 @@ def plot_forest(
         norm = norm or Normalize(-0.1, 1.1)  # the ends of turbo are hard to tell apart
         is_within = label[forest.u] == label[forest.v]
     paths, first = _paths(lines[is_within], _levels(values[is_within], norm, cmap.N))
+    ax = plt.gca() if ax is None else ax
     colors = {"array": values[is_within][first], "norm": norm, "cmap": cmap}
     ax.add_collection(LineCollection(paths, **colors, **style), autolim=False)
     if not is_within.all():
