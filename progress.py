@@ -112,6 +112,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 @contextlib.contextmanager
 def terminal_bar() -> Iterator[Listener]:
     """Yield a listener that draws on standard error."""
+    from rich import markup
     from rich.console import Console
     from rich.progress import Progress
 
@@ -119,9 +120,14 @@ def terminal_bar() -> Iterator[Listener]:
     console, is_shared = Console(stderr=True), _is_terminal(sys.stdout)
     with Progress(console=console, transient=True, redirect_stdout=is_shared) as bar:
         task = bar.add_task("", total=None)
-        yield lambda step, done, total: bar.update(
-            task, description=step, completed=done, total=total or None
-        )
+
+        def show(step: str, done: int, total: int) -> None:
+            if not total:
+                bar.tasks[task].total = None
+            shown = markup.escape(step)
+            bar.update(task, description=shown, completed=done, total=total or None)
+
+        yield show
 
 
 @contextlib.contextmanager

@@ -41,13 +41,13 @@ def as_text(caption: str, tables: Sequence[Table]) -> str:
 
 
 def as_html(caption: str, tables: Sequence[Table]) -> str:
-    """Return the tables side by side, with bars behind the shares; nothing else is loaded."""
+    """Return the tables side by side, with bars behind the shares."""
     parts = [f"<div>{escape(caption)}</div>"] if caption else []
     for table in tables:
         head, *lines = _lines(table)
         parts += [f'<table style="{_TABLE}">', "<thead>", _row("th", head, _RULE), "</thead>"]
         bars = [_BAR.format(100 * share) for share in table.shares] or [""] * len(lines)
-        parts += map(_row, ["td"] * len(lines), lines, [""] * len(lines), bars)
+        parts += [_row("td", line, "", bar) for line, bar in zip(lines, bars, strict=True)]
         parts.append("</table>")
     return "\n".join(["<div>", *parts, "</div>"])
 

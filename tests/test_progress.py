@@ -161,6 +161,14 @@ def test_bar_on_a_terminal(watched, tmp_path):
     assert watched(partial(main, [*command, "--quiet"])) == ""
 
 
+def test_names_are_no_markup(watched):
+    def read():
+        tell("read [red]roads[/blue].gr", 1, 2)
+        tell("count edges", 1, 0)
+
+    assert "[red]roads[/blue].gr" in watched(heard_by(True)(read))
+
+
 @pytest.mark.parametrize("stdout", [Terminal, io.StringIO])
 def test_what_is_printed_meanwhile(watched, stdout):
     def listen_and_print():
