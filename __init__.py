@@ -1,6 +1,6 @@
 """mstflow: minimum spanning forests as a dataflow of array primitives."""
 
-from . import errors, testing
+from . import errors, progress, testing
 from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .pipeline.catalogue import algorithm, algorithms
@@ -28,6 +28,7 @@ __all__ = [
     "errors",
     "minimum_spanning_forest",
     "mutual_reachability",
+    "progress",
     "read",
     "stage",
     "testing",

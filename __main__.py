@@ -27,9 +27,10 @@ from .graphs.write import OUTPUTS, check_output
 from .pipeline import estimate, info
 from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
 from .pipeline.plan import STRATEGIES, is_streamed
+from .progress import heard_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .pipeline.forest import Forest
 
@@ -130,16 +131,23 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
 def _solve(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_output(options.output)  # before the work, not after it
+    with heard_by(not options.quiet):
+        forest, seconds = _find_forest(options)
+    facts = _facts(forest, seconds)
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        _print_summary(facts, options.output)
+
+
+def _find_forest(options: argparse.Namespace) -> tuple[Forest, dict[str, float]]:
+    """Read, solve and write; return the forest and what each took."""
     started = time.perf_counter()
     streamed = is_streamed(options.strategy, options.scheduler, options.memory)
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()
-    with (
-        _progress_bar(show=not options.quiet and sys.stderr.isatty()) as progress,
-        _cluster(options) as scheduler,
-        _within(options.memory) as memory,
-    ):
+    with _cluster(options) as scheduler, _within(options.memory) as memory:
         forest = minimum_spanning_forest(
             graph,
             maximum=options.maximum,
@@ -151,22 +159,16 @@ def _solve(options: argparse.Namespace) -> None:
             strategy=options.strategy,
             memory=memory,
             checkpoint=options.checkpoint,
-            progress=progress,
         )
     was_solved = time.perf_counter()
     if options.output is not None:
         forest.save(options.output)
     was_written = time.perf_counter()
-    seconds = {
+    return forest, {
         "read": was_read - started,
         "solve": was_solved - was_read,
         "write": was_written - was_solved,
     }
-    facts = _facts(forest, seconds)
-    if options.json:
-        print(json.dumps(facts))
-    elif not options.quiet:
-        _print_summary(facts, options.output)
 
 
 @contextlib.contextmanager
@@ -201,10 +203,11 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 def _verify(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
     started = time.perf_counter()
-    graph = open_files(options.inputs, format=options.format, weight=options.weight)
-    was_read = time.perf_counter()
     try:
-        found = verify(graph, options.forest, maximum=options.maximum)
+        with heard_by(not options.quiet):
+            graph = open_files(options.inputs, format=options.format, weight=options.weight)
+            was_read = time.perf_counter()
+            found = verify(graph, options.forest, maximum=options.maximum)
     except VerificationError as error:
         if options.json:
             print(json.dumps({"right": False, "problem": str(error)}))
@@ -295,22 +298,6 @@ def _costs(facts: dict[str, Any]) -> dict[str, str]:
 def _print_lines(lines: dict[str, str]) -> None:
     for name, value in lines.items():
         print(f"{name:<13} {value}")
-
-
-@contextlib.contextmanager
-def _progress_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield a progress callback that draws on standard error, or None."""
-    if not show:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("solving", total=None)
-        yield lambda step, done, total: bar.update(
-            task, description=step, completed=done, total=total
-        )
 
 
 def _list_algorithms(_: argparse.Namespace) -> None:

@@ -1,7 +1,8 @@
 """Draw the minimum spanning tree of New York's roads, colored by clusters of Boruvka's rounds.
 
 Each color is a fragment of the moment when at most 100 were left; the edges that joined those
-fragments later are white. Usage: python draw_new_york.py [picture.png]
+fragments later are white. A second picture shows what the rounds took. Needs mstflow[plot].
+Usage: python draw_new_york.py [folder]
 """
 
 import sys
@@ -9,27 +10,25 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.collections import LineCollection
 from stop_at_k_fragments import cluster, roads
 
 import mstflow
 
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 coordinates = Path(__file__).parent / "data" / "USA-road-d.NY.co.gz"
 place = np.loadtxt(coordinates, skiprows=7, usecols=(2, 3)) / 1e6  # degrees east, north
 
-forest = mstflow.minimum_spanning_forest(roads)
-label = mstflow.minimum_spanning_forest(roads, algorithm=cluster).labels
-lines = np.stack([place[forest.u], place[forest.v]], axis=1)
-joins = label[forest.u] != label[forest.v]
+tree = mstflow.minimum_spanning_forest(roads)
+clusters = mstflow.minimum_spanning_forest(roads, algorithm=cluster)
 
-shade = np.random.default_rng(4).permutation(label.max() + 1) / label.max()
-figure, axes = plt.subplots(figsize=(9, 9), facecolor="#0b1020")
-color = plt.get_cmap("turbo")(0.08 + 0.84 * shade[label[forest.u[~joins]]])
-axes.add_collection(LineCollection(lines[~joins], colors=color, linewidths=0.4))
-axes.add_collection(LineCollection(lines[joins], colors="white", linewidths=1.2))
-axes.autoscale()
-axes.set_aspect(1 / np.cos(np.radians(40.7)))
-axes.axis("off")
-picture = sys.argv[1] if len(sys.argv) > 1 else "new-york.png"
-figure.savefig(picture, dpi=110, bbox_inches="tight")
-print(f"{picture}: {len(lines)} edges, total weight {forest.total_weight}")
+figure, ax = plt.subplots(figsize=(9, 9), facecolor="#0b1020")
+tree.plot(place, color=clusters.labels, ax=ax, linewidths=0.4)
+ax.collections[-1].set(color="white", linewidth=1.2)
+ax.set_aspect(1 / np.cos(np.radians(40.7)))
+ax.margins(0.01)
+ax.axis("off")
+figure.savefig(folder / "new-york.webp", dpi=150, bbox_inches="tight")
+
+rounds, stages = clusters.report.plot()
+rounds.figure.savefig(folder / "report.svg")
+print(f"{len(tree.edge_ids)} edges, total weight {tree.total_weight}, in {folder}")

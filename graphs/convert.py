@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..progress import heard_by
 from .open import open_files
 from .read import FORMATS, read
 from .source import EdgeSource
@@ -35,8 +36,9 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
 def run(options: argparse.Namespace) -> None:
     """Read what the parsed options name, write it, and say what was written."""
     check_output(options.output)
-    graph = open_inputs(options)
-    write_graph(options.output, graph)
+    with heard_by(True):
+        graph = open_inputs(options)
+        write_graph(options.output, graph)
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 
+from ..progress import heard_by
 from .generators import FAMILIES
 from .write_stream import write_stream
 
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace) -> None:
     """Generate what the parsed options ask for, and say what was written."""
     names = [*(parameter.name for parameter in _parameters(options.family)), *_OPTIONS]
     graph = FAMILIES[options.family](**{name: getattr(options, name) for name in names})
-    write_stream(options.output, graph)
+    with heard_by(True):
+        write_stream(options.output, graph)
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 
 

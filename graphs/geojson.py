@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from .coordinates import checked_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
+def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
     """Return coordinates as an array of n rows: degrees east and north.
 
     Raises
@@ -24,14 +25,7 @@ def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float
     OptionError
         If they are anything else; names the vertex.
     """
-    try:
-        places = np.asarray(coordinates, np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"coordinates are no array of numbers: {error}"
-        raise OptionError(message) from error
-    if places.shape != (num_vertices, 2):
-        message = f"coordinates must be of shape ({num_vertices}, 2), not {places.shape}"
-        raise OptionError(message)
+    places = checked_coordinates(coordinates, num_vertices)
     wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)
     if wrong.any():
         vertex = int(wrong.argmax())

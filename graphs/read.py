@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, OptionError
+from ..progress import heard_by
 from .arrays import read_bin, read_npy, read_npz
 from .arrow_ipc import read_arrow
 from .delimited import read_csv
@@ -26,6 +27,7 @@ from .text import DECOMPRESSORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..progress import Listener
     from .pieces import Read
 
 
@@ -75,6 +77,7 @@ def read(
     format: str | None = None,  # noqa: A002  # the name users know
     num_vertices: int | None = None,
     weight: str | None = "weight",
+    progress: bool | Listener = True,
 ) -> EdgeList:
     """Read a graph from one file, or from several that together hold one.
 
@@ -89,6 +92,8 @@ def read(
         In place of what the files say.
     weight : str or None
         Name of the column of weights, where columns have names. None takes every weight as 1.
+    progress : bool or callable
+        As for `mstflow.minimum_spanning_forest`; text files tell how many of their bytes are read.
 
     Returns
     -------
@@ -111,7 +116,8 @@ def read(
     if format is not None and format not in FORMATS:
         message = f"unknown format {format!r}; known: {', '.join(FORMATS)}"
         raise OptionError(message)
-    graph = concatenate([_read_file(Path(path), format, weight) for path in paths])
+    with heard_by(progress):
+        graph = concatenate([_read_file(Path(path), format, weight) for path in paths])
     if num_vertices is None:
         return graph
     return EdgeList(graph.u, graph.v, graph.weight, num_vertices=num_vertices)
@@ -157,7 +163,8 @@ class WholeFile(Sequential):
 
     def reads(self, size: int) -> Iterator[Read]:
         """Read the file, and yield views."""
-        graph = read(self.path, format=self.format, weight=self.weight)
+        with heard_by(False):  # the scan that it is read for tells
+            graph = read(self.path, format=self.format, weight=self.weight)
         yield from ArrayPiece(graph.u, graph.v, graph.weight).reads(size)
 
     def fingerprint(self) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
 import zlib
-from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ..errors import FileFormatError
+from ..progress import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,11 +22,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _open_zst(path: Path, _: str) -> IO[bytes]:
+class _TellingFile(io.FileIO):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.step, self.size = f"read {path.name}", path.stat().st_size
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        tell(self.step, self.tell(), self.size)
+        return count
+
+
+def _open_zst(file: IO[bytes]) -> IO[bytes]:
     import pyarrow as pa
 
-    path.open("rb").close()  # pyarrow would say why it cannot in words of its own
-    return io.BufferedReader(pa.input_stream(str(path), compression="zstd"))
+    return io.BufferedReader(pa.input_stream(file, compression="zstd"))
 
 
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
@@ -36,13 +49,17 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
 }
 
 _LONGEST_LINE = 2**20
+_BUFFER = 2**17
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_text(path: Path) -> Iterator[IO[bytes]]:
     """Open a plain or compressed file; whatever fails while it is open names the file."""
     try:
-        with DECOMPRESSORS.get(path.suffix, open)(path, "rb") as handle:
+        with (
+            io.BufferedReader(_TellingFile(path), _BUFFER) as file,
+            DECOMPRESSORS.get(path.suffix, contextlib.nullcontext)(file) as handle,
+        ):
             yield handle
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         message = f"{path}: {getattr(error, 'strerror', None) or error}"

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import OptionError
 from .dimacs import write_gr
 from .edge_list import EdgeList
-from .geojson import checked_coordinates, write_geojson
+from .geojson import checked_degrees, write_geojson
 from .matrix_market import write_mtx
 from .tables import NUM_VERTICES
 from .text import write_rows
@@ -194,7 +194,7 @@ def _write_geojson(
     draft: Path, columns: Columns, num_vertices: int | None, coordinates: ArrayLike
 ) -> None:
     num_vertices = _graph(columns, num_vertices).num_vertices
-    write_geojson(draft, columns, checked_coordinates(coordinates, num_vertices))
+    write_geojson(draft, columns, checked_degrees(coordinates, num_vertices))
 
 
 _WRITERS: dict[str, Writer] = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..progress import tell
 from .write import names_folder, replacing
 
 if TYPE_CHECKING:
@@ -94,9 +95,12 @@ def _write_columns(folder: Path, graph: Generated | Streamed, chunk_size: int) -
             header = {"descr": descr, "fortran_order": False, "shape": (graph.num_edges,)}
             np.lib.format.write_array_header_1_0(file, header)
             files.append(file)
+        done = 0
         for columns in graph.chunks(chunk_size):
             for file, column in zip(files, columns, strict=True):
                 file.write(np.ascontiguousarray(column).data)
+            done += len(columns[0])
+            tell("write edges", done, graph.num_edges)
 
 
 def _zip(folder: Path, archive: Path) -> None:

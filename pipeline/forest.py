@@ -183,6 +183,46 @@ class Forest:
         """
         return hdbscan(self, min_cluster_size, Backend(self.backend))
 
+    def plot(
+        self,
+        coordinates: ArrayLike,
+        *,
+        color: str | ArrayLike = "component",
+        cmap: Any = None,
+        norm: Any = None,
+        ax: Any = None,
+        **style: Any,
+    ) -> Any:
+        """Draw the forest's edges as straight lines, with matplotlib.
+
+        Parameters
+        ----------
+        coordinates : array of shape (n, 2)
+            Where each vertex lies. Edges of a vertex that has NaN are left out.
+        color : {"component", "weight"} or integer array of length n
+            What colors tell apart: trees, weights, or labels of the vertices, such as those of
+            `cut`; edges between labels are gray, in a collection of their own.
+        cmap, norm : optional
+            As matplotlib has them; labels are spread over the values from 0 to 1.
+        ax : matplotlib Axes, optional
+            Where to draw; the current Axes if not given.
+        **style
+            For `matplotlib.collections.LineCollection`, such as ``linewidths``.
+
+        Returns
+        -------
+        Axes
+            Its last collections hold the lines, many edges to a path; a color bar takes them.
+
+        Raises
+        ------
+        OptionError
+            If `coordinates` or `color` are anything else, or matplotlib is not installed.
+        """
+        from .plot import plot_forest
+
+        return plot_forest(self, coordinates, color, cmap, norm, ax, **style)
+
     def to_scipy(self) -> Any:
         """Return a `scipy.sparse.csr_array` of shape (n, n), each edge stored once, as upper[u, v].
 

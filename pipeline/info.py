@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graphs.convert import open_inputs
+from ..progress import heard_by, tell
 from .solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Summary:
 
 def run(options: argparse.Namespace) -> None:
     """Read what the parsed options name, and print what it is like."""
-    found = summarise(open_inputs(options))
+    with heard_by(True):
+        found = summarise(open_inputs(options))
     if options.json:
         facts = dataclasses.asdict(found)
         for name in ("lightest", "heaviest"):  # JSON has no infinity
@@ -72,12 +74,13 @@ def summarise(graph: EdgeSource) -> Summary:
     """
     degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]
-    for *_, read in graph.blocks():
+    for first, count, read in graph.blocks():
         u, v, weight = read()
         for ends in (u, v):
             np.add.at(degree, ends.astype(np.int64, copy=False), 1)
         num_loops += int(np.count_nonzero(u == v))
         weights.append(weight)
+        tell("count degrees", first + count, graph.num_edges or 0)
     values, counts = np.unique(np.concatenate(weights), return_counts=True)
     forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)

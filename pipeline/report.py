@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .tables import Table, as_html, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Work(NamedTuple):
@@ -36,7 +41,7 @@ class Round(NamedTuple):
     bytes: int
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What was planned, the stage calls in order, and the counts of every round and at the end.
 
@@ -51,9 +56,11 @@ class Report:
     @property
     def rounds(self) -> list[Round]:
         """The calls gathered by round, parts added up."""
+        calls_of: dict[int, list[StageCall]] = {}
+        for call in self.calls:
+            calls_of.setdefault(call.round, []).append(call)
         rounds = []
-        for number in dict.fromkeys(call.round for call in self.calls):
-            calls = [call for call in self.calls if call.round == number]
+        for number, calls in calls_of.items():
             seconds: dict[str, float] = {}
             for call in calls:
                 seconds[call.stage] = seconds.get(call.stage, 0.0) + call.work.seconds
@@ -72,18 +79,65 @@ class Report:
             total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
         return total
 
-    def __str__(self) -> str:
-        lines = [self.plan] if self.plan else []
-        lines += [f"{'round':>5} {'vertices':>12} {'edges':>12} {'ms':>10} {'MB':>10}"]
-        for row in self.rounds:
-            sizes = ["" if count is None else f"{count:,}" for count in (row.vertices, row.edges)]
-            spent, moved = sum(row.seconds.values()) * 1e3, row.bytes / 1e6
-            lines.append(
-                f"{row.number:>5} {sizes[0]:>12} {sizes[1]:>12} {spent:>10.1f} {moved:>10.1f}"
-            )
-        lines += ["", f"{'stage':<30} {'ms':>10}"]
-        lines += [f"{name:<30} {spent * 1e3:>10.1f}" for name, spent in self.seconds.items()]
+    def plot(self, ax: Sequence[Any] | None = None) -> Any:
+        """Draw vertices and edges of every round, and the time of every stage, with matplotlib.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        array of two Axes
+            The rounds (where there are no counts, as in a merge tree, their time), and the stages.
+
+        Raises
+        ------
+        OptionError
+            If matplotlib is not installed, or `ax` is no pair.
+        """
+        from .plot import plot_report
+
+        return plot_report(self, ax)
+
+    def _tables(self) -> list[Table]:
+        """Return the rounds, the stages, and the counts at the end."""
+        rounds, seconds = self.rounds, self.seconds
+        whole = sum(seconds.values()) or 1.0
+        spent = [sum(row.seconds.values()) for row in rounds]
+        sizes = ([_shown(row.vertices), _shown(row.edges)] for row in rounds)
+        moved = [f"{row.bytes / 1e6:,.1f}" for row in rounds]
+        tables = [
+            Table(
+                ("round", "vertices", "edges", "MB", "ms"),
+                [
+                    (str(row.number), *size, mb, _milliseconds(took))
+                    for row, size, mb, took in zip(rounds, sizes, moved, spent, strict=True)
+                ],
+                [took / whole for took in spent],
+            ),
+            Table(
+                ("stage", "ms"),
+                [(name, _milliseconds(took)) for name, took in seconds.items()],
+                [took / whole for took in seconds.values()],
+            ),
+        ]
         if self.final:
-            lines += ["", f"{'at the end':<30} {'count':>10}"]
-            lines += [f"{name:<30} {count:>10,}" for name, count in self.final.items()]
-        return "\n".join(lines)
+            rows = [(name, _shown(count)) for name, count in self.final.items()]
+            tables.append(Table(("at the end", "count"), rows, []))
+        return tables
+
+    def __repr__(self) -> str:
+        return as_text(self.plan, self._tables())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.plan, self._tables())
+
+
+def _shown(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.1f}"

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import PipelineError
+from ..progress import is_heard, tell
 from ..stages import Stage
 from .call import call_stage, combine_results
 from .report import Report, StageCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from ..primitives import Backend
@@ -33,9 +32,10 @@ def run(
     scheduler: Scheduler,
     backend: Backend,
     split_every: int = 4,
-    progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[dict[str, Any], Report]:
     """Run `pipeline` and return its result fields and a report.
+
+    It tells how many of the vertices are joined to others; at the end, all that can be.
 
     Parameters
     ----------
@@ -48,9 +48,6 @@ def run(
         Number of edges in all parts.
     split_every : int
         How many parts' results one task combines.
-    progress : callable, optional
-        Called as ``progress(text, done, total)`` after each round: of so many vertices so many are
-        joined to others; at the end, all that can be.
 
     Raises
     ------
@@ -58,14 +55,14 @@ def run(
         If the steps do not fit together, before any of them runs, or a stage fails. Names it.
     """
     pipeline.check()
-    flow = _Flow(scheduler, backend, split_every, progress, parts, {**shared, **pipeline.values})
+    flow = _Flow(scheduler, backend, split_every, parts, {**shared, **pipeline.values})
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
     scalars = flow.settle()
     flow.report.final = {
         name: count for name, count in scalars.items() if not isinstance(count, bool)
     }
-    flow.tell(0)
+    tell("done", shared["num_vertices"], shared["num_vertices"])
     results = scheduler.fetch([flow.shared[name] for name in pipeline.result])
     return dict(zip(pipeline.result, results, strict=True)), flow.report
 
@@ -77,7 +74,6 @@ class _Flow:
     scheduler: Scheduler
     backend: Backend
     split_every: int
-    progress: Callable[[str, int, int], None] | None
     parts: list[dict[str, Any]]
     shared: dict[str, Any]
     report: Report = field(default_factory=Report)
@@ -105,7 +101,6 @@ class _Flow:
         while True:
             self.apply(loop.until)
             scalars = self.settle()
-            self.tell(scalars["num_vertices"])
             if scalars[verdict]:
                 return
             self.round += 1
@@ -136,6 +131,8 @@ class _Flow:
 
     def submit(self, stage: Stage, fields: dict[str, Any], part: int) -> Any:
         """Submit one call of a stage; its result is the fields it writes and what it cost."""
+        if self.scheduler.eager:
+            self.tell(stage.name)
         call = partial(call_stage, stage, self.backend, self.scheduler.task_folder)
         result = self.scheduler.submit(stage.name, call, *(fields[name] for name in stage.reads))
         work = self.scheduler.outputs(result, len(stage.writes) + 1)[-1]
@@ -158,7 +155,14 @@ class _Flow:
         """Compute what was submitted; only scalars and what the stages cost come back."""
         places = [(fields, name) for fields in (*self.parts, self.shared) for name in fields]
         works = [work for _, _, work in self.unsettled]
-        handles = self.scheduler.settle([*(fields[name] for fields, name in places), *works])
+
+        def done(place: int) -> None:
+            if place >= len(places):
+                self.tell(self.unsettled[place - len(places)][0])
+
+        handles = self.scheduler.settle(
+            [*(fields[name] for fields, name in places), *works], done if is_heard() else None
+        )
         for (fields, name), handle in zip(places, handles, strict=False):
             fields[name] = handle
         names = sorted(self.scalars & self.shared.keys())
@@ -170,11 +174,10 @@ class _Flow:
         self.unsettled.clear()
         return dict(zip(names, values, strict=False))
 
-    def tell(self, fragments: int) -> None:
-        """Report progress: each joining leaves one fragment fewer."""
-        if self.progress is not None:
-            total = self.report.counts[0]["num_vertices"]
-            self.progress(f"round {self.round}", total - fragments, total)
+    def tell(self, stage: str) -> None:
+        """Tell how far it is: each joining leaves one fragment fewer."""
+        total, left = (self.report.counts[n]["num_vertices"] for n in (0, self.round))
+        tell(f"round {self.round}: {stage}", total - left, total)
 
 
 @lru_cache(maxsize=512)

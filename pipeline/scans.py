@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..primitives.memory import kept
+from ..progress import is_heard, tell
 from . import scratch
 from .partition import COLUMNS
 from .report import Report, StageCall
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from .schedulers import Scheduler
     from .solver import Cut, Solver
 
-    Progress = Callable[[str, int, int], None]
-
 #: Edges for each vertex that the first of several scans takes: see `catalogue.filter_boruvka`.
 _LIGHT_PER_VERTEX = 1.5
 
@@ -55,7 +54,6 @@ def solve_by_scans(
     scheduler: Scheduler,
     checkpoint: Checkpoint | None = None,
     split_every: int = 4,
-    progress: Progress | None = None,
 ) -> tuple[tuple[NDArray[Any], ...], Report]:
     """Return what the forest has of `COLUMNS`, ascending by edge id, and a report.
 
@@ -75,16 +73,16 @@ def solve_by_scans(
         Takes what is found, and has what an earlier run found.
     split_every : int
         How many forests one task merges.
-    progress : callable, optional
-        Called as ``progress(step, done, total)``: edges of a scan, or tasks.
 
     Notes
     -----
+    What it tells of are the edges of a scan, or tasks.
+
     In the report a round is a level of a tree: scans, then merges. Every scan begins a new one.
     """
     fragments = num_vertices
     light = int(_LIGHT_PER_VERTEX * num_vertices) // len(parts) + 1 if several_scans else None
-    scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every, progress)
+    scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every)
     with kept():
         *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
         if cut is None:
@@ -110,7 +108,6 @@ class _Scans:
     light: int | None
     checkpoint: Checkpoint | None
     split_every: int
-    progress: Progress | None
     labels: Any = None
     found: list[Any] = field(default_factory=list)
     report: Report = field(default_factory=Report)
@@ -124,7 +121,7 @@ class _Scans:
         that few of them wait.
         """
         where, folder = self.scheduler, self.scheduler.task_folder
-        first_level = len(self.report.rounds)
+        first_level = 1 + max((call.round for call in self.report.calls), default=-1)
         calls: list[tuple[int, str, int]] = []
         works: list[Any] = []
         waiting: list[list[Any]] = [[]]  # at each level the forests whose neighbours are to come
@@ -190,8 +187,7 @@ class _Scans:
 
     def _edge_counter(self, parts: list[EdgeSource]) -> Callable[[int], None] | None:
         """Return what counts the edges of a scan, if its tasks can call it."""
-        progress = self.progress
-        if progress is None or not self.scheduler.eager:
+        if not self.scheduler.eager:
             return None
         done, total = 0, sum(part.num_edges or 0 for part in parts)
         step = f"scan {len(self.found) + 1}"
@@ -199,19 +195,21 @@ class _Scans:
         def count(edges: int) -> None:
             nonlocal done
             done += edges
-            progress(step, done, max(done, total))
+            tell(step, done, max(done, total))
 
         return count
 
     def _task_counter(self, calls: list[tuple[int, str, int]]) -> Callable[[int], object] | None:
         """Return what counts the tasks of a tree as they end."""
-        progress = self.progress
-        if progress is None or self.scheduler.eager:
+        if self.scheduler.eager or not is_heard():
             return None
         done = itertools.count(1)
-        return lambda place: (
-            place < len(calls) and progress(calls[place][1], next(done), len(calls))
-        )
+
+        def count(place: int) -> None:
+            if place < len(calls):
+                tell(calls[place][1], next(done), len(calls))
+
+        return count
 
 
 def join_fragments(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
+from ..progress import heard_by
 from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
 from .checkpoint import open_checkpoint
@@ -26,10 +25,11 @@ from .solver import Solver
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from ..progress import Listener
     from .checkpoint import Checkpoint
     from .plan import Plan
     from .report import Report
@@ -54,7 +54,7 @@ def minimum_spanning_forest(
     split_every: int = 4,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: bool | Listener = True,
 ) -> Forest:
     """Find the minimum spanning forest under the total order (weight, edge id).
 
@@ -104,8 +104,10 @@ def minimum_spanning_forest(
     checkpoint : path, optional
         A folder for what has been found so far: a call that was killed goes on from there when it
         is made again. All workers must see it. Needs a strategy that streams the graph.
-    progress : callable, optional
-        Called as ``progress(step, done, total)`` while it works.
+    progress : bool or callable
+        True draws a bar on a terminal (standard error) or in a notebook if the call takes over two
+        seconds, and wipes it at the end. False draws none. A callable is called as
+        ``progress(step, done, total)``: see `mstflow.progress`.
 
     Returns
     -------
@@ -128,10 +130,10 @@ def minimum_spanning_forest(
         raise OptionError(message)
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
     streamed = is_streamed(strategy, scheduler, memory)
-    edges = open_graph(
-        graph, num_vertices, weight, is_streamed=streamed, is_bounded=memory is not None
-    )
-    with open_scheduler(scheduler, threads) as where:
+    with heard_by(progress), open_scheduler(scheduler, threads) as where:
+        edges = open_graph(
+            graph, num_vertices, weight, is_streamed=streamed, is_bounded=memory is not None
+        )
         source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
         source = source.with_sizes()
         # Tasks that run side by side have a processor each.
@@ -162,7 +164,6 @@ def minimum_spanning_forest(
             scheduler=where,
             backend=ops,
             split_every=split_every,
-            progress=progress,
         )
         report.plan = plan.reason
         return Forest(

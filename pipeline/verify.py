@@ -33,6 +33,7 @@ from ..graphs.forest_file import FOREST_COLUMNS, column_problem, read_forest
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import array_module
+from ..progress import heard_by, tell
 from .forest import Forest
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from ..progress import Listener
 
 CHUNK_EDGES = 2**18  # what is known of so many paths fits in cache
 
@@ -75,6 +77,7 @@ def verify(
     weight: str | None = "weight",
     maximum: bool = False,
     chunk_edges: int = CHUNK_EDGES,
+    progress: bool | Listener = True,
 ) -> Verification:
     """Check that a forest is the minimum spanning forest under the total order (weight, edge id).
 
@@ -95,6 +98,8 @@ def verify(
         Check for the maximum spanning forest; ties still go to the smaller edge id.
     chunk_edges : int
         How many edges of the graph are looked at together.
+    progress : bool or callable
+        As for `minimum_spanning_forest`.
 
     Returns
     -------
@@ -113,18 +118,19 @@ def verify(
     if isinstance(chunk_edges, bool) or not isinstance(chunk_edges, int) or chunk_edges < 1:
         message = f"chunk_edges must be an integer of at least 1, not {chunk_edges!r}"
         raise OptionError(message)
-    found = open_graph(graph, num_vertices, weight, is_streamed=True)
-    edges = (found if isinstance(found, EdgeSource) else EdgeSource.of(found)).with_sizes()
-    num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
-    columns = _forest_columns(forest, edges.first_columns()[2].dtype)
-    edge_ids = columns.pop("edge_id")
-    _check_ids(edge_ids, edges.first_id, num_edges)
-    edge_ids = edge_ids.astype(np.int64, copy=False)
-    u, v, weights = edges.take(edge_ids)
-    _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
-    order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
-    tree = _merge_tree(edges, order, u[rank], v[rank])
-    _check_edges(edges, order, tree, maximum=maximum, chunk_edges=chunk_edges)
+    with heard_by(progress):
+        found = open_graph(graph, num_vertices, weight, is_streamed=True)
+        edges = (found if isinstance(found, EdgeSource) else EdgeSource.of(found)).with_sizes()
+        num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
+        columns = _forest_columns(forest, edges.first_columns()[2].dtype)
+        edge_ids = columns.pop("edge_id")
+        _check_ids(edge_ids, edges.first_id, num_edges)
+        edge_ids = edge_ids.astype(np.int64, copy=False)
+        u, v, weights = edges.take(edge_ids)
+        _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
+        order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
+        tree = _merge_tree(edges, order, u[rank], v[rank])
+        _check_edges(edges, order, tree, maximum=maximum, chunk_edges=chunk_edges)
     return Verification(
         num_vertices,
         num_edges,
@@ -370,6 +376,7 @@ def _check_edges(
             place = int(wrong.min())
             message = _why_wrong(graph, start + place, int(path_id[place]), maximum=maximum)
             raise VerificationError(message)
+        tell("compare paths", start + count - graph.first_id, graph.num_edges or 0)
 
 
 def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:

@@ -18,6 +18,7 @@ from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver
 from mstflow.primitives import Backend
+from mstflow.progress import heard_by
 from oracle import kruskal
 
 BEYOND = 2**33 + 5
@@ -114,7 +115,8 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
                 raise InterruptedOnPurposeError
 
         try:
-            found, _ = solve(graph, capacity, progress=progress, **options)
+            with heard_by(progress):
+                found, _ = solve(graph, capacity, **options)
             break
         except InterruptedOnPurposeError:
             kills += 1

@@ -149,8 +149,24 @@ def test_progress_of_a_tree_on_a_cluster(cluster):
     mstflow.minimum_spanning_forest(
         GRAPH, scheduler=cluster, partitions=3, progress=lambda *step: seen.append(step)
     )
-    assert [step[1:] for step in seen] == [(i, 4) for i in range(1, 5)]
+    assert seen[0][0] == "write edges"  # into files that workers see
+    assert [step[1:] for step in seen[1:]] == [(i, 4) for i in range(1, 5)]
     assert seen[-1][0] == "merge_forests"
+
+
+def test_progress_of_rounds_on_a_cluster(cluster):
+    seen = []
+    report = mstflow.minimum_spanning_forest(
+        GRAPH,
+        scheduler=cluster,
+        strategy="iterate",
+        partitions=3,
+        progress=lambda *step: seen.append(step),
+    ).report
+    calls = [f"round {call.round}: {call.stage}" for call in report.calls]
+    assert sorted(step for step, *_ in seen[1:-1]) == sorted(calls)  # as they end
+    done = [done for _, done, _ in seen[1:]]
+    assert done == sorted(done)
 
 
 @pytest.mark.parametrize("address", ["tcp://", "foo://x", "tcp://host"])

@@ -403,7 +403,7 @@ def test_it_takes_nothing_from_solvers():
     neighbours = [n.module for n in nodes if n.level == 1]
     others = {n.module.split(".")[0] for n in nodes if n.level == 2}
     assert neighbours == ["forest"]  # the result's class
-    assert others == {"errors", "graphs", "primitives"}
+    assert others == {"errors", "graphs", "primitives", "progress"}
 
 
 # The command line.

@@ -1,0 +1,175 @@
+"""Plots of forests and reports, drawn without a screen."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.errors import OptionError
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+from matplotlib.colors import LogNorm, to_rgba  # noqa: E402
+
+# Two trees and a vertex alone.
+FOREST = mstflow.minimum_spanning_forest(
+    ([0, 1, 2, 0, 4, 5], [1, 2, 3, 3, 5, 6], [1.0, 10.0, 100.0, 5.0, 1.0, np.inf]), num_vertices=8
+)
+PLACES = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [3, 0], [4, 0], [4, 2], [9, 9]])
+
+
+@pytest.fixture(autouse=True)
+def axes():
+    _, axes = plt.subplots()
+    yield axes
+    plt.close("all")
+
+
+def segments(collection):
+    """Return the color of each segment that a collection draws, after drawing it."""
+    collection.figure.canvas.draw()
+    drawn = {}
+    for path, color in zip(collection.get_paths(), collection.get_colors(), strict=True):
+        for start, end, gap in path.vertices.reshape(-1, 3, 2):
+            assert np.isnan(gap).all()
+            drawn[(*start, *end)] = tuple(color)
+    return drawn
+
+
+def edges(label=None):
+    """Return where the edges lie that stay within a label."""
+    ends = zip(FOREST.u.tolist(), FOREST.v.tolist(), strict=True)
+    kept = [(u, v) for u, v in ends if label is None or label[u] == label[v]]
+    return {(*PLACES[u].tolist(), *PLACES[v].tolist()) for u, v in kept}
+
+
+def test_components_have_a_color_each(axes):
+    assert FOREST.plot(PLACES) is axes  # the current one
+    (lines,) = axes.collections
+    colors = segments(lines)
+    assert colors.keys() == edges()
+    assert {color for place, color in colors.items() if place[0] < 2}.isdisjoint(
+        color for place, color in colors.items() if place[0] > 2
+    )
+    assert len(set(colors.values())) == 2
+    assert axes.get_xlim()[0] < 0 < 4 < axes.get_xlim()[1] < 9  # none leads to the vertex alone
+
+
+def test_weights_are_colored_exactly(axes):
+    _, other = plt.subplots()
+    assert FOREST.plot(PLACES, color="weight", cmap="magma", norm=LogNorm(), ax=axes) is axes
+    assert not other.collections
+    (lines,) = axes.collections
+    assert (lines.norm.vmin, lines.norm.vmax) == (1, 10)  # infinity is off the scale
+    at = np.hstack([PLACES[FOREST.u], PLACES[FOREST.v]])
+    expected = {
+        tuple(place): tuple(lines.cmap(lines.norm(weight)))
+        for place, weight in zip(at.tolist(), FOREST.weight, strict=True)
+    }
+    assert segments(lines) == expected
+    axes.figure.colorbar(lines)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint64, np.float16])
+def test_weights_of_any_kind(axes, dtype):
+    graph = ([0, 1], [1, 2], np.array([0, 1], dtype))
+    mstflow.minimum_spanning_forest(graph).plot(PLACES[:3], color="weight")
+    assert len(set(segments(axes.collections[0]).values())) == 2
+
+
+def test_labels_and_what_lies_between(axes):
+    label = FOREST.cut(k=4)
+    FOREST.plot(PLACES, color=label, linewidths=3)
+    within, between = axes.collections
+    assert segments(within).keys() == edges(label)
+    assert segments(between).keys() == edges() - edges(label)
+    assert set(segments(between).values()) == {to_rgba("0.5")}
+    assert set(within.get_linewidths()) == set(between.get_linewidths()) == {3}
+
+
+def test_many_edges_are_few_paths(axes):
+    count = 5000
+    random = np.random.default_rng(1)
+    graph = (np.arange(count), np.arange(count) + 1, random.random(count))
+    forest = mstflow.minimum_spanning_forest(graph)
+    forest.plot(random.random((count + 1, 2)), color="weight")
+    (lines,) = axes.collections
+    assert len(lines.get_paths()) <= 258  # a color each, and those beyond
+    assert sum(len(path.vertices) for path in lines.get_paths()) == 3 * count
+    shown = set(map(tuple, lines.cmap(lines.norm(forest.weight))))
+    assert set(segments(lines).values()) == shown
+
+
+@pytest.mark.parametrize("color", ["component", "weight"])
+def test_a_forest_without_edges(axes, color):
+    mstflow.minimum_spanning_forest(([], []), num_vertices=2).plot(PLACES[:2], color=color)
+    axes.figure.canvas.draw()
+
+
+def test_a_vertex_that_lies_nowhere(axes):
+    places = np.where(np.arange(8)[:, None] == 6, np.nan, PLACES)
+    FOREST.plot(places)
+    axes.figure.canvas.draw()
+    assert np.isfinite(axes.dataLim.get_points()).all()
+
+
+@pytest.mark.parametrize(
+    ("places", "color", "message"),
+    [
+        (PLACES[:7], "component", r"coordinates must be of shape \(8, 2\), not \(7, 2\)"),
+        (PLACES.T, "component", r"must be of shape \(8, 2\), not \(2, 8\)"),
+        ("roads.co", "component", "coordinates are no array of numbers"),
+        (PLACES, "length", "'weight', or integer labels of shape .8,., not 'length'"),
+        (PLACES, np.zeros(7, int), r"not int64 of shape \(7,\)"),
+        (PLACES, np.zeros(8), r"not float64 of shape \(8,\)"),
+    ],
+)
+def test_what_cannot_be_drawn(axes, places, color, message):
+    with pytest.raises(OptionError, match=message):
+        FOREST.plot(places, color=color)
+    assert not axes.collections
+
+
+@pytest.mark.parametrize("algorithm", ["filter-boruvka", "boruvka-csr", "prim"])
+def test_report(algorithm):
+    random = np.random.default_rng(3)
+    pipeline = mstflow.algorithm(algorithm).given(few=0)  # or so few edges take no round
+    forest = mstflow.minimum_spanning_forest(
+        tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
+    )
+    rounds, stages = forest.report.plot()
+    rounds.figure.canvas.draw()
+    for line, name in zip(rounds.lines, ("vertices", "edges"), strict=True):
+        shown = [getattr(row, name) for row in forest.report.rounds]
+        assert line.get_label() == name
+        assert line.get_xdata().tolist() == [row.number for row in forest.report.rounds]
+        np.testing.assert_array_equal(line.get_ydata(), np.array(shown, float))
+    assert [text.get_text() for text in stages.get_yticklabels()] == list(forest.report.seconds)
+    widths = [1e3 * seconds for seconds in forest.report.seconds.values()]
+    assert [bar.get_width() for bar in stages.patches] == widths
+
+
+@pytest.mark.parametrize("graph", [([], []), ([0], [0])])
+def test_report_without_edges(graph):
+    rounds, _ = mstflow.minimum_spanning_forest(graph).report.plot()
+    rounds.figure.canvas.draw()
+
+
+def test_report_of_a_tree_on_axes_of_ones_own():
+    report = mstflow.minimum_spanning_forest(([0, 1], [1, 2]), partitions=2).report
+    _, ax = plt.subplots(2)
+    rounds, stages = report.plot(ax)
+    assert (rounds, stages) == tuple(ax)
+    assert len(rounds.patches) == len(report.rounds)
+    assert rounds.get_ylabel() == "ms"
+    with pytest.raises(OptionError, match="ax must be a pair of Axes"):
+        report.plot(ax[0])
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for plot in (FOREST.report.plot, lambda: FOREST.plot(PLACES)):
+        with pytest.raises(OptionError, match=r"pip install 'mstflow\[plot\]'"):
+            plot()
