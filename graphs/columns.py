@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
 
-BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
+BLOCK_SIZE = 2**18  # so that what is parsed at once stays in the cache
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 _LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
@@ -119,7 +119,7 @@ def column_blocks(
             _explain(path, block, number, row, doubt)
         if columns is not None:
             yield columns
-        number += block.count(b"\n")
+        number += np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))
 
 
 def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None) -> EdgeList:
