@@ -35,8 +35,9 @@ BLOCK_SIZE = 2**18  # so that what is parsed at once stays in the cache
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 _LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
-_INTEGERS = b"0123456789- \t\n"
-_MARKS = b"+.eEinfatyINFATY"  # also the tag of a line, and "nan" and "infinity"
+_DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
+# pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
+_MISREAD = (b"x", b"X", b"(", b"\r")
 _INTEGER = re.compile(rb"-?[0-9]+")
 _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
 _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
@@ -217,12 +218,10 @@ def _parse_any(text: bytes, row: Row) -> list[NDArray[Any]]:
     """Parse any numbers."""
     import pyarrow as pa
 
-    # pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
-    marks = text.translate(None, _INTEGERS)
-    if marks.translate(None, _MARKS):
+    if any(mark in text for mark in _MISREAD):
         message = "a byte that is not part of a number"
         raise ValueError(message)
-    if row.weighted and any(mark in marks for mark in (b".", b"e", b"E", b"n", b"N")):
+    if row.weighted and any(mark in text for mark in _DECIMAL_MARKS):
         columns = _read_csv(text, row, pa.float64())
         _check_decimals(text, columns[2])
         return columns

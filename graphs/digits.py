@@ -8,6 +8,7 @@ joined: to pairs, the pairs to fours, the fours to one number, by a multiplicati
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _WORD = 8  # bytes
 _ZEROS = np.uint64(0x3030303030303030)  # "00000000"
 _LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+_RUN, _GAP = b"[0-9]{1,8}", b"[ \t]"
+_FORMS = {fields: _GAP.join([_RUN] * fields) + rb"(\.%b)?\n" % _RUN for fields in (2, 3)}
 _POWERS = 10 ** np.arange(_WORD + 1)
 
 
@@ -39,11 +42,11 @@ def parse_digits(text: bytes, num_fields: int, tag: bytes = b"") -> list[NDArray
         The numbers, int64, the last one float64 if it is decimal: the float nearest to what is
         written. None if a line has another form, a sign, an exponent, or too many digits.
     """
-    marks = text[: text.index(b"\n") + 1].translate(None, b"0123456789" + tag)
-    is_decimal = marks.endswith(b".\n")
-    gaps = num_fields - 1 + len(tag)
-    if marks.replace(b"\t", b" ") != b" " * gaps + b"." * is_decimal + b"\n":
+    first = text[: text.index(b"\n") + 1]
+    if not re.fullmatch(b"%b%b" % (tag + _GAP if tag else b"", _FORMS[num_fields]), first):
         return None
+    marks = first.translate(None, b"0123456789" + tag)
+    is_decimal = marks.endswith(b".\n")
     padded = np.frombuffer(bytes(_WORD) + text, np.uint8)
     data = padded[_WORD:]
     stop = np.flatnonzero(data < ord("0"))
