@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
 
-BLOCK_SIZE = 2**18  # so that what is parsed at once stays in the cache
+BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
-_LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
 # pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
 _MISREAD = (b"x", b"X", b"(", b"\r")
@@ -43,13 +43,17 @@ _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity
 _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 
 
+def _nothing(_: bytes) -> None:
+    """Leave a block to the parsers of plain text."""
+
+
 @dataclass(frozen=True)
 class Row:
     """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `plain`
-    leaves these fields of a block of lines, between blanks, and `split` those of one line; a
-    ValueError of either says that it cannot.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `numbers`
+    may parse these fields of a block of lines at once, `plain` leaves them, between blanks, and
+    `split` those of one line; a ValueError of the last two says that it cannot.
     """
 
     comments: bytes
@@ -57,6 +61,7 @@ class Row:
     weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
+    numbers: Callable[[bytes], list[NDArray[Any]] | None] = _nothing
     plain: Callable[[bytes], bytes] = bytes
     split: Callable[[bytes], list[bytes]] = split_fields
 
@@ -172,7 +177,12 @@ def _ahead(
 
 def _columns(block: bytes, row: Row) -> Columns | None:
     """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
+    numbers = row.numbers(block)
+    if numbers is not None:
+        return _from_zero(numbers, row)
     text = row.plain(block)
+    if text[: text.find(b"\n")].endswith(b"\r"):
+        text = text.replace(b"\r\n", b"\n")
     try:
         return _parse(text, row) if text else None
     except ValueError:  # most blocks are tidy as they stand
@@ -203,7 +213,11 @@ def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _parse(text: bytes, row: Row) -> Columns:
     """Parse text between single blanks or tabs; a ValueError says that it may not be that."""
-    columns = parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row)
+    return _from_zero(parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row), row)
+
+
+def _from_zero(columns: list[NDArray[Any]], row: Row) -> Columns:
+    """Check the ids, and let them start from 0; a ValueError says that one is out of range."""
     u, v, *weight = columns
     for ids in (u, v):
         if ids.min() < row.first_id or ids.max() > row.last_id:
@@ -259,11 +273,11 @@ def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
 def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
     """Refuse what pyarrow reads but mstflow does not: NaN, overflow, a plus, rounded integers."""
     doubtful = np.isnan(weight.min()) or (
-        b"+" in text and text.count(b"+") > text.count(b"e+") + text.count(b"E+")
+        b"+" in text and any(plus in text for plus in (b" +", b"\t+"))
     )
-    if not doubtful and max(weight.max(), -weight.min()) >= _LARGEST_EXACT:
+    if not doubtful and max(weight.max(), -weight.min()) >= LARGEST_EXACT:
         doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
-            abs(_integer(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
+            abs(_integer(token)) > LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
         )
     if doubtful:
         message = "a weight that cannot be taken as it is written"
@@ -287,7 +301,7 @@ def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError)
     # Each line is fine by itself: integer weights that need more than one dtype are left.
     integers = [(here, _integer(token)) for here, token in weights if _INTEGER.fullmatch(token)]
     if len(integers) < len(weights):
-        bound, company = _LARGEST_EXACT, "decimal weights, which are read as float64"
+        bound, company = LARGEST_EXACT, "decimal weights, which are read as float64"
     else:
         bound, company = 2**63 - 1, "negative weights, which are read as int64"
     for here, value in integers:
