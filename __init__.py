@@ -1,6 +1,7 @@
 """mstflow: minimum spanning forests as a dataflow of array primitives."""
 
 from . import errors, testing
+from .graphs.coordinates import read_coordinates
 from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .pipeline.catalogue import algorithm, algorithms
@@ -27,6 +28,7 @@ __all__ = [
     "errors",
     "minimum_spanning_forest",
     "read",
+    "read_coordinates",
     "stage",
     "testing",
     "verify",

@@ -18,7 +18,16 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read, verify
+from . import (
+    __version__,
+    algorithm,
+    algorithms,
+    backends,
+    minimum_spanning_forest,
+    read,
+    read_coordinates,
+    verify,
+)
 from .errors import MstflowError, OptionError, VerificationError
 from .graphs import convert, generate
 from .graphs.convert import add_inputs
@@ -75,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     add = solve.add_argument
     add_inputs(solve)
     add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
+    add("--coordinates", metavar="FILE.co", help="where vertices lie, for an output in .geojson")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *backends()]),
@@ -128,8 +138,9 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
 
 
 def _solve(options: argparse.Namespace) -> None:
+    places = None if options.coordinates is None else read_coordinates(options.coordinates)
     if options.output is not None:
-        check_output(options.output)  # before the work, not after it
+        check_output(options.output, places)  # before the work, not after it
     started = time.perf_counter()
     streamed = is_streamed(options.strategy, options.scheduler, options.memory)
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
@@ -155,7 +166,7 @@ def _solve(options: argparse.Namespace) -> None:
         )
     was_solved = time.perf_counter()
     if options.output is not None:
-        forest.save(options.output)
+        forest.save(options.output, coordinates=places)
     was_written = time.perf_counter()
     seconds = {
         "read": was_read - started,
