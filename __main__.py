@@ -32,10 +32,12 @@ from .errors import MstflowError, OptionError, VerificationError
 from .graphs import convert, generate
 from .graphs.convert import add_inputs
 from .graphs.open import open_files
+from .graphs.read import formats
 from .graphs.write import OUTPUTS, check_output
 from .pipeline import estimate, info
 from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
 from .pipeline.plan import STRATEGIES, is_streamed
+from .plugins import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -327,7 +329,11 @@ def _progress_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | N
 def _list_algorithms(_: argparse.Namespace) -> None:
     width = max(map(len, algorithms()))
     for name in algorithms():
-        print(f"{name:<{width}}  {algorithm(name).summary}")
+        try:
+            summary = algorithm(name).summary
+        except OptionError as error:  # a plugin's
+            summary = f"({error})"
+        print(f"{name:<{width}}  {summary}")
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -336,6 +342,9 @@ def _info(options: argparse.Namespace) -> None:
         return
     print(f"mstflow {__version__}, Python {platform.python_version()}, {os.cpu_count()} processors")
     print(f"backends usable: {', '.join(backends())}")
+    print(f"formats read: {', '.join(formats())}")
+    for plugin in plugins():
+        print(f"plugin: {plugin}")
     for package in ("numpy", "dask", "pyarrow", "distributed", "matplotlib"):
         found = importlib.util.find_spec(package) is not None
         print(f"{package:<12} {importlib.metadata.version(package) if found else 'not installed'}")

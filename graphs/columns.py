@@ -125,7 +125,7 @@ def column_blocks(
             _explain(path, block, number, row, doubt)
         if columns is not None:
             yield columns
-        number += np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+        number += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
 
 
 def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None) -> EdgeList:

@@ -54,8 +54,13 @@ def read_csv(
             fail(path, number, str(error))
         layout = _Layout(tuple(names), chosen, delimiter)
         weighted = chosen.weight is not None
-        how = {"numbers": layout.numbers, "plain": layout.plain, "split": layout.split}
-        row = Row(b"", weighted=weighted, **how)
+        row = Row(
+            b"",
+            weighted=weighted,
+            numbers=layout.numbers,
+            plain=layout.plain,
+            split=layout.split,
+        )
         blocks = column_blocks(
             path, handle, row, number=start, pending=pending, block_size=block_size
         )
@@ -85,7 +90,7 @@ class _Layout:
         """Parse the wanted columns among others, if they hold no more than digits and points."""
         if self._is_bare(block):
             return None
-        columns = []
+        columns: list[NDArray[Any]] = []
         for fields in self._fields(block):
             marks = fields.buffers()[2].to_pybytes().translate(None, b"0123456789")
             kind = "float64" if len(columns) == 2 and marks else "int64"
