@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from .pipeline.forest import Forest
 
 
+#: What the help calls files and folders.
+_PATHS = ("INPUT", "OUT", "FOREST", "GRAPH", "FILE", "FILE.co", "DIR")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
@@ -126,6 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_info)
     add_inputs(command, nargs="*")
     command.add_argument("--json", action="store_true", help="print one JSON object")
+    command = commands.add_parser("completion", help="print what completes commands in a shell")
+    command.set_defaults(command=_print_completion)
+    command.add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser
 
 
@@ -324,6 +331,28 @@ def _progress_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | N
         yield lambda step, done, total: bar.update(
             task, description=step, completed=done, total=total
         )
+
+
+def _print_completion(options: argparse.Namespace) -> None:
+    try:
+        import shtab
+    except ImportError as error:
+        message = "completion needs the package shtab: mstflow[completion]"
+        raise OptionError(message) from error
+    parser = _parser()
+    for action in _actions(parser):
+        if action.metavar in _PATHS:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(parser, options.shell))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of its commands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
 
 
 def _list_algorithms(_: argparse.Namespace) -> None:
