@@ -6,6 +6,8 @@ import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import OptionError
 from .columns import BLOCK_SIZE, LARGEST_EXACT, Row, column_blocks, join_blocks
 from .tables import ColumnNames, choose_columns
@@ -117,9 +119,14 @@ class _Layout:
         return text
 
     def _is_bare(self, block: bytes) -> bool:
-        """Whether a block holds the wanted columns and nothing else."""
-        is_bare = list(self.names) == self.chosen.present and b'"' not in block
-        return is_bare and (self.delimiter.isspace() or b" " not in block)
+        """Whether a block holds the wanted columns and nothing else, with no field left empty."""
+        if list(self.names) != self.chosen.present or b'"' in block:
+            return False
+        if self.delimiter == " ":
+            return True
+        data = np.frombuffer(block, np.uint8)
+        marks, lines = (np.count_nonzero(data == ord(mark)) for mark in (self.delimiter, "\n"))
+        return b" " not in block and bool(marks == lines * (len(self.names) - 1))
 
     def _fields(self, block: bytes) -> list[Any]:
         """Read the wanted columns of whole lines as text."""
