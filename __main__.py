@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     from .pipeline.forest import Forest
 
 
-#: What the help calls files and folders.
-_PATHS = ("INPUT", "OUT", "FOREST", "GRAPH", "FILE", "FILE.co", "DIR")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
@@ -90,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add = solve.add_argument
     add_inputs(solve)
     add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
-    add("--coordinates", metavar="FILE.co", help="where vertices lie, for an output in .geojson")
+    add("--coordinates", metavar="FILE", help="where vertices lie (.co), for an output in .geojson")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *backends()]),
@@ -341,7 +337,7 @@ def _print_completion(options: argparse.Namespace) -> None:
         raise OptionError(message) from error
     parser = _parser()
     for action in _actions(parser):
-        if action.metavar in _PATHS:
+        if action.metavar in ("INPUT", "OUT", "FOREST", "FILE", "DIR"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, options.shell))
 

@@ -43,10 +43,6 @@ _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity
 _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 
 
-def _nothing(_: bytes) -> None:
-    """Leave a block to the parsers of plain text."""
-
-
 @dataclass(frozen=True)
 class Row:
     """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
@@ -61,7 +57,7 @@ class Row:
     weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
-    numbers: Callable[[bytes], list[NDArray[Any]] | None] = _nothing
+    numbers: Callable[[bytes], list[NDArray[Any]] | None] | None = None
     plain: Callable[[bytes], bytes] = bytes
     split: Callable[[bytes], list[bytes]] = split_fields
 
@@ -177,8 +173,7 @@ def _ahead(
 
 def _columns(block: bytes, row: Row) -> Columns | None:
     """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
-    numbers = row.numbers(block)
-    if numbers is not None:
+    if row.numbers and (numbers := row.numbers(block)):
         return _from_zero(numbers, row)
     text = row.plain(block)
     if text[: text.find(b"\n")].endswith(b"\r"):
