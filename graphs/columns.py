@@ -36,8 +36,7 @@ BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
-# pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
-_MISREAD = (b"x", b"X", b"(", b"\r")
+_MISREAD = (b"x", b"X", b"(")  # pyarrow takes hexadecimal integers and nan(...) for numbers
 _INTEGER = re.compile(rb"-?[0-9]+")
 _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
 _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
@@ -225,44 +224,55 @@ def _from_zero(columns: list[NDArray[Any]], row: Row) -> Columns:
 
 def _parse_any(text: bytes, row: Row) -> list[NDArray[Any]]:
     """Parse any numbers."""
-    import pyarrow as pa
-
     if any(mark in text for mark in _MISREAD):
         message = "a byte that is not part of a number"
         raise ValueError(message)
-    if row.weighted and any(mark in text for mark in _DECIMAL_MARKS):
-        columns = _read_csv(text, row, pa.float64())
-        _check_decimals(text, columns[2])
+    bounds = _bounds(text, row)
+    columns = [_numbers(text, *each, "int64") for each in bounds[:2]]
+    if not row.weighted:
         return columns
+    if any(mark in text for mark in _DECIMAL_MARKS):
+        weight = _numbers(text, *bounds[2], "float64")
+        _check_decimals(text, weight)
+        return [*columns, weight]
     try:
-        return _read_csv(text, row, pa.int64())
-    except pa.ArrowInvalid:
-        return _read_csv(text, row, pa.uint64())
+        return [*columns, _numbers(text, *bounds[2], "int64")]
+    except ValueError:
+        return [*columns, _numbers(text, *bounds[2], "uint64")]
 
 
-def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
+def _bounds(text: bytes, row: Row) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Find where each number of each line starts and stops, field by field."""
+    data = np.frombuffer(text, np.uint8)
+    stop = np.flatnonzero(data <= ord(" "))
+    width = len(row.fields)
+    marks = data[stop[:width]].tobytes()
+    is_row = marks.replace(b"\t", b" ") == b" " * (width - 1) + b"\n"
+    if not is_row or data.take(stop).tobytes() != marks * (len(stop) // width):
+        message = "fields that are not between single blanks"
+        raise ValueError(message)
+    start = np.append(0, stop[:-1] + 1)
+    bounds = [(start[i::width], stop[i::width]) for i in range(width)]
+    if row.tag:
+        (first, end), *bounds = bounds
+        if (end - first != 1).any() or (data[first] != ord(row.tag)).any():
+            message = "a line with another tag"
+            raise ValueError(message)
+    return bounds
+
+
+def _numbers(
+    text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64], dtype: str
+) -> NDArray[Any]:
+    """Parse a number in each range of a text, by pyarrow; a ValueError says that one is none."""
     import pyarrow as pa
-    from pyarrow import csv
 
-    types = {"tag": pa.bool_(), "u": pa.int64(), "v": pa.int64(), "weight": weight_type}
-    table = csv.read_csv(
-        pa.BufferReader(text),
-        csv.ReadOptions(column_names=row.fields, use_threads=False),  # blocks have a thread each
-        csv.ParseOptions(
-            delimiter="\t" if b"\t" in text[: text.index(b"\n")] else " ",
-            quote_char=False,
-            double_quote=False,
-            ignore_empty_lines=False,
-        ),
-        csv.ConvertOptions(
-            column_types={name: types[name] for name in row.fields},
-            true_values=[row.tag],  # a line with another tag is no row
-            false_values=[],
-            null_values=[],
-            check_utf8=False,
-        ),
-    )
-    return [table[name].to_numpy() for name in row.fields if name != "tag"]
+    # Every second string is a number; those between them are marked as missing.
+    offsets = np.append(0, np.column_stack([start, stop]))
+    every_second = pa.py_buffer(b"\xaa" * (len(start) // 4 + 1))
+    buffers = pa.py_buffer(offsets), pa.py_buffer(text), every_second
+    numbers = pa.LargeStringArray.from_buffers(2 * len(start), *buffers).cast(dtype)
+    return np.frombuffer(numbers.buffers()[1], dtype)[1 : 2 * len(start) : 2].copy()
 
 
 def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:

@@ -106,7 +106,7 @@ class _Layout:
 
     def plain(self, block: bytes) -> bytes:
         """Leave the wanted columns of whole lines, with a blank between them."""
-        if self._is_bare(block):
+        if self._is_bare(block) and self._is_full(block):
             return block.replace(self.delimiter.encode(), b" ")
         from pyarrow import compute
 
@@ -119,14 +119,15 @@ class _Layout:
         return text
 
     def _is_bare(self, block: bytes) -> bool:
-        """Whether a block holds the wanted columns and nothing else, with no field left empty."""
-        if list(self.names) != self.chosen.present or b'"' in block:
-            return False
-        if self.delimiter == " ":
-            return True
+        """Whether a block holds the wanted columns and nothing else."""
+        is_bare = list(self.names) == self.chosen.present and b'"' not in block
+        return is_bare and (self.delimiter == " " or b" " not in block)
+
+    def _is_full(self, block: bytes) -> bool:
+        """Whether no field is empty, as far as the number of delimiters tells."""
         data = np.frombuffer(block, np.uint8)
         marks, lines = (np.count_nonzero(data == ord(mark)) for mark in (self.delimiter, "\n"))
-        return b" " not in block and bool(marks == lines * (len(self.names) - 1))
+        return self.delimiter == " " or bool(marks == lines * (len(self.names) - 1))
 
     def _fields(self, block: bytes) -> list[Any]:
         """Read the wanted columns of whole lines as text."""
