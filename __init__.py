@@ -1,6 +1,7 @@
 """mstflow: minimum spanning forests as a dataflow of array primitives."""
 
 from . import errors, progress, testing
+from .graphs.coordinates import read_coordinates
 from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .pipeline.catalogue import algorithm, algorithms
@@ -30,6 +31,7 @@ __all__ = [
     "mutual_reachability",
     "progress",
     "read",
+    "read_coordinates",
     "stage",
     "testing",
     "verify",

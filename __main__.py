@@ -18,19 +18,33 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, algorithm, algorithms, backends, minimum_spanning_forest, read, verify
+from . import (
+    __version__,
+    algorithm,
+    algorithms,
+    backends,
+    minimum_spanning_forest,
+    read,
+    read_coordinates,
+    verify,
+)
 from .errors import MstflowError, OptionError, VerificationError
 from .graphs import convert, generate
 from .graphs.convert import add_inputs
 from .graphs.open import open_files
+from .graphs.read import formats
 from .graphs.write import OUTPUTS, check_output
 from .pipeline import estimate, info
 from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
 from .pipeline.plan import STRATEGIES, is_streamed
+from .plugins import plugins
 from .progress import heard_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from .pipeline.forest import Forest
 
@@ -76,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     add = solve.add_argument
     add_inputs(solve)
     add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
+    add("--coordinates", metavar="FILE", help="where vertices lie (.co), for an output in .geojson")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *backends()]),
@@ -115,6 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_info)
     add_inputs(command, nargs="*")
     command.add_argument("--json", action="store_true", help="print one JSON object")
+    command = commands.add_parser("completion", help="print what completes commands in a shell")
+    command.set_defaults(command=_print_completion)
+    command.add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser
 
 
@@ -129,10 +147,11 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
 
 
 def _solve(options: argparse.Namespace) -> None:
+    places = None if options.coordinates is None else read_coordinates(options.coordinates)
     if options.output is not None:
-        check_output(options.output)  # before the work, not after it
+        check_output(options.output, places)  # before the work, not after it
     with heard_by(not options.quiet):
-        forest, seconds = _find_forest(options)
+        forest, seconds = _find_forest(options, places)
     facts = _facts(forest, seconds)
     if options.json:
         print(json.dumps(facts))
@@ -140,7 +159,9 @@ def _solve(options: argparse.Namespace) -> None:
         _print_summary(facts, options.output)
 
 
-def _find_forest(options: argparse.Namespace) -> tuple[Forest, dict[str, float]]:
+def _find_forest(
+    options: argparse.Namespace, places: NDArray[np.float64] | None
+) -> tuple[Forest, dict[str, float]]:
     """Read, solve and write; return the forest and what each took."""
     started = time.perf_counter()
     streamed = is_streamed(options.strategy, options.scheduler, options.memory)
@@ -162,7 +183,7 @@ def _find_forest(options: argparse.Namespace) -> tuple[Forest, dict[str, float]]
         )
     was_solved = time.perf_counter()
     if options.output is not None:
-        forest.save(options.output)
+        forest.save(options.output, coordinates=places)
     was_written = time.perf_counter()
     return forest, {
         "read": was_read - started,
@@ -300,10 +321,36 @@ def _print_lines(lines: dict[str, str]) -> None:
         print(f"{name:<13} {value}")
 
 
+def _print_completion(options: argparse.Namespace) -> None:
+    try:
+        import shtab
+    except ImportError as error:
+        message = "completion needs the package shtab: mstflow[completion]"
+        raise OptionError(message) from error
+    parser = _parser()
+    for action in _actions(parser):
+        if action.metavar in ("INPUT", "OUT", "FOREST", "FILE", "DIR"):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(parser, options.shell))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of its commands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
+
+
 def _list_algorithms(_: argparse.Namespace) -> None:
     width = max(map(len, algorithms()))
     for name in algorithms():
-        print(f"{name:<{width}}  {algorithm(name).summary}")
+        try:
+            summary = algorithm(name).summary
+        except OptionError as error:  # a plugin's
+            summary = f"({error})"
+        print(f"{name:<{width}}  {summary}")
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -312,6 +359,9 @@ def _info(options: argparse.Namespace) -> None:
         return
     print(f"mstflow {__version__}, Python {platform.python_version()}, {os.cpu_count()} processors")
     print(f"backends usable: {', '.join(backends())}")
+    print(f"formats read: {', '.join(formats())}")
+    for plugin in plugins():
+        print(f"plugin: {plugin}")
     for package in ("numpy", "dask", "pyarrow", "distributed", "matplotlib"):
         found = importlib.util.find_spec(package) is not None
         print(f"{package:<12} {importlib.metadata.version(package) if found else 'not installed'}")

@@ -31,6 +31,7 @@ HEADERS = {
     "table.csv": "u,v,weight\n",
     "named.csv": "name,source,weight,target\n",
     "matrix.mtx": "%%MatrixMarket matrix coordinate integer general\n{n} {n} {m}\n",
+    "floats.mtx": "%%MatrixMarket matrix coordinate real general\n{n} {n} {m}\n",
 }
 ROWS = {
     "arcs.gr": "a %d %d %d",
@@ -40,6 +41,8 @@ ROWS = {
     "table.csv": "%d,%d,%d",
     "named.csv": '"some, name",%d,%d,%d',
     "matrix.mtx": "%d %d %d",
+    "floats.txt": "%d %d 0.%d7310495823",  # as many digits as float64 has
+    "floats.mtx": "%d %d -%d.7310495823e-07",
 }
 
 

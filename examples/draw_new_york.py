@@ -15,8 +15,7 @@ from stop_at_k_fragments import cluster, roads
 import mstflow
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-coordinates = Path(__file__).parent / "data" / "USA-road-d.NY.co.gz"
-place = np.loadtxt(coordinates, skiprows=7, usecols=(2, 3)) / 1e6  # degrees east, north
+place = mstflow.read_coordinates(Path(__file__).parent / "data" / "USA-road-d.NY.co.gz")
 
 tree = mstflow.minimum_spanning_forest(roads)
 clusters = mstflow.minimum_spanning_forest(roads, algorithm=cluster)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
-_LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
-_INTEGERS = b"0123456789- \t\n"
-_MARKS = b"+.eEinfatyINFATY"  # also the tag of a line, and "nan" and "infinity"
+LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+_DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
+_MISREAD = (b"x", b"X", b"(")  # pyarrow takes hexadecimal integers and nan(...) for numbers
 _INTEGER = re.compile(rb"-?[0-9]+")
 _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
 _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
@@ -46,9 +46,9 @@ _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 class Row:
     """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `plain`
-    leaves these fields of a block of lines, between blanks, and `split` those of one line; a
-    ValueError of either says that it cannot.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `numbers`
+    may parse these fields of a block of lines at once, `plain` leaves them, between blanks, and
+    `split` those of one line; a ValueError of the last two says that it cannot.
     """
 
     comments: bytes
@@ -56,6 +56,7 @@ class Row:
     weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
+    numbers: Callable[[bytes], list[NDArray[Any]] | None] | None = None
     plain: Callable[[bytes], bytes] = bytes
     split: Callable[[bytes], list[bytes]] = split_fields
 
@@ -119,7 +120,7 @@ def column_blocks(
             _explain(path, block, number, row, doubt)
         if columns is not None:
             yield columns
-        number += block.count(b"\n")
+        number += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
 
 
 def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None) -> EdgeList:
@@ -171,7 +172,11 @@ def _ahead(
 
 def _columns(block: bytes, row: Row) -> Columns | None:
     """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
+    if row.numbers and (numbers := row.numbers(block)):
+        return _from_zero(numbers, row)
     text = row.plain(block)
+    if text[: text.find(b"\n")].endswith(b"\r"):
+        text = text.replace(b"\r\n", b"\n")
     try:
         return _parse(text, row) if text else None
     except ValueError:  # most blocks are tidy as they stand
@@ -202,7 +207,11 @@ def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _parse(text: bytes, row: Row) -> Columns:
     """Parse text between single blanks or tabs; a ValueError says that it may not be that."""
-    columns = parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row)
+    return _from_zero(parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row), row)
+
+
+def _from_zero(columns: list[NDArray[Any]], row: Row) -> Columns:
+    """Check the ids, and let them start from 0; a ValueError says that one is out of range."""
     u, v, *weight = columns
     for ids in (u, v):
         if ids.min() < row.first_id or ids.max() > row.last_id:
@@ -215,56 +224,65 @@ def _parse(text: bytes, row: Row) -> Columns:
 
 def _parse_any(text: bytes, row: Row) -> list[NDArray[Any]]:
     """Parse any numbers."""
-    import pyarrow as pa
-
-    # pyarrow takes hexadecimal integers and nan(...) for numbers, and returns for ends of lines.
-    marks = text.translate(None, _INTEGERS)
-    if marks.translate(None, _MARKS):
+    if any(mark in text for mark in _MISREAD):
         message = "a byte that is not part of a number"
         raise ValueError(message)
-    if row.weighted and any(mark in marks for mark in (b".", b"e", b"E", b"n", b"N")):
-        columns = _read_csv(text, row, pa.float64())
-        _check_decimals(text, columns[2])
+    bounds = _bounds(text, row)
+    columns = [_numbers(text, *each, "int64") for each in bounds[:2]]
+    if not row.weighted:
         return columns
+    if any(mark in text for mark in _DECIMAL_MARKS):
+        weight = _numbers(text, *bounds[2], "float64")
+        _check_decimals(text, weight)
+        return [*columns, weight]
     try:
-        return _read_csv(text, row, pa.int64())
-    except pa.ArrowInvalid:
-        return _read_csv(text, row, pa.uint64())
+        return [*columns, _numbers(text, *bounds[2], "int64")]
+    except ValueError:
+        return [*columns, _numbers(text, *bounds[2], "uint64")]
 
 
-def _read_csv(text: bytes, row: Row, weight_type: Any) -> list[NDArray[Any]]:
+def _bounds(text: bytes, row: Row) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Find where each number of each line starts and stops, field by field."""
+    data = np.frombuffer(text, np.uint8)
+    stop = np.flatnonzero(data <= ord(" "))
+    width = len(row.fields)
+    marks = data[stop[:width]].tobytes()
+    is_row = marks.replace(b"\t", b" ") == b" " * (width - 1) + b"\n"
+    if not is_row or data.take(stop).tobytes() != marks * (len(stop) // width):
+        message = "fields that are not between single blanks"
+        raise ValueError(message)
+    start = np.append(0, stop[:-1] + 1)
+    bounds = [(start[i::width], stop[i::width]) for i in range(width)]
+    if row.tag:
+        (first, end), *bounds = bounds
+        if (end - first != 1).any() or (data[first] != ord(row.tag)).any():
+            message = "a line with another tag"
+            raise ValueError(message)
+    return bounds
+
+
+def _numbers(
+    text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64], dtype: str
+) -> NDArray[Any]:
+    """Parse a number in each range of a text, by pyarrow; a ValueError says that one is none."""
     import pyarrow as pa
-    from pyarrow import csv
 
-    types = {"tag": pa.bool_(), "u": pa.int64(), "v": pa.int64(), "weight": weight_type}
-    table = csv.read_csv(
-        pa.BufferReader(text),
-        csv.ReadOptions(column_names=row.fields, use_threads=False),  # blocks have a thread each
-        csv.ParseOptions(
-            delimiter="\t" if b"\t" in text[: text.index(b"\n")] else " ",
-            quote_char=False,
-            double_quote=False,
-            ignore_empty_lines=False,
-        ),
-        csv.ConvertOptions(
-            column_types={name: types[name] for name in row.fields},
-            true_values=[row.tag],  # a line with another tag is no row
-            false_values=[],
-            null_values=[],
-            check_utf8=False,
-        ),
-    )
-    return [table[name].to_numpy() for name in row.fields if name != "tag"]
+    # Every second string is a number; those between them are marked as missing.
+    offsets = np.append(0, np.column_stack([start, stop]))
+    every_second = pa.py_buffer(b"\xaa" * (len(start) // 4 + 1))
+    buffers = pa.py_buffer(offsets), pa.py_buffer(text), every_second
+    numbers = pa.LargeStringArray.from_buffers(2 * len(start), *buffers).cast(dtype)
+    return np.frombuffer(numbers.buffers()[1], dtype)[1 : 2 * len(start) : 2].copy()
 
 
 def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
     """Refuse what pyarrow reads but mstflow does not: NaN, overflow, a plus, rounded integers."""
     doubtful = np.isnan(weight.min()) or (
-        b"+" in text and text.count(b"+") > text.count(b"e+") + text.count(b"E+")
+        b"+" in text and any(plus in text for plus in (b" +", b"\t+"))
     )
-    if not doubtful and max(weight.max(), -weight.min()) >= _LARGEST_EXACT:
+    if not doubtful and max(weight.max(), -weight.min()) >= LARGEST_EXACT:
         doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
-            abs(_integer(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
+            abs(_integer(token)) > LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
         )
     if doubtful:
         message = "a weight that cannot be taken as it is written"
@@ -288,7 +306,7 @@ def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError)
     # Each line is fine by itself: integer weights that need more than one dtype are left.
     integers = [(here, _integer(token)) for here, token in weights if _INTEGER.fullmatch(token)]
     if len(integers) < len(weights):
-        bound, company = _LARGEST_EXACT, "decimal weights, which are read as float64"
+        bound, company = LARGEST_EXACT, "decimal weights, which are read as float64"
     else:
         bound, company = 2**63 - 1, "negative weights, which are read as int64"
     for here, value in integers:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..progress import heard_by
 from .open import open_files
-from .read import FORMATS, read
+from .read import formats, read
 from .source import EdgeSource
 from .write import OUTPUTS, check_output, names_folder, write_columns
 from .write_stream import Streamed, write_stream
@@ -29,7 +29,7 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Give any command that reads a graph its files and what tells how to read them."""
     add = parser.add_argument
     add("inputs", nargs=nargs, metavar="INPUT", help="files that together are one graph")
-    add("--format", metavar="F", help=f"where the names do not tell: {', '.join(FORMATS)}")
+    add("--format", metavar="F", help=f"where the names do not tell: {', '.join(formats())}")
     add("--weight", default="weight", metavar="W", help="which column holds the weights")
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import OptionError
-from .columns import BLOCK_SIZE, Row, column_blocks, join_blocks
+from .columns import BLOCK_SIZE, LARGEST_EXACT, Row, column_blocks, join_blocks
 from .tables import ColumnNames, choose_columns
 from .text import fail, first_row, head_lines, is_number, open_text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from .edge_list import EdgeList
 
@@ -52,7 +56,13 @@ def read_csv(
             fail(path, number, str(error))
         layout = _Layout(tuple(names), chosen, delimiter)
         weighted = chosen.weight is not None
-        row = Row(b"", weighted=weighted, plain=layout.plain, split=layout.split)
+        row = Row(
+            b"",
+            weighted=weighted,
+            numbers=layout.numbers,
+            plain=layout.plain,
+            split=layout.split,
+        )
         blocks = column_blocks(
             path, handle, row, number=start, pending=pending, block_size=block_size
         )
@@ -78,18 +88,53 @@ class _Layout:
             raise ValueError(message)
         return [fields[self.names.index(name)].encode(errors=_ANY) for name in self.chosen.present]
 
+    def numbers(self, block: bytes) -> list[NDArray[Any]] | None:
+        """Parse the wanted columns among others, if they hold no more than digits and points."""
+        if self._is_bare(block):
+            return None
+        columns: list[NDArray[Any]] = []
+        for fields in self._fields(block):
+            marks = fields.buffers()[2].to_pybytes().translate(None, b"0123456789")
+            kind = "float64" if len(columns) == 2 and marks else "int64"
+            if marks.strip(b".") or not len(fields):
+                return None
+            try:
+                columns.append(fields.cast(kind).to_numpy())
+            except ValueError:  # a field without digits, or with too many
+                return None
+        return None if columns[-1].max() >= LARGEST_EXACT else columns
+
     def plain(self, block: bytes) -> bytes:
         """Leave the wanted columns of whole lines, with a blank between them."""
-        wanted = self.chosen.present
-        if list(self.names) == wanted and b'"' not in block:
-            if self.delimiter.isspace():
-                return block
-            if b" " not in block:
-                return block.replace(self.delimiter.encode(), b" ")
-        import pyarrow as pa
+        if self._is_bare(block) and self._is_full(block):
+            return block.replace(self.delimiter.encode(), b" ")
         from pyarrow import compute
+
+        fields = [compute.ascii_trim_whitespace(values) for values in self._fields(block)]
+        rows = compute.binary_join_element_wise(*fields, " ")
+        text: bytes = compute.binary_join_element_wise(rows, "", "\n").buffers()[2].to_pybytes()
+        if text.count(b" ") != len(rows) * (len(fields) - 1):
+            message = "a field with a blank in it"
+            raise ValueError(message)
+        return text
+
+    def _is_bare(self, block: bytes) -> bool:
+        """Whether a block holds the wanted columns and nothing else."""
+        is_bare = list(self.names) == self.chosen.present and b'"' not in block
+        return is_bare and (self.delimiter == " " or b" " not in block)
+
+    def _is_full(self, block: bytes) -> bool:
+        """Whether no field is empty, as far as the number of delimiters tells."""
+        data = np.frombuffer(block, np.uint8)
+        marks, lines = (np.count_nonzero(data == ord(mark)) for mark in (self.delimiter, "\n"))
+        return self.delimiter == " " or bool(marks == lines * (len(self.names) - 1))
+
+    def _fields(self, block: bytes) -> list[Any]:
+        """Read the wanted columns of whole lines as text."""
+        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        wanted = self.chosen.present
         table = arrow_csv.read_csv(
             pa.BufferReader(block),
             arrow_csv.ReadOptions(column_names=self.names, use_threads=False),
@@ -100,15 +145,7 @@ class _Layout:
                 check_utf8=False,
             ),
         )
-        if not table.num_rows:
-            return b""
-        fields = [compute.ascii_trim_whitespace(table[name].combine_chunks()) for name in wanted]
-        rows = compute.binary_join_element_wise(*fields, " ")
-        text: bytes = compute.binary_join_element_wise(rows, "", "\n").buffers()[2].to_pybytes()
-        if text.count(b" ") != table.num_rows * (len(wanted) - 1):
-            message = "a field with a blank in it"
-            raise ValueError(message)
-        return text
+        return [table[name].combine_chunks() for name in wanted]
 
 
 def _split(line: bytes, delimiter: str) -> list[str]:

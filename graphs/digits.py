@@ -8,6 +8,7 @@ joined: to pairs, the pairs to fours, the fours to one number, by a multiplicati
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 _WORD = 8  # bytes
 _ZEROS = np.uint64(0x3030303030303030)  # "00000000"
-_BEYOND_NINE = np.uint64(0x7676767676767676)  # carries a byte of 10 or more into its highest bit
-_HIGHEST_BITS = np.uint64(0x8080808080808080)
 _LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+_RUN, _GAP = b"[0-9]{1,8}", b"[ \t]"
+_FORMS = {fields: _GAP.join([_RUN] * fields) + rb"(\.%b)?\n" % _RUN for fields in (2, 3)}
 _POWERS = 10 ** np.arange(_WORD + 1)
 
 
@@ -41,46 +42,45 @@ def parse_digits(text: bytes, num_fields: int, tag: bytes = b"") -> list[NDArray
         The numbers, int64, the last one float64 if it is decimal: the float nearest to what is
         written. None if a line has another form, a sign, an exponent, or too many digits.
     """
-    marks = text[: text.index(b"\n") + 1].translate(None, b"0123456789" + tag)
+    first = text[: text.index(b"\n") + 1]
+    if not re.fullmatch(b"%b%b" % (tag + _GAP if tag else b"", _FORMS[num_fields]), first):
+        return None
+    marks = first.translate(None, b"0123456789" + tag)
     is_decimal = marks.endswith(b".\n")
-    gaps = num_fields - 1 + len(tag)
-    if marks.replace(b"\t", b" ") != b" " * gaps + b"." * is_decimal + b"\n":
+    padded = np.frombuffer(bytes(_WORD) + text, np.uint8)
+    data = padded[_WORD:]
+    stop = np.flatnonzero(data < ord("0"))
+    num_lines = len(stop) // len(marks)
+    if data.take(stop).tobytes() != marks * num_lines:
         return None
-    data = np.frombuffer(bytes(_WORD) + text, np.uint8)
-    stop = np.flatnonzero(data[_WORD:] < ord("0"))
-    if data[_WORD:][stop].tobytes() != marks * (len(stop) // len(marks)):
+    if np.count_nonzero(data > ord("9")) != len(tag) * num_lines:
         return None
-    length = np.diff(stop, prepend=-1) - 1
+    length = stop.copy()
+    length[1:] -= stop[:-1] + 1
     if tag:
-        first = stop[:: len(marks)]
-        if (length[:: len(marks)] != 1).any() or (data[_WORD - 1 :][first] != ord(tag)).any():
+        tags = data.take(stop[:: len(marks)] - 1)
+        if (length[:: len(marks)] != 1).any() or (tags != ord(tag)).any():
             return None
         stop, length = (each.reshape(-1, len(marks))[:, 1:].ravel() for each in (stop, length))
     if length.min() < 1 or length.max() > _WORD:
         return None
-    words = np.ndarray(len(text), "<u8", data, strides=(1,)).take(stop)  # those that end there
-    number = _numbers(words, length)
-    if number is None:
-        return None
-    runs = num_fields + is_decimal
-    columns = [number[i::runs].copy() for i in range(runs)]
+    words = np.ndarray(len(text), "<u8", padded, strides=(1,)).take(stop)  # those that end there
+    columns = list(_numbers(words, length).reshape(-1, num_fields + is_decimal).T.copy())
     if not is_decimal:
         return columns
     *rest, whole, fraction = columns
-    scale = _POWERS[length[runs - 1 :: runs]]
+    scale = _POWERS[length[num_fields :: num_fields + 1]]
     digits = whole * scale + fraction
     # Both sides of the division are exact, so its rounding is the only one.
     return [*rest, digits / scale] if digits.max() < _LARGEST_EXACT else None
 
 
-def _numbers(word: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Read the last `length` bytes of each word as digits; None if one is none."""
+def _numbers(word: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn words whose last `length` bytes are digits into the numbers they write, in place."""
     others = (8 * (_WORD - length)).view(np.uint64)
-    word = word ^ _ZEROS
+    word ^= _ZEROS
     word >>= others
     word <<= others
-    if ((word + _BEYOND_NINE | word) & _HIGHEST_BITS).any():
-        return None
     for bits, digits, kept in ((8, 10, 0x00FF00FF00FF00FF), (16, 100, 0x0000FFFF0000FFFF)):
         word *= np.uint64(1 + (digits << bits))
         word >>= np.uint64(bits)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, OptionError
+from ..plugins import Plugin, registered
 from ..progress import heard_by
 from .arrays import read_bin, read_npy, read_npz
 from .arrow_ipc import read_arrow
@@ -25,7 +27,7 @@ from .tables import chosen_weight
 from .text import DECOMPRESSORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..progress import Listener
     from .pieces import Read
@@ -71,6 +73,17 @@ SUFFIXES = {
 }
 
 
+def formats() -> list[str]:
+    """Return the names of all formats, those of plugins last."""
+    return [*FORMATS, *_plugins()]
+
+
+def _plugins() -> dict[str, Plugin]:
+    """Return the readers of plugins; the name of each is also the suffix of its files."""
+    own = (*FORMATS, *(suffix.removeprefix(".") for suffix in SUFFIXES))
+    return registered("reader", own)
+
+
 def read(
     source: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
@@ -86,7 +99,7 @@ def read(
     source : path, or sequence of paths
         Edge ids run on from one file to the next.
     format : str, optional
-        One of `FORMATS`. By default the suffix tells (text may also be compressed: `.gz`, `.xz`,
+        One of `formats`. By default the suffix tells (text may also be compressed: `.gz`, `.xz`,
         `.bz2`, `.zst`), or else the content; a folder is "npy".
     num_vertices : int, optional
         In place of what the files say.
@@ -113,8 +126,8 @@ def read(
     if not paths or not all(isinstance(path, str | PathLike) for path in paths):
         message = f"a source is a path or a list of paths, not {source!r}"
         raise OptionError(message)
-    if format is not None and format not in FORMATS:
-        message = f"unknown format {format!r}; known: {', '.join(FORMATS)}"
+    if format is not None and format not in FORMATS and format not in _plugins():
+        message = f"unknown format {format!r}; known: {', '.join(formats())}"
         raise OptionError(message)
     with heard_by(progress):
         graph = concatenate([_read_file(Path(path), format, weight) for path in paths])
@@ -127,11 +140,12 @@ def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:
     name = name or format_of(path)
     if name in TABLES:
         return TABLES[name](path, weight)
-    return chosen_weight(READERS[name](path), weight)
+    reader = READERS[name] if name in READERS else _plugins()[name].load(Callable)
+    return chosen_weight(reader(path), weight)
 
 
 def format_of(path: Path) -> str:
-    """Return which of `FORMATS` a path is for, by its suffix or else its content.
+    """Return which of `formats` a path is for, by its suffix or else its content.
 
     Raises
     ------
@@ -141,14 +155,17 @@ def format_of(path: Path) -> str:
     if path.is_dir():
         return "npy"
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
-    by_name = SUFFIXES.get(plain.suffix.lower())
+    suffix = plain.suffix.lower()
+    by_name = SUFFIXES.get(suffix)
+    if by_name is None and suffix[1:] in _plugins():
+        return suffix[1:]
     if by_name not in (None, "txt"):
         return by_name
     found = sniff(path)
     if by_name == "txt":
         return "csv" if found == "csv" else "txt"
     if found is None:
-        message = f"{path}: unknown kind of file; name a format: {', '.join(FORMATS)}"
+        message = f"{path}: unknown kind of file; name a format: {', '.join(formats())}"
         raise FileFormatError(message)
     return found
 

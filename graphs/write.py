@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     Writer = Callable[[Path, Columns, int | None], None]
 
 
-def check_output(path: str | os.PathLike[str]) -> None:
+def check_output(path: str | os.PathLike[str], coordinates: ArrayLike | None = None) -> None:
     """Check that `path` names an output that can be written, before the work that fills it.
 
     Raises
     ------
     OptionError
-        On an unknown suffix, one that needs coordinates, a missing parent folder, or something in
-        the way: a folder in place of a file, a file in place of a folder, or a folder that is not
-        empty.
+        On an unknown suffix, coordinates that it needs or has no use for, a missing parent folder,
+        or something in the way: a folder in place of a file, a file in place of a folder, or a
+        folder that is not empty.
     """
-    _writer(path, None)
+    _writer(path, coordinates)
     _check_place(path)
 
 
@@ -131,7 +131,7 @@ def _writer(path: str | os.PathLike[str], coordinates: ArrayLike | None) -> Writ
     if suffix == ".geojson" and coordinates is not None:
         return partial(_write_geojson, coordinates=coordinates)
     if suffix == ".geojson" or coordinates is not None:
-        message = f"{path}: coordinates go with .geojson, from Forest.save(path, coordinates=...)"
+        message = f"{path}: coordinates go with .geojson, as coordinates= or --coordinates"
         raise OptionError(message)
     if names_folder(path):
         return _write_folder

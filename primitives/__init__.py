@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import OptionError
+from ..plugins import Plugin, registered
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
@@ -38,8 +39,16 @@ class Backend(NamedTuple):
 
 
 def backends() -> list[str]:
-    """Return the names of the array modules that are usable here."""
+    """Return the names of the array modules that are usable here, those of plugins last."""
+    return [*_usable(), *_plugins()]
+
+
+def _usable() -> list[str]:
     return [name for name, (*_, library) in _BACKENDS.items() if _is_installed(library)]
+
+
+def _plugins() -> dict[str, Plugin]:
+    return registered("backend", ("auto", *_BACKENDS))
 
 
 @functools.cache
@@ -55,13 +64,13 @@ def resolve_backend(backend: str, num_edges: int) -> str:
     OptionError
         If there is no such backend, or its library is not installed.
     """
-    usable = backends()
+    usable = _usable()
     if backend == "auto":
         least = COMPILED_FROM if f"{__name__}.numba_arrays" in sys.modules else LOADED_FROM
         return "numba" if "numba" in usable and num_edges >= least else "numpy"
-    if isinstance(backend, str) and backend in usable:
+    if isinstance(backend, str) and (backend in usable or backend in _plugins()):
         return backend
-    message = f"backend {backend!r} is not available; choose from: auto, {', '.join(usable)}"
+    message = f"backend {backend!r} is not available; choose from: auto, {', '.join(backends())}"
     if isinstance(backend, str) and backend in _BACKENDS:
         message += f" ({backend} needs the package {_BACKENDS[backend][-1]}: mstflow[cpu])"
     raise OptionError(message)
@@ -75,7 +84,11 @@ def array_module(backend: Backend | str) -> ArrayModule:
     """
     if isinstance(backend, str):
         backend = Backend(backend)
-    path, name, _ = _BACKENDS[backend.name]
-    make: Any = getattr(importlib.import_module(path, __name__), name)
+    make: Any
+    if backend.name in _BACKENDS:
+        path, name, _ = _BACKENDS[backend.name]
+        make = getattr(importlib.import_module(path, __name__), name)
+    else:
+        make = _plugins()[backend.name].load(type)
     module = make(backend.threads)
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module

@@ -1,6 +1,7 @@
 """The command line: what it prints, what it leaves behind, how it fails."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -243,3 +244,46 @@ def test_plan(capsys, tmp_path):
     capsys.readouterr()
     assert main(["plan", folder]) == 0
     assert "1,000 vertices, 5,000 edges" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mstflow ver", "verify"),
+        ("mstflow solve --alg", "--algorithm"),
+        ("mstflow solve --algorithm kruskal-", "kruskal-helpers"),
+        ("mstflow solve gra", "graph.txt"),
+        ("mstflow convert graph.txt -o gra", "graph.txt"),
+    ],
+)
+def test_completion_in_bash(capsys, graph, line, expected):
+    pytest.importorskip("shtab")
+    bash = shutil.which("bash") or pytest.skip("needs bash")
+    assert main(["completion", "bash"]) == 0
+    words = line.split()
+    program = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}\n"
+        f"complete -p mstflow >/dev/null && _shtab_mstflow mstflow {words[-1]} {words[-2]}\n"
+        'echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        [bash, "--norc", "-c", program], cwd=Path(graph).parent, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == (expected + "\n", "")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_in_other_shells(capsys, shell):
+    pytest.importorskip("shtab")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "kruskal-helpers" in script
+    if path := shutil.which(shell):
+        done = subprocess.run([path, "-n"], input=script, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_completion_without_its_library(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 2
+    assert "needs the package shtab: mstflow[completion]" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The known algorithms by name: a pipeline each, in a file of its own."""
 
 from ...errors import OptionError
+from ...plugins import Plugin, registered
 from ..pipeline import Pipeline
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
@@ -31,8 +32,12 @@ _CATALOGUE = {
 
 
 def algorithms() -> list[str]:
-    """Return the names of the algorithms, the default first."""
-    return list(_CATALOGUE)
+    """Return the names of the algorithms, the default first, those of plugins last."""
+    return [*_CATALOGUE, *_plugins()]
+
+
+def _plugins() -> dict[str, Plugin]:
+    return registered("algorithm", ("auto", *_CATALOGUE))
 
 
 def algorithm(name: str) -> Pipeline:
@@ -41,11 +46,14 @@ def algorithm(name: str) -> Pipeline:
     Raises
     ------
     OptionError
-        If there is no such algorithm.
+        If there is no such algorithm, or it is a plugin's and cannot be loaded.
     """
     if name == "auto":
         return filter_boruvka
-    if not isinstance(name, str) or name not in _CATALOGUE:
-        message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(_CATALOGUE)}"
-        raise OptionError(message)
-    return _CATALOGUE[name]
+    if isinstance(name, str) and name in _CATALOGUE:
+        return _CATALOGUE[name]
+    if isinstance(name, str) and name in _plugins():
+        pipeline: Pipeline = _plugins()[name].load(Pipeline)
+        return pipeline
+    message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(algorithms())}"
+    raise OptionError(message)

@@ -77,6 +77,8 @@ def test_csv_of_a_graph(tmp_path_factory, edges, has_header, delimiter, block_si
         ),
         ("0,1,2,3\n", ": line 1: expected 3 fields, 'u,v,weight', found 4"),
         ("u,v,weight\n0,1,5\n1,2\n", ": line 3: expected 3 fields, 'u,v,weight', found 2"),
+        ("u,v,weight\n0,,1,5\n", ": line 2: expected 3 fields, 'u,v,weight', found 4"),
+        ("u\tv\tweight\n0\t\t1\t5\n", ": line 2: expected 3 fields, 'u\tv\tweight', found 4"),
         ("u,v,weight\n0,1,5\n\n1,2,x\n", ": line 4: 'x' is not a weight"),
         ("name,u,v,weight\nx,0,1,5\n\ny,1,0x2,5\n", ": line 4: '0x2' is not a vertex id"),
         ("name,u,v,weight\nx,0,1,5\ny,1,2\n", ": line 3: expected 4 fields, 'name,u,v,weight', fo"),

@@ -13,6 +13,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.columns import BLOCK_SIZE
@@ -347,3 +349,26 @@ def test_a_file_in_place_of_a_folder(tmp_path):
     path = tmp_path / "graph.txt"
     path.write_text("0 1\n")
     assert refused(path, format="npy") == f"{path}: Not a directory"
+
+
+NUMBER = rb"(?i:-?([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})(e[+-]?[0-9]{1,2})?|-?inf(inity)?)"
+#: Numbers, and what other parsers take for numbers.
+LIKE_NUMBERS = [b"+1", b"0x1f", b"0X1F", b"nan", b"nan(1)", b"-nan", b"1_0", b"1e", b"1.5\r", b""]
+TOKENS = (
+    st.from_regex(NUMBER, fullmatch=True)
+    | st.sampled_from(LIKE_NUMBERS)
+    | st.binary(min_size=1, max_size=3).filter(lambda token: not set(token) & set(b" \t\n\r#%"))
+)
+
+
+@given(st.lists(TOKENS, min_size=1, max_size=4), st.sampled_from([b" ", b"\t"]))
+def test_a_weight_is_what_python_makes_of_it_or_refused(tmp_path_factory, tokens, gap):
+    path = tmp_path_factory.mktemp("any") / "graph.txt"
+    path.write_bytes(b"".join(gap.join((b"0", b"1", token)) + b"\n" for token in [b"7", *tokens]))
+    is_number = [bool(re.fullmatch(NUMBER, token.removesuffix(b"\r"))) for token in tokens]
+    if not all(is_number):
+        with pytest.raises(FileFormatError, match=f": line {is_number.index(False) + 2}: "):
+            read_txt(path)
+    else:
+        expected = [7, *(float(token) for token in tokens)]
+        assert read_txt(path).weight.tolist() == expected

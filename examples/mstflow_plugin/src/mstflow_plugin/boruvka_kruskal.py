@@ -1,0 +1,49 @@
+"""Boruvka's algorithm while it contracts much, then Kruskal's on what is left.
+
+Each of Boruvka's rounds at least halves the fragments, at the price of a pass over the edges.
+Two rounds leave a quarter of the vertices at most, and drop the edges inside a fragment, so that
+Kruskal has fewer to sort.
+
+Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
+"""
+
+from mstflow import Loop, Pipeline, stage
+from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
+from mstflow.pipeline.catalogue.filter_boruvka import JOIN_REST
+from mstflow.stages.edges import count_edges, drop_loops, find_signs, order_weights
+from mstflow.stages.fields import Count, Verdict
+from mstflow.stages.fragments import list_forest, start_forest
+
+
+@stage(writes="rounds_left")
+def start_rounds(rounds_of_boruvka: Count) -> Count:
+    """Set how many of Boruvka's rounds come first."""
+    return rounds_of_boruvka
+
+
+@stage(writes="rounds_left")
+def count_round(rounds_left: Count) -> Count:
+    """Count a round down."""
+    return rounds_left - 1
+
+
+@stage(writes="rounds_over")
+def rounds_over(rounds_left: Count, num_edges: Count) -> Verdict:
+    """Tell whether no round is left, or nothing for it to do."""
+    return rounds_left == 0 or num_edges == 0
+
+
+boruvka_kruskal = Pipeline(
+    "boruvka-kruskal",
+    find_signs,
+    order_weights,
+    drop_loops,
+    count_edges,
+    start_forest,
+    start_rounds,
+    Loop(*JOIN, *CONTRACT, count_round, until=rounds_over),
+    *JOIN_REST,
+    list_forest,
+    values={"rounds_of_boruvka": 2},
+    summary="two rounds of Boruvka, then Kruskal",
+)

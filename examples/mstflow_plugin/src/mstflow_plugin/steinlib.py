@@ -1,0 +1,48 @@
+"""Reads the graphs of SteinLib, a collection of Steiner tree problems: `.stp` files."""
+
+from pathlib import Path
+
+import numpy as np
+
+from mstflow import EdgeList
+from mstflow.errors import FileFormatError
+from mstflow.graphs.text import fail, head_lines, open_text, shown, split_fields
+
+
+def read_stp(path: Path) -> EdgeList:
+    """Read the section `Graph` of an STP file, plain or compressed; other sections are passed over.
+
+    It holds `Nodes n` and a line `E u v weight` for each edge, or `A` for an arc, with vertices
+    numbered from 1 and integer weights.
+
+    Source: Koch, Martin and Voss, "SteinLib: An Updated Library on Steiner Tree Problems in
+    Graphs", 2001.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else; names the line.
+    """
+    edges, num_vertices, section = [], None, b""
+    with open_text(path) as handle:
+        for number, line in head_lines(path, handle):
+            word, *fields = split_fields(line.lower()) or [b""]
+            if word == b"section":
+                section = b" ".join(fields)
+            elif section != b"graph":
+                continue
+            elif word == b"end":
+                break
+            elif word in (b"e", b"a", b"nodes"):
+                count = 1 if word == b"nodes" else 3
+                if len(fields) != count or not all(field.isdigit() for field in fields):
+                    fail(path, number, f"expected {count} integers, found {shown(line.strip())}")
+                if word == b"nodes":
+                    num_vertices = int(fields[0])
+                else:
+                    edges.append([int(field) for field in fields])
+    if num_vertices is None:
+        message = f"{path}: holds no section Graph with its Nodes"
+        raise FileFormatError(message)
+    u, v, weight = np.array(edges, np.int64).reshape(-1, 3).T
+    return EdgeList(u - 1, v - 1, weight, num_vertices=num_vertices)

@@ -1,0 +1,181 @@
+"""Plugins: the example works as if it were ours, clashes and failures name the distribution."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import mstflow
+from graph_strategies import edge_lists
+from mstflow import plugins
+from mstflow.__main__ import main
+from mstflow.errors import FileFormatError, OptionError
+from mstflow.graphs.read import formats
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "mstflow_plugin"
+
+
+def describe(folder, name, version, groups):
+    """Write what an installer would leave of a distribution: its metadata and entry points."""
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (info / "METADATA").write_text(metadata)
+    lines = []
+    for group, points in groups.items():
+        lines += [f"[{group}]", *(f"{point} = {target}" for point, target in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def describe_example(folder):
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    describe(folder, project["name"], project["version"], project["entry-points"])
+
+
+def forget():
+    plugins.plugins.cache_clear()
+    plugins.registered.cache_clear()
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder whose distributions are found; modules may be put there too."""
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
+    yield tmp_path
+    forget()
+
+
+@pytest.fixture
+def example(site, monkeypatch):
+    describe_example(site)
+    monkeypatch.syspath_prepend(EXAMPLE / "src")
+
+
+@pytest.mark.usefixtures("example")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edge_lists())
+def test_the_example_finds_the_same_forest(graph):
+    expected = mstflow.minimum_spanning_forest(graph).edge_ids
+    for how in ({"partitions": 3, "strategy": "iterate"}, {"backend": "numpy-sorting"}):
+        forest = mstflow.minimum_spanning_forest(graph, algorithm="boruvka-kruskal", **how)
+        np.testing.assert_array_equal(forest.edge_ids, expected)
+
+
+@pytest.mark.usefixtures("example")
+def test_the_example_keeps_what_its_stages_declare():
+    pipeline = mstflow.algorithm("boruvka-kruskal")
+    for name in ("start_rounds", "count_round", "rounds_over"):
+        stage = next(stage for stage in pipeline.stages() if stage.name == name)
+        mstflow.testing.check_stage(stage, pipeline)
+
+
+@pytest.mark.usefixtures("example")
+def test_the_example_on_the_command_line(capsys):
+    names = ["--algorithm", "boruvka-kruskal", "--backend", "numpy-sorting"]
+    assert main(["solve", str(EXAMPLE / "example.stp"), *names]) == 0
+    out = capsys.readouterr().out
+    assert "total weight  15" in out
+    assert "boruvka-kruskal on numpy-sorting" in out
+    assert main(["algorithms"]) == 0
+    assert "two rounds of Boruvka, then Kruskal\n" in capsys.readouterr().out
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    for plugin in ("algorithm 'boruvka-kruskal'", "reader 'stp'", "backend 'numpy-sorting'"):
+        assert f"plugin: {plugin} of mstflow-plugin 0.1.0\n" in out
+
+
+@pytest.mark.usefixtures("example")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0 1 5\n", ": holds no section Graph with its Nodes"),
+        ("SECTION Graph\nNodes x\n", ": line 2: expected 1 integers, found 'nodes x'"),
+        ("SECTION Graph\nNodes 2\nE 1 2\n", ": line 3: expected 3 integers, found 'E 1 2'"),
+    ],
+)
+def test_the_example_refuses(tmp_path, text, expected):
+    path = tmp_path / "bad.stp"
+    path.write_text(text)
+    with pytest.raises(FileFormatError) as raised:
+        mstflow.read(path)
+    assert str(raised.value).lower() == f"{path}{expected}".lower()
+
+
+def test_the_example_conforms(tmp_path):
+    describe_example(tmp_path)
+    paths = [str(tmp_path), str(EXAMPLE / "src"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    tests = "tests/primitives/test_conformance.py"
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "numpy-sorting and strided and scatter_reduce",
+        "--examples",
+        "20",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", tests, *options],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_nothing_is_loaded_before_it_is_named(site):
+    describe(
+        site, "absent", "1", {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
+    )
+    assert mstflow.algorithms()[-1] == mstflow.backends()[-1] == formats()[-1] == "x"
+
+
+BROKEN = r"x' of absent 1 cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"
+
+
+def test_what_cannot_be_loaded(site, tmp_path, capsys):
+    describe(
+        site, "absent", "1", {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
+    )
+    (tmp_path / "graph.x").write_text("0 1\n")
+    with pytest.raises(OptionError, match="algorithm '" + BROKEN):
+        mstflow.algorithm("x")
+    with pytest.raises(OptionError, match="reader '" + BROKEN):
+        mstflow.read(tmp_path / "graph.x")
+    with pytest.raises(OptionError, match="backend '" + BROKEN):
+        mstflow.minimum_spanning_forest(([0], [1]), backend="x")
+    assert main(["algorithms"]) == 0
+    assert "(algorithm 'x' of absent 1 cannot be loaded" in capsys.readouterr().out
+
+
+def test_what_is_of_another_kind(site, tmp_path):
+    targets = {group: {"y": "math:pi"} for group in plugins.GROUPS.values()}
+    describe(site, "wrong", "2", targets)
+    with pytest.raises(OptionError, match="algorithm 'y' of wrong 2 must be a Pipeline, not 3"):
+        mstflow.algorithm("y")
+    with pytest.raises(OptionError, match="reader 'y' of wrong 2 must be a Callable, not 3"):
+        mstflow.read(tmp_path / "any", format="y")
+    with pytest.raises(OptionError, match="backend 'y' of wrong 2 must be a type, not 3"):
+        mstflow.minimum_spanning_forest(([0], [1]), backend="y")
+
+
+def test_names_that_are_taken(site):
+    describe(site, "alpha", "1", {"mstflow.algorithms": {"new": "math:pi"}})
+    describe(site, "beta", "1", {"mstflow.algorithms": {"new": "math:e", "kruskal": "math:e"}})
+    with pytest.warns(UserWarning, match="is passed over") as warned:
+        names = mstflow.algorithms()
+    assert [str(warning.message) for warning in warned] == [
+        "algorithm 'kruskal' of beta 1 is passed over: mstflow has that name",
+        "algorithm 'new' of beta 1 is passed over: alpha 1 has that name",
+    ]
+    assert (names.count("kruskal"), names[-1]) == (1, "new")
+    assert mstflow.algorithm("kruskal").name == "kruskal"
