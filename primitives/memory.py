@@ -85,7 +85,8 @@ class _Lease:
         self.__array_interface__ = self._block.__array_interface__
 
     def __del__(self) -> None:
-        _pool.give_back(self._block, self._size)
+        if _pool is not None:  # at the interpreter's end names are gone
+            _pool.give_back(self._block, self._size)
 
 
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import numba_kernels as kernels
 from . import numba_union_find as union_find
+from .fused import helper_parts
 from .memory import empty
 from .numpy_arrays import NumpyArrays
 from .team import Team
@@ -234,9 +235,9 @@ class NumbaArrays(NumpyArrays):
         parent = _words(self.iota(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
-        undecided[:] = 1
         shared = _words(u), _words(v), parent, undecided, reached
-        (_, cut), *parts = self._team.shares(len(u))
+        (_, cut), *parts = helper_parts(len(u), len(self._team.shares(len(u))))
+        undecided[cut:] = 1
 
         def main() -> tuple[int, int]:
             try:

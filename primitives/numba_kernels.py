@@ -385,6 +385,8 @@ def sort_by_digit(key, position, shift, places, new_key, new_position):
 @kernel
 def join(a, b, parent):
     """Make the smaller of two roots the root of both sets; tell whether they were two."""
+    if parent[a] == parent[b]:  # as it is most often
+        return False
     a, b = find_root(a, parent), find_root(b, parent)
     if a != b:
         parent[max(a, b)] = min(a, b)
@@ -397,8 +399,8 @@ def join_in_order(u, v, parent, joining):
     count = 0
     last = len(u) - 1
     for i in range(len(u)):
-        fetch(parent, u[min(i + AHEAD, last)])
-        fetch(parent, v[min(i + AHEAD, last)])
+        fetch(parent, u[min(i + 2 * AHEAD, last)])
+        fetch(parent, v[min(i + 2 * AHEAD, last)])
         if join(np.uint64(u[i]), np.uint64(v[i]), parent):
             joining[count] = i
             count += 1

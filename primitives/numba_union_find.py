@@ -134,11 +134,19 @@ def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
 
 
 @kernel
-def look_up_root(node, parent):
-    above = np.uint64(load(parent, node))
-    while above != node:
-        node, above = above, np.uint64(load(parent, above))
-    return node
+def is_inside(a, b, parent):
+    """Tell whether two nodes are seen to be in one set, where no node is smaller than its parent.
+
+    The larger climbs until they meet; a root that is the larger cannot be above the other.
+    """
+    a, b = np.uint64(load(parent, a)), np.uint64(load(parent, b))  # most often that is all
+    while a != b:
+        a, b = max(a, b), min(a, b)
+        above = np.uint64(load(parent, a))
+        if above == a:
+            return False
+        a = above
+    return True
 
 
 @kernel
@@ -147,20 +155,14 @@ def reject_cycles(start, stop, u, v, parent, undecided, reached):
 
     The last pass ends where the main thread overtakes it.
     """
-    hits, zero = np.empty(BLOCK, np.uint64), np.uint64(0)
+    zero = np.uint64(0)
     while load(reached, zero) < start:
         for first in range(start, stop, BLOCK):
-            size = min(BLOCK, stop - first)
-            us, vs = u[first : first + size], v[first : first + size]
-            flags = undecided[first : first + size]
-            count = list_flags(flags, size, hits)
-            for hit in range(count):
-                ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
-                if load(reached, zero) > np.uint64(first) + i:
-                    return
-                fetch(parent, us[ahead])
-                fetch(parent, vs[ahead])
-                a = look_up_root(np.uint64(us[i]), parent)
-                b = look_up_root(np.uint64(vs[i]), parent)
-                if a == b:
-                    flags[i] = 0
+            if load(reached, zero) > np.uint64(first):
+                return
+            last = min(first + BLOCK, stop) - 1
+            for i in range(first, last + 1):
+                fetch(parent, u[min(i + 2 * AHEAD, last)])
+                fetch(parent, v[min(i + 2 * AHEAD, last)])
+                if undecided[i] and is_inside(np.uint64(u[i]), np.uint64(v[i]), parent):
+                    undecided[i] = 0

@@ -25,6 +25,7 @@ from solve_one import checksum  # noqa: E402
 
 import graphs  # noqa: E402
 from mstflow.primitives import Backend, array_module  # noqa: E402
+from mstflow.primitives.fused import helper_parts  # noqa: E402
 from mstflow.primitives.memory import empty  # noqa: E402
 from mstflow.stages.kruskal import (  # noqa: E402
     join_by_weight,
@@ -58,7 +59,7 @@ def measure(loop: Stage, edges: tuple[Any, ...], num_vertices: int, threads: int
     facts |= {"edges": len(chosen), "checksum": checksum(np.sort(chosen))}
     if loop is join_with_helpers and threads > 1:
         main_cycles, helper_cycles = counts
-        later = edges[2][len(edges[2]) // threads :]
+        later = edges[2][helper_parts(len(edges[2]), threads)[1][0] :]
         cycles = len(later) - np.count_nonzero(np.isin(later, chosen, kind="table"))
         facts["main_share"] = main_cycles / max(main_cycles + helper_cycles, 1)
         facts["offloaded"] = helper_cycles / max(cycles, 1)

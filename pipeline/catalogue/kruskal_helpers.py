@@ -8,11 +8,12 @@ does not depend on timing, who rejects what does. Where no loop over edges is co
 are taken in turn: one look at each, then the loop over what is left of it.
 
 Source: Katsigiannis, Anastopoulos, Nikas and Koziris, "An approach to parallelize Kruskal's
-algorithm using Helper Threads". Four deviations: the smaller root becomes the root of both trees
-where theirs joins by rank; the main thread halves paths where theirs compresses them; a helper's
-last pass ends where the main thread overtakes it. And only the helpers' colors are an array: what
-the main thread finds, nobody else reads, and to write it down for each edge takes longer than to
-find it, so it is the list of the forest's edges and a count.
+algorithm using Helper Threads". Five deviations: the smaller root becomes the root of both trees
+where theirs joins by rank; the main thread halves paths where theirs compresses them; its part of
+the edges is the larger, since it is faster; a helper's last pass ends where the main thread
+overtakes it. And only the helpers' colors are an array: what the main thread finds, nobody else
+reads, and to write it down for each edge takes longer than to find it, so it is the list of the
+forest's edges and a count.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
