@@ -13,6 +13,7 @@ from ..primitives import array_module
 from ..stages.declare import combine_parts
 from . import scratch
 from .report import Work
+from .workers import worker_backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,7 +34,7 @@ def call_stage(stage: Stage, backend: Backend, folder: str | None, *values: Any)
         If the stage fails, or what it reads or writes is not as declared. Names the stage, and the
         dtype and length of every field it was given.
     """
-    ops = array_module(backend)
+    ops = array_module(worker_backend(backend))
     fields = dict(zip(stage.reads, map(scratch.load, values), strict=True))
     lengths = _lengths(stage, fields)
     start = time.perf_counter()
@@ -51,7 +52,7 @@ def combine_results(
     stage: Stage, backend: Backend, folder: str | None, *results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Join what `stage` wrote in several parts, by the combination it declares."""
-    ops, join = array_module(backend), combine_parts(stage)
+    ops, join = array_module(worker_backend(backend)), combine_parts(stage)
     written = [tuple(map(scratch.load, result[: len(stage.writes)])) for result in results]
     parts = (field for part in written for field in zip(stage.writes, part, strict=True))
     joined = _attempt(stage, parts, partial(reduce, partial(join, ops), written))

@@ -17,6 +17,7 @@ from ..graphs.source import EdgeSource
 from ..graphs.write_stream import Streamed, write_stream
 from ..primitives import array_module
 from . import scratch
+from .workers import worker_backend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +81,7 @@ def load_columns(
     as they are.
     """
     u, v, weight = source.columns()
-    ops = array_module(backend)
+    ops = array_module(worker_backend(backend))
     stop = source.first_id + len(u)
     id_dtype = ops.index_dtype(max(num_edges, stop))
     loaded = (

@@ -96,6 +96,7 @@ def scan_part(
     work : Work
     """
     start = saved = time.perf_counter()
+    solver = solver.here()
     labels = scratch.fetch(labels)
     is_first = scan.light is not None and labels is None
     folds = scan.num_fragments <= scan.capacity // (_FEW if is_first else 2)
@@ -132,6 +133,7 @@ def merge_forests(
 ) -> tuple[Any, ...]:
     """Return what `scan_part` would have of the parts in one: the forest of their forests."""
     start = time.perf_counter()
+    solver = solver.here()
     cut = min((part[-2] for part in parts if part[-2] is not None), default=None)
     buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):

@@ -230,6 +230,7 @@ def join_fragments(
         The edges that were taken.
     num_fragments : int
     """
+    solver = solver.here()
     ops = solver.ops
     u, v, _, edge_id = solver.up_to(cut, tuple(map(scratch.load, columns)))
     _, root = ops.join_in_order(ops.asarray(u), ops.asarray(v), num_fragments)

@@ -26,7 +26,13 @@ class Stored(NamedTuple):
 
 
 def store(value: Any, folder: str | None) -> Any:
-    """Put an array, or each of a tuple, into a new file of `folder`; anything else stays."""
+    """Put an array, or each of a tuple, into a new file of `folder`; anything else stays.
+
+    Raises
+    ------
+    WorkerError
+        If it cannot be written.
+    """
     if folder is None:
         return value
     if type(value) is tuple:
@@ -34,7 +40,15 @@ def store(value: Any, folder: str | None) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     path = os.path.join(folder, f"{uuid.uuid4().hex}.npy")
-    np.save(path, value, allow_pickle=False)
+    try:
+        np.save(path, value, allow_pickle=False)
+    except OSError as error:
+        reason = error.strerror or error  # NumPy gives none where fewer bytes were written
+        message = (
+            f"a scratch file cannot be written in {folder}: {reason}; Dask's option "
+            "temporary-directory says where else"
+        )
+        raise WorkerError(message) from error
     return Stored(path)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..primitives import Backend, array_module
 from ..progress import heard_by
 from .run import forest_ids, run
 from .schedulers import Inline
+from .workers import worker_backend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +39,10 @@ class Solver:
     def ops(self) -> Any:
         """The array module."""
         return array_module(self.backend)
+
+    def here(self) -> Solver:
+        """Return this solver as the worker has it that runs this task."""
+        return replace(self, backend=worker_backend(self.backend))
 
     def keys(self, weight: Any) -> Any:
         """Return unsigned keys in the order of the weights, the same in every part."""

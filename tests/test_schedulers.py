@@ -1,6 +1,7 @@
 """What schedulers promise beside the answer: arrays stay with them, and nothing is left behind."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,9 +15,11 @@ import pytest
 import mstflow
 from mstflow import Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
-from mstflow.pipeline import scratch
+from mstflow.pipeline import scans, scratch
 from mstflow.pipeline.dask_scheduler import Dask
-from mstflow.stages.fields import EdgeFlags, EdgeIndex
+from mstflow.pipeline.workers import worker_backend
+from mstflow.primitives import Backend
+from mstflow.stages.fields import EdgeFlags, EdgeIndex, Keys
 from mstflow.stages.fragments import list_forest, start_forest
 
 RANDOM = np.random.default_rng(5)
@@ -190,3 +193,103 @@ def test_inputs_may_be_read_only_memory_maps(tmp_path):
     for scheduler in ("inline", "threads", "processes"):
         forest = mstflow.minimum_spanning_forest(graph, scheduler=scheduler, partitions=2)
         assert np.array_equal(forest.edge_ids, expected)
+
+
+def test_workers_may_have_different_backends():
+    from distributed import Client, Scheduler, SpecCluster, Worker
+
+    workers = {
+        name: {"cls": Worker, "options": {"nthreads": 1, "resources": {name: 1}}}
+        for name in ("numba", "numpy")
+    }
+    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
+    given = Backend("numpy", 3)
+    with (
+        SpecCluster(workers, scheduler) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        found = [
+            client.submit(worker_backend, given, workers=[name], pure=False).result()
+            for name in workers
+        ]
+        assert found == [Backend("numba", 3), given] != [given, given]
+        expected = mstflow.minimum_spanning_forest(GRAPH)
+        for strategy in ("tree", "two-scan", "iterate"):
+            forest = mstflow.minimum_spanning_forest(
+                GRAPH, scheduler=client, strategy=strategy, partitions=6
+            )
+            assert np.array_equal(forest.edge_ids, expected.edge_ids)
+    assert worker_backend(given) == given
+
+
+@pytest.mark.parametrize("strategy", ["tree", "iterate"])
+def test_tasks_are_tried_again(strategy, cluster, tmp_path):
+    mark = tmp_path / "it failed once"
+
+    @stage(writes="whole_key")
+    def fail_once(whole_key: Keys) -> Keys:
+        if not mark.exists():
+            mark.touch()
+            raise OSError("the network is down")
+        return whole_key
+
+    pipeline = mstflow.algorithm("kruskal").insert_before("sort_by_weight", fail_once)
+    options = {"algorithm": pipeline, "scheduler": cluster, "strategy": strategy, "partitions": 3}
+    with pytest.raises(PipelineError, match="the network is down"):
+        mstflow.minimum_spanning_forest(GRAPH, **options)
+    mark.unlink()
+    with dask.annotate(retries=3):
+        forest = mstflow.minimum_spanning_forest(GRAPH, **options)
+    assert mark.exists()
+    assert np.array_equal(forest.edge_ids, mstflow.minimum_spanning_forest(GRAPH).edge_ids)
+
+
+def test_merges_come_before_later_leaves(monkeypatch):
+    waiting, most = 0, 0
+
+    def spy(function, change):
+        def called(*arguments, **options):
+            nonlocal waiting, most
+            waiting += change(arguments)
+            most = max(most, waiting)
+            return function(*arguments, **options)
+
+        return called
+
+    monkeypatch.setattr(scans, "scan_part", spy(scans.scan_part, lambda _: 1))
+    merged = spy(scans.merge_forests, lambda arguments: 1 - len(arguments[3:]))
+    monkeypatch.setattr(scans, "merge_forests", merged)
+    mstflow.minimum_spanning_forest(
+        GRAPH, scheduler="synchronous", strategy="tree", partitions=27, split_every=3
+    )
+    assert waiting == 1
+    assert most <= 3 * (3 - 1) + 1  # two wait at each of three levels, and one is new
+
+
+@pytest.mark.parametrize(
+    ("graph", "told"),
+    [("folder", "a scratch file cannot be written in {}.*"), ("columns", "{}.*input-0: ")],
+)
+def test_a_full_disk_is_told(graph, told, tmp_path):
+    folder, scratch_folder = tmp_path / "graph", tmp_path / "scratch"
+    scratch_folder.mkdir()
+    folder.mkdir()
+    for name in "uvw":
+        np.save(folder / f"{name}.npy", np.random.default_rng(ord(name)).permutation(40_000))
+    program = f"""
+import resource
+import dask, mstflow
+graph = {str(folder)!r} if {graph == "folder"} else mstflow.read({str(folder)!r})
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # of the workers, too
+dask.config.set({{"temporary-directory": {str(scratch_folder)!r}}})
+try:
+    mstflow.minimum_spanning_forest(graph, scheduler="processes", partitions=2, threads=1)
+except mstflow.errors.MstflowError as error:
+    print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    reason = told.format(re.escape(str(scratch_folder))) + "(File too large|.* requested and .*)"
+    assert re.match(reason, run.stdout), run.stdout
+    assert list(scratch_folder.iterdir()) == []
