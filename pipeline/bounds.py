@@ -75,7 +75,7 @@ class Size:
     def solved_edge(self) -> int:
         """Bytes for each edge while the forest of those held is found: sorted keys, ends in order.
 
-        Kruskal's: key, (key, position) twice, both ends by order.
+        Kruskal's: keys, records of key and position twice, both ends by order.
         """
         return 2 * self.weight + 16
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
 _MANY_LABELS = 2**21
 #: Bits of the digits by which `argsort` sorts.
-_DIGIT = 11
+_DIGIT = 8
 
 
 class NumbaArrays(NumpyArrays):
@@ -65,6 +65,16 @@ class NumbaArrays(NumpyArrays):
             0 if op == "add" or values.dtype.kind == "u" else 1 << (8 * values.itemsize - 1)
         )
         getattr(kernels, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
+        return out
+
+    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
+        out = empty(size, dtype)
+        self._team.share(kernels.count_up, size, _words(out))
+        return out
+
+    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
+        out = empty(size, dtype)
+        out[:] = value
         return out
 
     def concatenate(self, arrays: list[Array], /) -> Array:
@@ -210,19 +220,36 @@ class NumbaArrays(NumpyArrays):
 
     def argsort(self, values: Array, /) -> Array:
         key = _words(values if values.dtype.kind in "bu" else self.order_key(values))
-        dtype = self.index_dtype(len(key))
-        position = _words(self.iota(len(key), dtype=dtype))
-        for shift in range(0, 8 * key.itemsize, _DIGIT):
-            places = np.zeros(2**_DIGIT, np.uint64)
-            kernels.count_digits(key, shift, places)
-            if places.max() == len(key):  # one digit for all
-                continue
-            places[1:] = np.cumsum(places)[:-1]
-            places[0] = 0
-            new_key, new_position = empty(len(key), key.dtype), empty(len(key), position.dtype)
-            kernels.sort_by_digit(key, position, shift, places, new_key, new_position)
-            key, position = new_key, new_position
-        return position.view(dtype)
+        size, dtype = len(key), self.index_dtype(len(key))
+        if size > 2**32:
+            ordered: Array = super().argsort(values)
+            return ordered
+        order = np.empty(0, np.uint32)
+        for half in range(0, 8 * key.itemsize, 32):
+            records = empty(size, np.uint64)
+            self._team.share(kernels.make_records, size, key, half, order, records)
+            for shift in range(32, 32 + min(32, 8 * key.itemsize), _DIGIT):
+                records = self._sort_by_digit(records, shift)
+            order = empty(size, f"u{dtype.itemsize}")
+            self._team.share(kernels.list_positions, size, records, order)
+        return order.view(dtype)
+
+    def _sort_by_digit(self, records: Array, shift: int) -> Array:
+        shares = self._team.shares(len(records))
+        counts = np.zeros((len(shares), 2**_DIGIT), np.uint64)
+        tasks = zip(shares, counts, strict=True)
+        self._team.call(
+            kernels.count_digits, [(*share, records, shift, row) for share, row in tasks]
+        )
+        if counts.sum(axis=0).max() == len(records):  # one digit for all
+            return records
+        by_digit = counts.T.ravel()  # of each digit the shares in order
+        places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
+        moved, tasks = empty(len(records), np.uint64), zip(shares, places, strict=True)
+        self._team.call(
+            kernels.sort_by_digit, [(*share, records, shift, row, moved) for share, row in tasks]
+        )
+        return moved
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         root = self.iota(size, dtype=self.index_dtype(size))

@@ -364,22 +364,42 @@ def list_marks(start, stop, place, end, bits, lowest, out):
 
 
 @kernel
-def count_digits(key, shift, counts):
-    """Count each digit of `key`; a digit has as many bits as `counts` has places."""
-    shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
-    for i in range(len(key)):
-        counts[(np.uint64(key[i]) >> shift) & low] += 1
+def count_up(start, stop, out):
+    for i in range(start, stop):
+        out[i] = i
 
 
 @kernel
-def sort_by_digit(key, position, shift, places, new_key, new_position):
-    """Move keys and positions to the next place of their digit, so that equals keep their order."""
+def make_records(start, stop, key, shift, order, records):
+    """Put 32 bits of each key above its position; without an order they are as they stand."""
+    for i in range(start, stop):
+        place = np.uint64(order[i]) if len(order) else np.uint64(i)
+        half = np.uint64(key[place]) >> np.uint64(shift)
+        records[i] = half << np.uint64(32) | place
+
+
+@kernel
+def count_digits(start, stop, records, shift, counts):
+    """Count each digit; it has as many bits as `counts` has places."""
+    shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
+    for i in range(start, stop):
+        counts[(records[i] >> shift) & low] += 1
+
+
+@kernel
+def sort_by_digit(start, stop, records, shift, places, moved):
+    """Move records to the next place of their digit, so that equals keep their order."""
     shift, low = np.uint64(shift), np.uint64(len(places) - 1)
-    for i in range(len(key)):
-        digit = (np.uint64(key[i]) >> shift) & low
-        new_key[places[digit]] = key[i]
-        new_position[places[digit]] = position[i]
+    for i in range(start, stop):
+        digit = (records[i] >> shift) & low
+        moved[places[digit]] = records[i]
         places[digit] += 1
+
+
+@kernel
+def list_positions(start, stop, records, order):
+    for i in range(start, stop):
+        order[i] = records[i] & np.uint64(2**32 - 1)
 
 
 @kernel
