@@ -66,7 +66,7 @@ def test_all_long_work_tells(tmp_path):
     with heard_by(ear):
         assert main(["convert", path, "-o", folder]) == 0
         assert main(["info", folder]) == 0
-        assert main(["solve", folder, "--memory", "1GB", "-o", str(tmp_path / "f.npz")]) == 0
+        assert main(["solve", folder, "--memory", "8GB", "-o", str(tmp_path / "f.npz")]) == 0
         assert main(["verify", folder, str(tmp_path / "f.npz")]) == 0
     ear.check()
     steps = list(dict.fromkeys(step for step, *_ in ear))
