@@ -105,9 +105,10 @@ def scan_part(
     if is_first and not folds and not seen:
         _aim(buffer, solver, source, min(scan.light or 0, scan.capacity))
     rest = source if not seen else source.part(seen, source.num_edges or 0)
-    blocks = rest.blocks(min(BLOCK_EDGES, max(1, scan.capacity // 2)))
-    select = partial(_select, solver, scan.num_vertices, labels)
-    for piece in _in_order(blocks, select, lambda: buffer.limit, solver.backend.threads):
+    size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
+    positions = solver.ops.iota(size, solver.ops.index_dtype(size))
+    select = partial(_select, solver, scan.num_vertices, labels, positions)
+    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend.threads):
         buffer.append(piece)
         seen += piece.seen
         if progress is not None:
@@ -177,6 +178,7 @@ def _select(
     solver: Solver,
     num_vertices: int,
     labels: NDArray[Any] | None,
+    positions: NDArray[Any],
     block: Block,
     limit: int | None,
 ) -> Selected:
@@ -185,17 +187,20 @@ def _select(
     u, v, weight = read()
     ops = array_module(Backend(solver.backend.name))  # threads have a block each
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
-    key = ops.order_key(weight, signed=True, descending=solver.maximum)
-    position = ops.iota(count, dtype=ops.index_dtype(count))
-    limit = ops.largest(key.dtype) if limit is None else limit
+    position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
     if labels is None:
+        key = ops.order_key(weight, signed=True, descending=solver.maximum)
+        limit = ops.largest(key.dtype) if limit is None else limit
         dtype = ops.index_dtype(num_vertices)
         u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
-    else:
-        u, v, key, position = ops.relabel_pairs(labels, u, v, key, position)
+        weight = ops.gather(weight, position)
+    else:  # few are left of those whose labels differ
+        u, v, weight, position = ops.relabel_pairs(labels, u, v, weight, position)
+        key = ops.order_key(weight, signed=True, descending=solver.maximum)
+        limit = ops.largest(key.dtype) if limit is None else limit
         if limit < ops.largest(key.dtype):
-            u, v, key, position = ops.compact(key <= limit, u, v, key, position)
-    columns = u, v, ops.gather(weight, position), first + position.astype(np.int64)
+            u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
+    columns = u, v, weight, first + position.astype(np.int64)
     return Selected(first, count, limit, key, columns)
 
 
