@@ -76,6 +76,9 @@ def _terminate(*_: object) -> NoReturn:
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are one line, like all others."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)  # --edges is not --edges-per-vertex
+
     def error(self, message: str) -> NoReturn:
         raise OptionError(message)
 

@@ -287,3 +287,9 @@ def test_completion_without_its_library(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 2
     assert "needs the package shtab: mstflow[completion]" in capsys.readouterr().err
+
+
+def test_options_are_not_abbreviated(capsys, tmp_path):
+    asked = ["generate", "rmat", "--scale", "4", "--edges", "3", "-o", str(tmp_path / "graph")]
+    assert main(asked) == 2  # there is --edges-per-vertex, which would be much more
+    assert "unrecognized arguments: --edges 3" in capsys.readouterr().err
