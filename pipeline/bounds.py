@@ -119,6 +119,14 @@ class Scans:
     spills: bool = False
 
     @property
+    def levels(self) -> int:
+        """Levels of merges."""
+        levels = 0
+        while self.split_every**levels < self.partitions:
+            levels += 1
+        return levels
+
+    @property
     def least_memory(self) -> int:
         """Bytes with which all tasks can do."""
         return self.tasks * self.memory(self._least)
@@ -194,10 +202,7 @@ class Scans:
     @property
     def _waiting_edge(self) -> int:
         """Bytes for each edge of a forest that waits, as so many do at each level of the tree."""
-        levels = 0
-        while self.split_every**levels < self.partitions:
-            levels += 1
-        return 0 if self.spills else levels * (self._fan - 1) * self.size.held_edge
+        return 0 if self.spills else self.levels * (self._fan - 1) * self.size.held_edge
 
 
 def parse_bytes(value: int | str) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .solver import Columns, Solver
+
 #: From so many edges for each fragment on it is told which fragments they touch.
 _MANY = 2
 

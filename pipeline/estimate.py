@@ -92,10 +92,7 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
         for nanoseconds in streaming
     )
     solved = light if scans > 1 else edges
-    levels = 0
-    while split_every**levels < parts:
-        levels += 1
-    solving = scans * (_HELD * solved / parts + (1 + levels) * _VERTEX * vertices) * 1e-9
+    solving = scans * (_HELD * solved / parts + (1 + scanned.levels) * _VERTEX * vertices) * 1e-9
     solving += _HELD * 1e-9 * (_LEFT * edges / parts if scans > 1 else 0)
     seconds = scanning + solving + sent / machine.network / parts
     peak, least = scanned.memory(held), scanned.least_memory

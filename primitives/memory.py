@@ -37,15 +37,16 @@ class _Pool:
 
     def take(self, size: int) -> NDArray[np.uint8]:
         with self.lock:
-            self.leases += 1
-            self.used += size
-            self.most = max(self.most, self.used)
+            most = max(self.most, self.used + size)
             position = bisect.bisect_left(self.idle, size, key=len)
             if position < len(self.idle) and len(self.idle[position]) <= 2 * size:
-                return self.idle.pop(position)
-            self.trim(self.most - size)  # no more is held than was in use at once
-            self.held += size
-            return _mapped(size)
+                block = self.idle.pop(position)
+            else:
+                self.trim(most - size)  # no more is held than was in use at once
+                block = _mapped(size)
+                self.held += size
+            self.leases, self.used, self.most = self.leases + 1, self.used + size, most
+            return block
 
     def give_back(self, block: NDArray[np.uint8], size: int) -> None:
         with self.lock:
@@ -64,10 +65,20 @@ class _Pool:
 
 
 def _mapped(size: int) -> NDArray[np.uint8]:
-    """Return memory that the system has back when it goes: NumPy's allocator may keep it."""
+    """Return memory that the system has back when it goes: NumPy's allocator may keep it.
+
+    Raises
+    ------
+    MemoryError
+        If there is no more.
+    """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
         return np.empty(size, np.uint8)
-    block = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        block = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        message = f"{size:,} bytes: {error.strerror}"
+        raise MemoryError(message) from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)  # first touches are fewer
     return np.frombuffer(block, np.uint8)
@@ -79,14 +90,18 @@ _pool = _Pool()
 class _Lease:
     """A block in use: the owner of the arrays that look at it."""
 
-    def __init__(self, size: int) -> None:
-        self._size = max(size, _BLOCK)
-        self._block = _pool.take(self._size)
+    def __init__(self, block: NDArray[np.uint8], size: int) -> None:
+        self._block, self._size = block, size
         self.__array_interface__ = self._block.__array_interface__
 
     def __del__(self) -> None:
         if _pool is not None:  # at the interpreter's end names are gone
             _pool.give_back(self._block, self._size)
+
+
+def _lease(size: int) -> _Lease:
+    size = max(size, _BLOCK)
+    return _Lease(_pool.take(size), size)
 
 
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -95,13 +110,13 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     size = length * dtype.itemsize
     if size < _SMALLEST:
         return np.empty(length, dtype)
-    return np.asarray(_Lease(size))[:size].view(dtype)
+    return np.asarray(_lease(size))[:size].view(dtype)
 
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
     """Keep blocks that go for those to come, also while none is in use; none afterwards."""
-    lease = _Lease(1)
+    lease = _lease(1)
     yield
     del lease
     _pool.trim(0)

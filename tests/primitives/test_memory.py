@@ -1,0 +1,34 @@
+"""Memory that is handed on: no more of it is held than was in use, and none in the end."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mstflow.primitives import memory
+
+
+@given(sizes=st.lists(st.integers(1, 2**14), max_size=40), data=st.data())
+def test_idle_blocks_do_not_add_up(sizes, data):
+    pool, leases, most = memory._Pool(), [], 0
+    for size in sizes:
+        block = pool.take(size)
+        assert size <= len(block)
+        assert len(block) <= 2 * size
+        leases.append((block, size))
+        most = max(most, sum(size for _, size in leases))
+        lent = sum(len(block) for block, _ in leases)
+        assert pool.held == lent + sum(map(len, pool.idle))
+        assert pool.held <= 2 * most  # a block may be twice what is asked of it
+        while leases and data.draw(st.booleans()):
+            pool.give_back(*leases.pop(data.draw(st.integers(0, len(leases) - 1))))
+    for lease in leases:
+        pool.give_back(*lease)
+    assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
+
+
+def test_memory_that_is_not_there_is_told():
+    state = [memory._pool.leases, memory._pool.used]
+    with pytest.raises(MemoryError):
+        memory.empty(2**60, np.uint8)
+    assert [memory._pool.leases, memory._pool.used] == state
