@@ -20,7 +20,7 @@ Array = Any
 DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
-_NO_RECORD = 2**64 - 1
+_HALF, _ALL_BITS = 32, 2**64 - 1
 
 _INDEX, _KEY = ("u32", "u64"), ("u8", "u16", "u32", "u64")
 
@@ -188,8 +188,8 @@ class CudaArrays(ArrayModule):
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
         none = len(values)
-        _, position = self._first_smallest(indices, values, size)
-        return self.minimum(position, none).astype(self.index_dtype(none))
+        _, position, mask = self._first_smallest(indices, values, size)
+        return self.minimum(position & mask, none).astype(self.index_dtype(none))
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
         out = self._xp.empty(len(index), values.dtype)
@@ -212,12 +212,12 @@ class CudaArrays(ArrayModule):
 
     def argsort(self, values: Array, /) -> Array:
         size, key = len(values), self.order_key(values)
-        if key.itemsize > 4 or size > 2**32:
+        if key.itemsize > 4 or size > 2**_HALF:
             return self._xp.argsort(key, kind="stable").astype(self.index_dtype(size))
-        records = key.astype("u8") << 32
+        records = key.astype("u8") << _HALF
         records |= self.iota(size, dtype="u8")
         records.sort()
-        return (records & (2**32 - 1)).astype(self.index_dtype(size))
+        return (records & (2**_HALF - 1)).astype(self.index_dtype(size))
 
     def partition(self, values: Array, k: int, /) -> Array:
         return self.sort(values)  # as CuPy's own does
@@ -262,12 +262,13 @@ class CudaArrays(ArrayModule):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        smallest, position = self._first_smallest((u, v), key, size)
+        smallest, position, mask = self._first_smallest((u, v), key, size)
         other, out_id = self._xp.empty(size, u.dtype), self._xp.empty(size, ids.dtype)
-        no_id = self.largest(ids.dtype)
-        arguments = position, len(u), u, v, ids, no_id, out_id, other
+        arguments = position, mask, len(u), u, v, ids, self.largest(ids.dtype), out_id, other
         self._launch("follow", (u, ids), size, *arguments)
-        return smallest, out_id, other.astype(self.index_dtype(size), copy=False)
+        if smallest is position:
+            smallest >>= _HALF
+        return smallest.astype(key.dtype), out_id, other.astype(self.index_dtype(size), copy=False)
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         parent = self._xp.empty(len(target), target.dtype)
@@ -317,24 +318,24 @@ class CudaArrays(ArrayModule):
 
     def _first_smallest(
         self, indices: tuple[Array, ...], values: Array, size: int
-    ) -> tuple[Array, Array]:
-        """Return at each place the smallest value sent there and its first position, as uint64.
+    ) -> tuple[Array, Array, int]:
+        """Return of each place the smallest value sent there, its first position, and a mask.
 
-        Where none is sent, both are the largest that there are.
+        Both are words of 64 bits. Where they fit in one they are the same array: the value in the
+        upper half, the position in the bits of the mask. Where none is sent all bits are set.
         """
-        records = self.full(size, _NO_RECORD, dtype="u8")
-        if values.itemsize <= 4 and len(values) < 2**32:
+        records = self.full(size, _ALL_BITS, dtype="u8")
+        if values.itemsize <= 4 and len(values) < 2**_HALF:
             for index in indices:
                 self._launch("lower_records", (index, values), len(values), index, values, records)
-            smallest, position = (records >> 32).astype(values.dtype), records & (2**32 - 1)
-            return smallest, position
+            return records, records, 2**_HALF - 1
         position = records.copy()
         for index in indices:
             self._launch("lower_keys", (index, values), len(values), index, values, records)
         for index in indices:
             arguments = index, values, records, position
             self._launch("lower_positions", (index, values), len(values), *arguments)
-        return records.astype(values.dtype, copy=False), position
+        return records, position, _ALL_BITS
 
     def _segment_of_each(self, length: int, offsets: Array) -> Array:
         segments = len(offsets) - 1

@@ -49,14 +49,15 @@ __global__ void lower_positions(
 }
 
 // The id and the other member of the first smallest pair of each place; without one, the place.
+// Positions are in the bits of `mask`.
 template <class Index, class Id>
 __global__ void follow(
-    u64 size, const u64* position, u64 none, const Index* u, const Index* v, const Id* ids,
-    u64 no_id, Id* out_id, Index* other
+    u64 size, const u64* positions, u64 mask, u64 none, const Index* u, const Index* v,
+    const Id* ids, u64 no_id, Id* out_id, Index* other
 ) {
     u64 i = thread_index();
     if (i >= size) return;
-    u64 pair = position[i];
+    u64 pair = positions[i] & mask;
     out_id[i] = pair < none ? ids[pair] : Id(no_id);
     other[i] = pair < none ? Index(u[pair] ^ v[pair] ^ Index(i)) : Index(i);
 }
