@@ -144,7 +144,8 @@ def minimum_spanning_forest(
             where,
             task_threads,
         )
-        ops = Backend(resolve_backend(backend, source.num_edges or plan.capacity), task_threads)
+        size = source.num_edges or plan.capacity
+        ops = Backend(resolve_backend(backend, size, is_here=where.eager), task_threads)
         if algorithm == "auto" and plan.strategy in SCANNING:
             pipeline = named_algorithm(_SCANNED)
         records = None
