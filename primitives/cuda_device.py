@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import KernelError, PrimitiveError
+from ..errors import KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +49,7 @@ class CupyDevice:
 
         self.xp = cupy
 
-    def to_host(self, array: Any) -> Any:
-        """Return an array of NumPy."""
-        return self.xp.asnumpy(array)
-
-    def launch(self, file: str, kernel: str, size: int, *arguments: Any) -> None:
+    def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
         """Start one thread of a kernel for each of `size` elements, and do not wait for them.
 
         Parameters
@@ -70,22 +66,16 @@ class CupyDevice:
         ------
         KernelError
             If the kernel does not compile.
-        PrimitiveError
-            If an array is not contiguous.
         """
         if not size:
             return
         function = _loaded(file, kernel, self.xp.cuda.runtime.getDevice())
-        words = tuple(self._argument(kernel, argument) for argument in (size, *arguments))
+        words = tuple(map(self._word, (size, *arguments)))
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
-    def _argument(self, kernel: str, argument: Any) -> Any:
-        if not isinstance(argument, self.xp.ndarray):
-            return np.uint64(int(argument) % 2**64)
-        if not argument.flags.c_contiguous:
-            message = f"{kernel}: an array of {len(argument)} elements is not contiguous"
-            raise PrimitiveError(message)
-        return argument
+    def _word(self, argument: Any) -> Any:
+        is_array = isinstance(argument, self.xp.ndarray)
+        return argument if is_array else np.uint64(argument % 2**64)
 
 
 @functools.cache
@@ -220,9 +210,9 @@ def why_not() -> str:
     except Exception as error:  # whatever its libraries raise; its own words are a page long
         return f"CuPy cannot be loaded: {_line(error.__cause__ or error)}"
     driver = runtime.driverGetVersion()
-    remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
     if driver < 12000:
-        remedy = "update the driver"
+        return f"the driver takes CUDA {_dotted(driver)}, and at least 12.0 is needed"
+    remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
     try:
         _compiler()
         version, architectures = _nvrtc()
