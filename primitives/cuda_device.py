@@ -75,7 +75,7 @@ class CupyDevice:
 
     def _word(self, argument: Any) -> Any:
         is_array = isinstance(argument, self.xp.ndarray)
-        return argument if is_array else np.uint64(argument % 2**64)
+        return argument if is_array else np.uint64(int(argument) % 2**64)
 
 
 @functools.cache
