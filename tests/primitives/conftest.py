@@ -97,8 +97,16 @@ def ops(module, wrapper):
     return wrapper(module)
 
 
+@pytest.fixture(scope="session")
+def checked(module):
+    return WRAPPERS["checked"](module)
+
+
 def pytest_generate_tests(metafunc):
     """Lend the arrays of every module in each way; those of slow kernels in one."""
+    slow = "cuda on the host"
     if "ops" in metafunc.fixturenames:
-        pairs = [*itertools.product(modules(), WRAPPERS), ("cuda on the host", "strided")]
+        pairs = [*itertools.product(modules(), WRAPPERS), (slow, "strided")]
         metafunc.parametrize(("module", "wrapper"), pairs, indirect=True, scope="session")
+    elif "module" in metafunc.fixturenames:
+        metafunc.parametrize("module", [*modules(), slow], indirect=True, scope="session")
