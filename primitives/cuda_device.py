@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: The folder of the kernels' sources.
 SOURCES = Path(__file__).with_name("cuda")
-#: Threads of a block; the kernels' tiles are as long.
+#: Threads of a block: whole warps, as kernels that vote need.
 _BLOCK = 256
 _LANGUAGE = "c++17"
 _DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
@@ -80,7 +80,7 @@ class CupyDevice:
 
 @functools.cache
 def _loaded(file: str, kernel: str, device: int) -> Any:
-    """Return what launches a kernel on a device; CuPy's contexts and so its modules have one."""
+    """Return what launches a kernel; what is loaded belongs to one device."""
     import cupy
 
     name, cubin = kept_kernel(file, kernel, _architecture(cupy, device))
@@ -158,6 +158,11 @@ def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
 
     An entry of the folder is a digest, the name, a zero and the cubin. It is written whole under
     another name first, so processes may share the folder; one that is damaged is replaced.
+
+    Raises
+    ------
+    KernelError
+        As there.
     """
     folder = kernel_folder()
     if folder is None:
@@ -238,21 +243,19 @@ def describe_devices() -> dict[str, Any]:
     import cupy
 
     runtime = cupy.cuda.runtime
-    devices = []
-    for device in range(runtime.getDeviceCount()):
-        facts = runtime.getDeviceProperties(device)
-        devices.append(
+    found = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
+    return {
+        "driver": _dotted(runtime.driverGetVersion()),
+        "runtime": _dotted(runtime.runtimeGetVersion()),
+        "nvrtc": _dotted(_nvrtc()[0]),
+        "devices": [
             {
                 "name": facts["name"].decode(),
                 "memory_bytes": facts["totalGlobalMem"],
                 "compute_capability": f"{facts['major']}.{facts['minor']}",
             }
-        )
-    return {
-        "driver": _dotted(runtime.driverGetVersion()),
-        "runtime": _dotted(runtime.runtimeGetVersion()),
-        "nvrtc": _dotted(_nvrtc()[0]),
-        "devices": devices,
+            for facts in found
+        ],
     }
 
 
