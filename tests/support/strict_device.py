@@ -321,7 +321,7 @@ def asarray(values, dtype=None):
     """Return values of the host or the device as an array of the device; copy those of the host."""
     if isinstance(values, DeviceArray):
         return values if dtype is None else values.astype(dtype, copy=False)
-    if isinstance(values, list | tuple) and any(isinstance(one, DeviceArray) for one in values):
+    if isinstance(values, list | tuple) and DeviceArray in map(type, values):
         message = "stack arrays of the device by concatenate"
         raise TypeError(message)
     host = np.array(values, dtype)
