@@ -238,7 +238,10 @@ def _on_host(function, *inputs, out=None, **options):
         function(*map(_unwrapped, inputs), out=out._host, **options)
         return out
     with np.errstate(all="ignore"):  # a device warns of nothing
-        return _wrapped(function(*map(_unwrapped, inputs), **options))
+        named = {
+            name: _unwrapped(one) if name == "weights" else one for name, one in options.items()
+        }
+        return _wrapped(function(*map(_unwrapped, inputs), **named))
 
 
 def _device_function(function):
