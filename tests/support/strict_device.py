@@ -184,10 +184,12 @@ class DeviceArray:
 
 
 def _unwrapped(value):
-    """Return what NumPy shall see; nothing that lies on the host but single values."""
+    """Return what NumPy shall see; nothing that lies on the host but single values and shapes."""
     if isinstance(value, DeviceArray):
         return value._host
     if value is None or isinstance(value, _SCALARS):
+        return value
+    if isinstance(value, tuple) and not set(map(type, value)) - {int}:
         return value
     message = f"Unsupported type {type(value)}"
     raise TypeError(message)
@@ -228,8 +230,18 @@ def _check_sort(kind):
         raise ValueError(message)
 
 
+def _check_integers(inputs):
+    """Refuse integers of Python's that no value of an array's dtype equals."""
+    kinds = [value.dtype for value in inputs if isinstance(value, DeviceArray)]
+    for value in inputs:
+        for kind in kinds:
+            if type(value) is int and kind.kind in "iu":
+                kind.type(value)  # raises OverflowError
+
+
 def _on_host(function, *inputs, out=None, **options):
     """Call a function of NumPy's on arrays of the device, and return arrays of it."""
+    _check_integers(inputs)
     out = out[0] if isinstance(out, tuple) else out
     if out is not None:
         if not isinstance(out, DeviceArray):
