@@ -1,4 +1,4 @@
-"""Scratch files: how tasks that share no memory hand each other arrays, by path."""
+"""How tasks that share no memory hand each other arrays: in scratch files, or as the host's."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import WorkerError
+from .workers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
+
+    from ..primitives.fused import ArrayModule
 
 
 class Stored(NamedTuple):
@@ -25,19 +28,23 @@ class Stored(NamedTuple):
     stop: int | None = None
 
 
-def store(value: Any, folder: str | None) -> Any:
-    """Put an array, or each of a tuple, into a new file of `folder`; anything else stays.
+def store(value: Any, folder: str | None, ops: ArrayModule) -> Any:
+    """Leave an array of the module's, or each of a tuple, for other tasks; anything else stays.
+
+    It goes into a new file of `folder`; without one, a worker of a cluster brings it to the host,
+    since it may be sent to another.
 
     Raises
     ------
     WorkerError
         If it cannot be written.
     """
-    if folder is None:
-        return value
     if type(value) is tuple:
-        return tuple(store(item, folder) for item in value)
-    if not isinstance(value, np.ndarray):
+        return tuple(store(item, folder, ops) for item in value)
+    if not getattr(value, "ndim", 0) or (folder is None and this_worker() is None):
+        return value
+    value = ops.to_host(value)
+    if folder is None:
         return value
     path = os.path.join(folder, f"{uuid.uuid4().hex}.npy")
     try:
@@ -52,12 +59,17 @@ def store(value: Any, folder: str | None) -> Any:
     return Stored(path)
 
 
-def load(value: Any) -> Any:
-    """Return the array a `Stored` stands for, as a read-only memory map; others as they are."""
+def load(value: Any, ops: ArrayModule) -> Any:
+    """Return an array that another task left as one of the module's; anything else as it is."""
     if type(value) is tuple:
-        return tuple(map(load, value))
-    if not isinstance(value, Stored):
-        return value
+        return tuple(load(item, ops) for item in value)
+    if isinstance(value, Stored):
+        value = _mapped(value)
+    return ops.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _mapped(value: Stored) -> NDArray[Any]:
+    """Return the array a `Stored` stands for, as a read-only memory map."""
     try:
         column: NDArray[Any] = np.load(value.path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
@@ -73,7 +85,7 @@ def fetch(value: Any) -> Any:
     """Return the array a `Stored` stands for, in memory; others as they are."""
     if type(value) is tuple:
         return tuple(map(fetch, value))
-    return np.array(load(value)) if isinstance(value, Stored) else value
+    return np.array(_mapped(value)) if isinstance(value, Stored) else value
 
 
 def keep_only(folder: str, values: Iterable[Any]) -> None:
