@@ -105,6 +105,8 @@ class EdgeBuffer:
             rows = slice(start, min(start + half, len(piece.key)))
             if self._size + rows.stop - start > self._capacity:
                 self._make_room(half)
+            if self.limit is not None and self.limit < 0:
+                return  # no key is that small, and no array compares with what it cannot hold
             columns: Iterable[NDArray[Any]] = [column[rows] for column in piece.columns]
             if self.limit is not None and self.limit < piece.limit:  # it was lowered meanwhile
                 columns = self.ops.compact(piece.key[rows] <= self.limit, *columns)

@@ -1,4 +1,4 @@
-"""How tasks that share no memory hand each other arrays: in scratch files, or as the host's."""
+"""How tasks hand each other arrays: as they are, from host to host, or in scratch files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import WorkerError
-from .workers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..primitives.fused import ArrayModule
+
+
+#: In place of a folder: the scheduler keeps what tasks return, and may send it anywhere.
+ON_HOST = ""
 
 
 class Stored(NamedTuple):
@@ -31,8 +34,11 @@ class Stored(NamedTuple):
 def store(value: Any, folder: str | None, ops: ArrayModule) -> Any:
     """Leave an array of the module's, or each of a tuple, for other tasks; anything else stays.
 
-    It goes into a new file of `folder`; without one, a worker of a cluster brings it to the host,
-    since it may be sent to another.
+    Parameters
+    ----------
+    folder : str or None
+        Where it goes, into a new file. None: it stays as it is. `ON_HOST`: it is returned in the
+        memory of the host.
 
     Raises
     ------
@@ -41,10 +47,10 @@ def store(value: Any, folder: str | None, ops: ArrayModule) -> Any:
     """
     if type(value) is tuple:
         return tuple(store(item, folder, ops) for item in value)
-    if not getattr(value, "ndim", 0) or (folder is None and this_worker() is None):
+    if folder is None or not getattr(value, "ndim", 0):
         return value
     value = ops.to_host(value)
-    if folder is None:
+    if folder == ON_HOST:
         return value
     path = os.path.join(folder, f"{uuid.uuid4().hex}.npy")
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from ..primitives import Backend, backends
 
@@ -14,17 +13,12 @@ def worker_backend(backend: Backend) -> Backend:
     Workers of one cluster may differ, each started as ``dask worker ADDRESS --resources numba=1``:
     any of them may take any task, since all backends find the same edges.
     """
-    worker = this_worker()
-    if worker is None:
-        return backend
-    named = [name for name in backends() if name in worker.state.total_resources]
-    return backend._replace(name=named[0]) if named else backend
-
-
-def this_worker() -> Any:
-    """Return the worker of a cluster that runs this task; None if there is none."""
     distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return backend
     try:
-        return distributed and distributed.get_worker()
-    except ValueError:
-        return None
+        resources = distributed.get_worker().state.total_resources
+    except ValueError:  # this is no task of a worker
+        return backend
+    named = [name for name in backends() if name in resources]
+    return backend._replace(name=named[0]) if named else backend

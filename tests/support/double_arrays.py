@@ -1,8 +1,8 @@
 """An array module for tests, over `strict_device`: NumPy's primitives, with the copies shown."""
 
 import numpy as np
-
 import strict_device
+
 from mstflow.primitives.fused import ArrayModule
 from mstflow.primitives.numpy_arrays import NumpyArrays
 

@@ -184,10 +184,10 @@ class DeviceArray:
 
 
 def _unwrapped(value):
-    """Return what NumPy shall see; nothing that lies on the host but single values and shapes."""
+    """Return what NumPy shall see; nothing of the host but single values, shapes and dtypes."""
     if isinstance(value, DeviceArray):
         return value._host
-    if value is None or isinstance(value, _SCALARS):
+    if value is None or isinstance(value, (*_SCALARS, type, np.dtype)):
         return value
     if isinstance(value, tuple) and not set(map(type, value)) - {int}:
         return value
@@ -339,6 +339,9 @@ def asarray(values, dtype=None):
     if isinstance(values, list | tuple) and DeviceArray in map(type, values):
         message = "stack arrays of the device by concatenate"
         raise TypeError(message)
+    if hasattr(values, "__cuda_array_interface__"):  # another library's: its memory is shared
+        described = types.SimpleNamespace(__array_interface__=values.__cuda_array_interface__)
+        return asarray(DeviceArray(np.asarray(described), values), dtype)
     host = np.array(values, dtype)
     if host.dtype.kind not in "biufc":
         message = f"Unsupported dtype {host.dtype}"
