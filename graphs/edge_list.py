@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
+from .device import device_array, host_array, is_on_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,8 @@ class EdgeList:
     u, v : integer arrays of length m
         The two ends of each edge, as 0-based vertex ids.
     weight : bool, integer or floating array of length m, optional
-        Edge weights; integer 1 each if not given.
+        Edge weights; integer 1 each if not given. Columns that lie on a GPU stay there: all of
+        them, or none.
     num_vertices : int, optional
         Number of vertices; the largest id plus one if not given.
 
@@ -62,6 +64,18 @@ class EdgeList:
         """Number of records."""
         return len(self.u)
 
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the columns lie on a GPU."""
+        return is_on_device(self.u)
+
+    def to_host(self) -> EdgeList:
+        """Return the same graph with its columns in the memory of the host."""
+        if not self.is_on_device:
+            return self
+        columns = map(host_array, (self.u, self.v, self.weight))
+        return EdgeList(*columns, num_vertices=self.num_vertices)
+
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges `edge_ids`."""
         return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]
@@ -81,8 +95,11 @@ def checked(
     `first_id` is the id of the first edge, for messages; otherwise see `EdgeList`.
     """
     u, v = _ids("u", u), _ids("v", v)
-    # One 1 stands for all of them: a broadcast view takes no memory.
-    weight = _weights(np.broadcast_to(np.int64(1), u.shape) if weight is None else weight, first_id)
+    weight = _weights(ones(u) if weight is None else weight, first_id)
+    where = [("on the GPU" if is_on_device(column) else "not") for column in (u, v, weight)]
+    if len(set(where)) > 1:
+        message = "all columns must lie on the GPU or none; u is {}, v is {}, weight is {}"
+        raise GraphError(message.format(*where))
     if not len(u) == len(v) == len(weight):
         message = (
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
@@ -90,6 +107,12 @@ def checked(
         )
         raise GraphError(message)
     return u, v, weight, _checked_num_vertices(u, v, num_vertices, first_id)
+
+
+def ones(column: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integer 1 for each entry of a column: one that stands for all, in no memory."""
+    one = np.zeros_like(column, np.int64, shape=()) + 1
+    return np.broadcast_to(one, column.shape)
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
@@ -154,13 +177,7 @@ def _column(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         message = f"{name} must not be a masked array; leave out what is masked"
         raise GraphError(message)
-    try:
-        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
-            values = np.from_dlpack(values)
-        array = np.asarray(values)
-    except (ValueError, TypeError, BufferError, RuntimeError) as error:
-        message = f"{name} is not an array: {error}"
-        raise GraphError(message) from error
+    array = device_array(values) if is_on_device(values) else _host_array(name, values)
     if array.ndim != 1:
         message = f"{name} must be one-dimensional, not of shape {array.shape}"
         raise GraphError(message)
@@ -173,6 +190,16 @@ def _column(name: str, values: Any) -> NDArray[Any]:
                 message = f"edge {edge}: {name} is {value}, which is not exact as float64"
                 raise GraphError(message)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _host_array(name: str, values: Any) -> NDArray[Any]:
+    try:
+        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+            values = np.from_dlpack(values)
+        return np.asarray(values)
+    except (ValueError, TypeError, BufferError, RuntimeError) as error:
+        message = f"{name} is not an array: {error}"
+        raise GraphError(message) from error
 
 
 def _ids(name: str, values: Any) -> NDArray[Any]:
@@ -191,8 +218,8 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
     # The minimum of floats is NaN if one of them is: no mask of length m is made.
-    if array.dtype.kind == "f" and array.size and np.isnan(np.min(array)):
-        message = f"edge {first_id + np.flatnonzero(np.isnan(array))[0]}: the weight is NaN"
+    if array.dtype.kind == "f" and array.size and np.isnan(array.min()):
+        message = f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN"
         raise GraphError(message)
     return array
 
@@ -207,7 +234,7 @@ def _checked_num_vertices(
         # Read without a sign, a negative id is larger than any other: one pass finds both.
         top = int(ids.view(f"u{ids.itemsize}").max())
         if top > np.iinfo(ids.dtype).max:
-            edge = np.flatnonzero(ids < 0)[0]
+            edge = int((ids < 0).argmax())
             message = (
                 f"edge {first_id + edge}: {name} is {ids[edge]}, but vertex ids are not negative"
             )
@@ -226,7 +253,9 @@ def _checked_num_vertices(
         message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"
         raise GraphError(message)
     if largest >= given:
-        edge = min(int(hits[0]) for ids in (u, v) if (hits := np.flatnonzero(ids >= given)).size)
+        # A dtype that does not hold `given` holds no id beyond it.
+        wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)
+        edge = min(int(hits.argmax()) for ids in wide if (hits := ids >= given).any())
         message = (
             f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, "
             f"but there are {given} vertices (ids 0 to {given - 1})"

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import OptionError
 from .adopt import edge_list, is_known
+from .device import refuse_device
 from .edge_list import EdgeList
 from .npy_columns import npy_source
 from .parquet import parquet_source
@@ -139,4 +140,5 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
     if isinstance(chunk, tuple | list):
         return columns_piece(chunk, name)
     graph = edge_list(chunk, None, weight)
+    refuse_device(graph.u, name)
     return ArrayPiece(graph.u, graph.v, graph.weight)

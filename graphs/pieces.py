@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
+from .device import host_array, refuse_device
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +108,7 @@ class ArrayPiece:
         """Return a digest of all values."""
         columns = [self.u, self.v, *([] if self.weight is None else [self.weight])]
         shown = repr([(column.dtype.str, column.shape) for column in columns]).encode()
-        return digest(shown, *(np.ascontiguousarray(column).data for column in columns))
+        return digest(shown, *(np.ascontiguousarray(host_array(column)).data for column in columns))
 
     def part(self, start: int, stop: int) -> ArrayPiece:
         """Return views."""
@@ -126,6 +127,8 @@ def columns_piece(columns: Any, name: str) -> ArrayPiece:
     if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
         message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
         raise GraphError(message)
+    for column in columns:
+        refuse_device(column, name)
     u, v, *weight = (np.asarray(column) for column in columns)
     if any(column.shape != u.shape or column.ndim != 1 for column in (v, *weight)):
         shapes = ", ".join(str(column.shape) for column in (u, v, *weight))

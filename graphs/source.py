@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import GraphError
 from ..progress import tell
-from .edge_list import checked, join_ids
+from .device import is_on_device
+from .edge_list import checked, join_ids, ones
 from .pieces import ArrayPiece, Chunks, Rows, digest
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ class EdgeSource:
     def edges_at_once(self) -> int:
         """How many edges a piece may read at once, beyond a block."""
         return max((getattr(piece, "edges_at_once", 0) for piece in self.pieces), default=0)
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether its edges lie on a GPU; then all of them do."""
+        pieces = (piece for piece in self.pieces if isinstance(piece, ArrayPiece))
+        return any(is_on_device(piece.u) for piece in pieces)
 
     @property
     def is_read_once(self) -> bool:
@@ -178,7 +185,7 @@ class EdgeSource:
     def _checked(self, first: int, read: Callable[[], Columns]) -> tuple[NDArray[Any], ...]:
         u, v, weight = read()
         if self.unweighted or weight is None:
-            weight = np.broadcast_to(np.int64(1), u.shape)
+            weight = ones(u)
         check_dtype(first, weight, self.weight_dtype)
         if self.is_checked:
             return u, v, weight

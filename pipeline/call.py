@@ -35,7 +35,7 @@ def call_stage(stage: Stage, backend: Backend, folder: str | None, *values: Any)
         dtype and length of every field it was given.
     """
     ops = array_module(worker_backend(backend))
-    fields = dict(zip(stage.reads, map(scratch.load, values), strict=True))
+    fields = dict(zip(stage.reads, scratch.load(values, ops), strict=True))
     lengths = _lengths(stage, fields)
     start = time.perf_counter()
     arguments = {"ops": ops, **fields} if stage.takes_ops else fields
@@ -45,7 +45,7 @@ def call_stage(stage: Stage, backend: Backend, folder: str | None, *values: Any)
     outputs = tuple(map(_plain, result if is_several else (result,)))
     _check_outputs(stage, outputs, lengths)
     moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
-    return (*(scratch.store(output, folder) for output in outputs), Work(seconds, moved))
+    return (*scratch.store(outputs, folder, ops), Work(seconds, moved))
 
 
 def combine_results(
@@ -53,10 +53,10 @@ def combine_results(
 ) -> tuple[Any, ...]:
     """Join what `stage` wrote in several parts, by the combination it declares."""
     ops, join = array_module(worker_backend(backend)), combine_parts(stage)
-    written = [tuple(map(scratch.load, result[: len(stage.writes)])) for result in results]
+    written = [scratch.load(result[: len(stage.writes)], ops) for result in results]
     parts = (field for part in written for field in zip(stage.writes, part, strict=True))
     joined = _attempt(stage, parts, partial(reduce, partial(join, ops), written))
-    return tuple(scratch.store(_plain(output), folder) for output in joined)
+    return tuple(scratch.store(_plain(output), folder, ops) for output in joined)
 
 
 def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable[[], Any]) -> Any:

@@ -69,7 +69,7 @@ class Dask:
     ) -> None:
         self.name, self.workers, self._client = name, workers, client
         self.input_folder = folder
-        self.task_folder = folder if pool else None
+        self.task_folder = folder if pool else scratch.ON_HOST if client else None
         self._options = {"scheduler": name, "pool": pool, "num_workers": workers}
         self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
         self._submitted = 0
@@ -105,7 +105,7 @@ class Dask:
         settled = list(handles)
         for place, task in zip(places.values(), persisted, strict=True):
             settled[place] = task
-        if self.task_folder is not None:
+        if self.task_folder:
             scratch.keep_only(self.task_folder, dask.compute(*settled, scheduler="synchronous"))
         return settled
 

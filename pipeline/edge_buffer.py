@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..graphs.source import check_dtype
-from ..primitives.memory import empty
 from .solver import Cut
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ class EdgeBuffer:
 
     Attributes
     ----------
+    ops : array module
+        Of the columns.
     limit : int or None
         The largest key that is still taken; None for all.
     cut : Cut or None
@@ -65,11 +66,11 @@ class EdgeBuffer:
         *,
         folds: bool,
     ) -> None:
-        self._solver, self._num_fragments = solver, num_fragments
+        self.ops, self._solver, self._num_fragments = solver.ops, solver, num_fragments
         self._capacity, self._weight_dtype, self._folds = capacity, weight_dtype, folds
-        index = solver.ops.index_dtype(num_fragments)
+        index = self.ops.index_dtype(num_fragments)
         dtypes = index, index, weight_dtype or np.int64, np.int64
-        self._columns = [np.empty(0, dtype) for dtype in dtypes]
+        self._columns = self._allocated(0, dtypes)
         self._size = 0
         self.is_forest = True
         self.limit: int | None = None
@@ -81,6 +82,13 @@ class EdgeBuffer:
         """What it holds."""
         return tuple(column[: self._size] for column in self._columns)
 
+    def copy(self) -> Columns:
+        """Return what it holds, in memory of its own."""
+        copies = self._allocated(self._size, _dtypes(self._columns))
+        for copy, column in zip(copies, self.columns, strict=True):
+            copy[:] = column
+        return tuple(copies)
+
     def append(self, piece: Selected) -> None:
         """Add the edges of a block, after making room for them if need be.
 
@@ -90,16 +98,18 @@ class EdgeBuffer:
             If their weights have another dtype than those before. Names the edge.
         """
         if not len(self._columns[0]):
-            self._columns = [empty(self._capacity, column.dtype) for column in piece.columns]
+            self._columns = self._allocated(self._capacity, _dtypes(piece.columns))
         self._weight_dtype = check_dtype(piece.first, piece.columns[2], self._weight_dtype)
         half = max(1, self._capacity // 2)
         for start in range(0, len(piece.key), half):
             rows = slice(start, min(start + half, len(piece.key)))
             if self._size + rows.stop - start > self._capacity:
                 self._make_room(half)
+            if self.limit is not None and self.limit < 0:
+                return  # no key is that small, and no array compares with what it cannot hold
             columns: Iterable[NDArray[Any]] = [column[rows] for column in piece.columns]
             if self.limit is not None and self.limit < piece.limit:  # it was lowered meanwhile
-                columns = self._solver.ops.compact(piece.key[rows] <= self.limit, *columns)
+                columns = self.ops.compact(piece.key[rows] <= self.limit, *columns)
             self._place(self._size, columns)
             self.is_forest = False
 
@@ -114,25 +124,30 @@ class EdgeBuffer:
         touched, count = self._number_touched()
         (u, v, *rest), moved = self._solver.forest(self.columns, count)
         if touched is not None:
-            u, v = (self._solver.ops.gather(touched, ends) for ends in (u, v))
+            u, v = (self.ops.gather(touched, ends) for ends in (u, v))
         self._place(0, (u, v, *rest))
         self.is_forest = True
         self.moved += moved
 
     def restore(self, columns: Columns, *, is_forest: bool) -> None:
         """Hold these edges, as it did before. Arrays that fill it are taken over."""
-        self._columns, self._size = list(columns), len(columns[0])
+        self._columns, self._size = list(map(self.ops.asarray, columns)), len(columns[0])
         if self._size < self._capacity:
-            self._columns = [empty(self._capacity, column.dtype) for column in columns]
+            columns = tuple(self._columns)
+            self._columns = self._allocated(self._capacity, _dtypes(columns))
             self._place(0, columns)
         self.is_forest = is_forest
+
+    def _allocated(self, size: int, dtypes: Iterable[Any]) -> list[NDArray[Any]]:
+        """Return arrays that it may write to, where the array module has its own."""
+        return [self.ops.empty(size, dtype) for dtype in dtypes]
 
     def _number_touched(self) -> tuple[NDArray[Any] | None, int]:
         """Let ends count only fragments that edges touch, if most are not touched by so many.
 
         Returns the fragment of each number, or None, and how many numbers there are.
         """
-        ops, size = self._solver.ops, self._num_fragments
+        ops, size = self.ops, self._num_fragments
         u, v = self.columns[:2]
         if len(u) < _MANY * size:
             return None, size
@@ -152,7 +167,7 @@ class EdgeBuffer:
             self.reduce()
             return
         # Ids ascend, so of the edges with the last key the first are kept: no later one is.
-        ops, key = self._solver.ops, self._solver.keys(self.columns[2])
+        ops, key = self.ops, self._solver.keys(self.columns[2])
         last = int(ops.partition(key, count - 1)[count - 1])
         kept = key < last
         ties = np.flatnonzero(key == last)[: count - ops.count(kept)]
@@ -166,3 +181,7 @@ class EdgeBuffer:
             self._size = start + len(column)
             held[start : self._size] = column
             self.moved += column.nbytes
+
+
+def _dtypes(columns: Iterable[NDArray[Any]]) -> list[np.dtype[Any]]:
+    return [column.dtype for column in columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graphs import interop
+from ..graphs.device import host_array, is_on_device
 from ..graphs.write import write_columns
 from ..primitives import Backend
 from .hdbscan import hdbscan
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Forest:
     """A minimum (or maximum) spanning forest of a graph.
+
+    Of a graph on a GPU it lies there, too: `edge_ids`, `u`, `v`, `weight`, `labels` and what `cut`
+    returns. All else is of the host; what it needs is copied.
 
     Attributes
     ----------
@@ -92,7 +96,14 @@ class Forest:
     @cached_property
     def total_weight(self) -> int | float:
         """Sum of the weights: exact for integers, the correctly rounded binary64 for floats."""
-        return total(self.weight)
+        return total(host_array(self.weight))
+
+    def to_host(self) -> Forest:
+        """Return the same forest with its arrays in the memory of the host."""
+        if not is_on_device(self.edge_ids):
+            return self
+        known = tuple(map(host_array, (self.u, self.v, self.weight)))
+        return replace(self, edge_ids=host_array(self.edge_ids), known=known)
 
     def save(self, path: str | Path, *, coordinates: ArrayLike | None = None) -> None:
         """Write the forest in the form that the name of `path` asks for (`docs/formats.md`).
@@ -158,7 +169,7 @@ class Forest:
         OptionError
             If the forest is a maximum one.
         """
-        return linkage(self, Backend(self.backend))
+        return linkage(self.to_host(), Backend(self.backend))
 
     def hdbscan(self, *, min_cluster_size: int = 5) -> NDArray[np.int64]:
         """Choose the clusters that last longest in the hierarchy, and call the rest noise.
@@ -181,7 +192,7 @@ class Forest:
         GraphError, OptionError
             As `linkage` does, or if `min_cluster_size` is out of range.
         """
-        return hdbscan(self, min_cluster_size, Backend(self.backend))
+        return hdbscan(self.to_host(), min_cluster_size, Backend(self.backend))
 
     def plot(
         self,
@@ -221,7 +232,7 @@ class Forest:
         """
         from .plot import plot_forest
 
-        return plot_forest(self, coordinates, color, cmap, norm, ax, **style)
+        return plot_forest(self.to_host(), coordinates, color, cmap, norm, ax, **style)
 
     def to_scipy(self) -> Any:
         """Return a `scipy.sparse.csr_array` of shape (n, n), each edge stored once, as upper[u, v].
@@ -257,7 +268,9 @@ class Forest:
 
     @property
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {"edge_id": self.edge_ids, "u": self.u, "v": self.v, "weight": self.weight}
+        """What is written and handed to other libraries: in the memory of the host."""
+        host = self.to_host()
+        return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
     def __repr__(self) -> str:
         return (

@@ -17,11 +17,11 @@ from ..errors import GraphError
 from ..graphs.adopt import edge_list
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, resolve_backend
+from ..primitives import Backend
 from .catalogue.reachability import reachability
 from .linkage import linkage
-from .options import check_count
-from .partition import COLUMNS, load_columns
+from .options import check_count, choose_backend
+from .partition import COLUMNS, load_columns, placed
 from .run import run
 from .schedulers import Inline, kernel_threads
 
@@ -72,12 +72,13 @@ def mutual_reachability(
     """
     check_count("min_samples", min_samples, 1, optional=False)
     edges = edge_list(graph, num_vertices, weight)
-    negative = np.flatnonzero(edges.weight < 0)
-    if len(negative):
-        first = negative[0]
+    is_negative = edges.weight < 0
+    if is_negative.any():
+        first = int(is_negative.argmax())
         message = f"edge {first}: weight {edges.weight[first]} is negative, and so no distance"
         raise GraphError(message)
-    using = Backend(resolve_backend(backend, edges.num_edges), kernel_threads())
+    name = choose_backend(backend, edges.num_edges, on_device=edges.is_on_device)
+    using = Backend(name, kernel_threads())
     columns = load_columns(EdgeSource.of(edges), edges.num_edges, using, None)
     found, _ = run(
         reachability.given(min_samples=int(min_samples)),
@@ -87,7 +88,7 @@ def mutual_reachability(
         scheduler=Inline(),
         backend=using,
     )
-    weights = np.asarray(found["weights"])
+    weights = placed(found["weights"], using, on_device=edges.is_on_device)
     return EdgeList(edges.u, edges.v, weights, num_vertices=edges.num_vertices)
 
 

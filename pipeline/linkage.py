@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
+from ..graphs.device import is_on_device
 from ..graphs.pieces import ArrayPiece
 from ..graphs.source import EdgeSource
 from ..primitives import array_module
 from .catalogue.components import components
-from .partition import COLUMNS, load_columns
+from .partition import COLUMNS, load_columns, placed
 from .run import run
 from .schedulers import Inline
 
@@ -49,7 +50,7 @@ def component_labels(
     -------
     int64 array of length n
     """
-    piece = ArrayPiece(u, v, np.zeros(len(u), np.uint8))
+    piece = ArrayPiece(u, v, np.zeros_like(u, np.uint8))
     source = EdgeSource((piece,), num_vertices, is_checked=True)
     edges = load_columns(source, len(u), backend, None)
     found, _ = run(
@@ -60,7 +61,8 @@ def component_labels(
         scheduler=Inline(),
         backend=backend,
     )
-    return np.asarray(found["labels"])
+    labels: NDArray[np.int64] = placed(found["labels"], backend, on_device=is_on_device(u))
+    return labels
 
 
 def cut(
@@ -132,7 +134,9 @@ def _check_linkage(forest: Forest) -> None:
 def _by_weight(weight: NDArray[Any], backend: Backend) -> NDArray[Any]:
     """Return the positions of the edges in the order (weight, edge id)."""
     ops = array_module(backend)
-    return np.asarray(ops.argsort(ops.order_key(ops.asarray(weight))))
+    order = ops.argsort(ops.order_key(ops.asarray(weight)))
+    positions: NDArray[Any] = placed(order, backend, on_device=is_on_device(weight))
+    return positions
 
 
 def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
@@ -142,12 +146,16 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
         raise OptionError(message)
     # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
     if weight.dtype.kind == "f":
-        return np.asarray(weight <= np.float64(_float_below(distance)))
-    bound: Any = distance
-    is_finite = -math.inf < bound < math.inf
+        return weight <= np.float64(_float_below(distance))  # type: ignore[no-any-return]
     if weight.dtype == np.bool_:
-        weight = weight.view(np.uint8)  # beside flags, NumPy refuses integers beyond 64 bits
-    return np.asarray(weight <= (math.floor(bound) if is_finite else bound))
+        weight = weight.view(np.uint8)
+    bound: Any = distance
+    if -math.inf < bound < math.inf:
+        bound = math.floor(bound)
+    limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
+    if bound < limits.min:
+        return weight != weight
+    return weight <= min(bound, limits.max)  # type: ignore[no-any-return]
 
 
 def _float_below(number: Any) -> float:

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
+from ..primitives import resolve_backend
+
+#: The backend for arrays on a GPU.
+DEVICE_BACKEND = "cupy"
 
 
 def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
@@ -22,3 +26,22 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         message = f"{name} must be an integer of at least {least}, not {value!r}"
         raise OptionError(message)
+
+
+def choose_backend(backend: str, num_edges: int, *, on_device: bool, is_here: bool = True) -> str:
+    """Return the name of an array module for a graph; one that lies on a GPU is left there.
+
+    Raises
+    ------
+    OptionError
+        If there is no such backend, or it is not for arrays that lie where they do.
+    """
+    if not on_device:
+        return resolve_backend(backend, num_edges, is_here=is_here)
+    if backend not in ("auto", DEVICE_BACKEND):
+        message = (
+            f"backend {backend!r} is not for arrays on a GPU: choose {DEVICE_BACKEND!r}, or copy "
+            "them to the host (cupy.asnumpy)"
+        )
+        raise OptionError(message)
+    return resolve_backend(DEVICE_BACKEND, num_edges)

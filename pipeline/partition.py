@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import OptionError
 from ..graphs.npy_columns import npy_source
 from ..graphs.pieces import ArrayPiece
 from ..graphs.source import EdgeSource
@@ -34,8 +35,19 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     """Return ranges of edge ids, about equal, that tasks of the scheduler can read.
 
     Arrays go as views to tasks that share the caller's memory, else to files.
+
+    Raises
+    ------
+    OptionError
+        If the graph lies on a GPU, and tasks do not share the caller's memory.
     """
     if scheduler.input_folder is not None:
+        if source.is_on_device:
+            message = (
+                f"tasks of scheduler {scheduler.name!r} cannot see arrays on the GPU of this "
+                "process: copy them to the host (cupy.asnumpy), or choose inline or threads"
+            )
+            raise OptionError(message)
         pieces = enumerate(source.pieces)
         source = replace(
             source,
@@ -80,17 +92,23 @@ def load_columns(
     Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
     as they are.
     """
-    u, v, weight = source.columns()
     ops = array_module(worker_backend(backend))
+    u, v, weight = map(ops.asarray, source.columns())
     stop = source.first_id + len(u)
-    id_dtype = ops.index_dtype(max(num_edges, stop))
-    loaded = (
-        ops.asarray(as_index(u, source.num_vertices or 0)),
-        ops.asarray(as_index(v, source.num_vertices or 0)),
-        ops.asarray(weight),
-        ops.asarray(np.arange(source.first_id, stop, dtype=id_dtype)),
-    )
-    return tuple(scratch.store(column, folder) for column in loaded)
+    edge_id = ops.iota(len(u), ops.index_dtype(max(num_edges, stop)))
+    if source.first_id:
+        edge_id = edge_id + source.first_id
+    ends = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
+    loaded = (*ends, weight, edge_id)
+    return tuple(scratch.store(column, folder, ops) for column in loaded)
+
+
+def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:
+    """Return an array of the backend's, or of the host's, where a graph lies: there or here."""
+    if isinstance(array, np.ndarray) and not on_device:
+        return array
+    ops = array_module(backend)
+    return ops.asarray(array) if on_device else ops.to_host(array)
 
 
 def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:

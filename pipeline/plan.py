@@ -94,7 +94,7 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
             request.split_every,
             threads,
             shared,
-            spills=scheduler.task_folder is not None,
+            spills=bool(scheduler.task_folder),
         )
         capacity = scans.capacity(request.memory)
     elif request.memory is not None:

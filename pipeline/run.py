@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import PipelineError
+from ..graphs.device import is_on_device
 from ..progress import is_heard, tell
 from ..stages import Stage
 from .call import call_stage, combine_results
@@ -203,12 +204,13 @@ def forest_ids(pipeline: Pipeline, found: Any, first: int, stop: int) -> NDArray
     PipelineError
         If it is anything else. Names the pipeline.
     """
-    edge_ids = np.asarray(found)
+    edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
     if is_set and not (edge_ids[1:] > edge_ids[:-1]).all():
         edge_ids = np.sort(edge_ids)
         is_set = bool((edge_ids[1:] > edge_ids[:-1]).all())
-    if not is_set or (len(edge_ids) and not first <= edge_ids[0] <= edge_ids[-1] < stop):
+    lies_within = not len(edge_ids) or first <= int(edge_ids[0]) <= int(edge_ids[-1]) < stop
+    if not (is_set and lies_within):
         message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
         raise PipelineError(message)
     return edge_ids.astype(np.int64, copy=False)

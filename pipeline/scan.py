@@ -20,7 +20,6 @@ import numpy as np
 
 from ..graphs.source import BLOCK_EDGES
 from ..primitives import Backend, array_module
-from ..primitives.memory import copied
 from . import scratch
 from .edge_buffer import EdgeBuffer, Selected
 from .partition import COLUMNS, as_index
@@ -97,7 +96,7 @@ def scan_part(
     """
     start = saved = time.perf_counter()
     solver = solver.here()
-    labels = scratch.fetch(labels)
+    labels = scratch.load(scratch.fetch(labels), solver.ops)
     is_first = scan.light is not None and labels is None
     folds = scan.num_fragments <= scan.capacity // (_FEW if is_first else 2)
     buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=folds)
@@ -121,7 +120,7 @@ def scan_part(
             saved = time.perf_counter()
     buffer.reduce()
     _leave(buffer, record, seen)
-    forest = (scratch.store(copied(column), folder) for column in buffer.columns)
+    forest = scratch.store(buffer.copy(), folder, solver.ops)
     return *forest, buffer.cut, Work(time.perf_counter() - start, buffer.moved)
 
 
@@ -139,11 +138,12 @@ def merge_forests(
     buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):
         pieces = zip(*(part[: len(COLUMNS)] for part in parts), strict=True)
-        columns = tuple(solver.ops.concatenate(list(map(scratch.load, each))) for each in pieces)
+        loaded = (list(scratch.load(each, solver.ops)) for each in pieces)
+        columns = tuple(map(solver.ops.concatenate, loaded))
         buffer.restore(solver.up_to(cut, columns), is_forest=False)
         buffer.reduce()
         _leave(buffer, record, 1)
-    forest = (scratch.store(copied(column), folder) for column in buffer.columns)
+    forest = scratch.store(buffer.copy(), folder, solver.ops)
     return *forest, cut, Work(time.perf_counter() - start, buffer.moved)
 
 
@@ -162,12 +162,13 @@ def _resume(buffer: EdgeBuffer, record: tuple[Checkpoint, str] | None) -> int:
 def _leave(buffer: EdgeBuffer, record: tuple[Checkpoint, str] | None, seen: int) -> None:
     if record is not None:
         state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
-        record[0].save(record[1], buffer.columns, {**state, "is_forest": buffer.is_forest})
+        columns = map(buffer.ops.to_host, buffer.columns)
+        record[0].save(record[1], columns, {**state, "is_forest": buffer.is_forest})
 
 
 def _aim(buffer: EdgeBuffer, solver: Solver, source: EdgeSource, count: int) -> None:
     """Let a buffer pass over heavy edges from the start, so that it takes about `count`."""
-    weights = source.sample_weights()
+    weights = solver.ops.asarray(source.sample_weights())
     rank = len(weights) * count // max(1, source.num_edges or 0)
     if rank < len(weights):
         key = int(solver.ops.partition(solver.keys(weights), rank)[rank])
@@ -184,8 +185,8 @@ def _select(
 ) -> Selected:
     """Read a block; keep the edges up to a key that join two fragments."""
     first, count, read = block
-    u, v, weight = read()
     ops = array_module(Backend(solver.backend.name))  # threads have a block each
+    u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
     position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
     if labels is None:

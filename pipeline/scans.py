@@ -87,7 +87,7 @@ def solve_by_scans(
         *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
         if cut is None:
             wanted = columns if parts[0].is_read_once else columns[-1:]
-            return tuple(map(np.array, scheduler.fetch(wanted))), scans.report
+            return tuple(column.copy() for column in scheduler.fetch(wanted)), scans.report
         while cut is not None:
             fragments = scans.join(fragments, columns, cut)
             *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
@@ -232,8 +232,8 @@ def join_fragments(
     """
     solver = solver.here()
     ops = solver.ops
-    u, v, _, edge_id = solver.up_to(cut, tuple(map(scratch.load, columns)))
-    _, root = ops.join_in_order(ops.asarray(u), ops.asarray(v), num_fragments)
+    u, v, _, edge_id = solver.up_to(cut, scratch.load(columns, ops))
+    _, root = ops.join_in_order(u, v, num_fragments)
     number, left = ops.number_roots(root)
-    joined = number if labels is None else ops.gather(number, ops.asarray(scratch.load(labels)))
-    return scratch.store(joined, folder), scratch.store(edge_id, folder), left
+    joined = number if labels is None else ops.gather(number, scratch.load(labels, ops))
+    return scratch.store(joined, folder, ops), scratch.store(edge_id, folder, ops), left

@@ -26,7 +26,7 @@ class Scheduler(Protocol):
     input_folder : str or None
         Where columns of the caller must lie for tasks to see them; None if they see its memory.
     task_folder : str or None
-        Where tasks leave arrays for each other; None if the scheduler keeps what they return.
+        Where tasks leave arrays for each other: see `scratch.store`.
     eager : bool
         Whether `submit` itself computes.
     """

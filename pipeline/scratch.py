@@ -1,4 +1,4 @@
-"""Scratch files: how tasks that share no memory hand each other arrays, by path."""
+"""How tasks hand each other arrays: as they are, from host to host, or in scratch files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..primitives.fused import ArrayModule
+
+
+#: In place of a folder: the scheduler keeps what tasks return, and may send it anywhere.
+ON_HOST = ""
+
 
 class Stored(NamedTuple):
     """An array in a scratch file, or the rows `start` to `stop` of it."""
@@ -25,19 +31,26 @@ class Stored(NamedTuple):
     stop: int | None = None
 
 
-def store(value: Any, folder: str | None) -> Any:
-    """Put an array, or each of a tuple, into a new file of `folder`; anything else stays.
+def store(value: Any, folder: str | None, ops: ArrayModule) -> Any:
+    """Leave an array of the module's, or each of a tuple, for other tasks; anything else stays.
+
+    Parameters
+    ----------
+    folder : str or None
+        Where it goes, into a new file. None: it stays as it is. `ON_HOST`: it is returned in the
+        memory of the host.
 
     Raises
     ------
     WorkerError
         If it cannot be written.
     """
-    if folder is None:
-        return value
     if type(value) is tuple:
-        return tuple(store(item, folder) for item in value)
-    if not isinstance(value, np.ndarray):
+        return tuple(store(item, folder, ops) for item in value)
+    if folder is None or not getattr(value, "ndim", 0):
+        return value
+    value = ops.to_host(value)
+    if folder == ON_HOST:
         return value
     path = os.path.join(folder, f"{uuid.uuid4().hex}.npy")
     try:
@@ -52,12 +65,17 @@ def store(value: Any, folder: str | None) -> Any:
     return Stored(path)
 
 
-def load(value: Any) -> Any:
-    """Return the array a `Stored` stands for, as a read-only memory map; others as they are."""
+def load(value: Any, ops: ArrayModule) -> Any:
+    """Return an array that another task left as one of the module's; anything else as it is."""
     if type(value) is tuple:
-        return tuple(map(load, value))
-    if not isinstance(value, Stored):
-        return value
+        return tuple(load(item, ops) for item in value)
+    if isinstance(value, Stored):
+        value = _mapped(value)
+    return ops.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _mapped(value: Stored) -> NDArray[Any]:
+    """Return the array a `Stored` stands for, as a read-only memory map."""
     try:
         column: NDArray[Any] = np.load(value.path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
@@ -73,7 +91,7 @@ def fetch(value: Any) -> Any:
     """Return the array a `Stored` stands for, in memory; others as they are."""
     if type(value) is tuple:
         return tuple(map(fetch, value))
-    return np.array(load(value)) if isinstance(value, Stored) else value
+    return np.array(_mapped(value)) if isinstance(value, Stored) else value
 
 
 def keep_only(folder: str, values: Iterable[Any]) -> None:

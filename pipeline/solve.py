@@ -14,8 +14,8 @@ from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
 from .checkpoint import open_checkpoint
 from .forest import Forest
-from .options import check_count
-from .partition import COLUMNS, load_partitions, split
+from .options import check_count, choose_backend
+from .partition import COLUMNS, load_partitions, placed, split
 from .pipeline import Pipeline
 from .plan import SCANNING, Request, choose_plan, is_streamed
 from .run import forest_ids, run
@@ -144,8 +144,9 @@ def minimum_spanning_forest(
             where,
             task_threads,
         )
-        size = source.num_edges or plan.capacity
-        ops = Backend(resolve_backend(backend, size, is_here=where.eager), task_threads)
+        num_edges, on_device = source.num_edges or plan.capacity, source.is_on_device
+        name = choose_backend(backend, num_edges, on_device=on_device, is_here=where.eager)
+        ops = Backend(name, task_threads)
         if algorithm == "auto" and plan.strategy in SCANNING:
             pipeline = named_algorithm(_SCANNED)
         records = None
@@ -168,7 +169,7 @@ def minimum_spanning_forest(
         )
         report.plan = plan.reason
         return Forest(
-            edge_ids,
+            placed(edge_ids, ops, on_device=on_device),
             edges if isinstance(edges, EdgeList) else source,
             maximum=bool(maximum),
             algorithm=pipeline.name,
@@ -177,7 +178,7 @@ def minimum_spanning_forest(
             strategy=plan.strategy,
             partitions=plan.partitions,
             report=report,
-            known=known,
+            known=tuple(placed(column, ops, on_device=on_device) for column in known),
         )
 
 

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError, OptionError, VerificationError
+from ..graphs.device import host_array
 from ..graphs.forest_file import FOREST_COLUMNS, column_problem, read_forest
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
@@ -120,7 +121,8 @@ def verify(
         raise OptionError(message)
     with heard_by(progress):
         found = open_graph(graph, num_vertices, weight, is_streamed=True)
-        edges = (found if isinstance(found, EdgeSource) else EdgeSource.of(found)).with_sizes()
+        source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
+        edges = source.with_sizes()
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
         columns = _forest_columns(forest, edges.first_columns()[2].dtype)
         edge_ids = columns.pop("edge_id")
@@ -148,9 +150,10 @@ def _forest_columns(forest: Any, weight_dtype: np.dtype[Any]) -> dict[str, NDArr
     if isinstance(forest, str | os.PathLike):
         return read_forest(Path(forest), weight_dtype)
     if isinstance(forest, Forest):
+        forest = forest.to_host()
         found = (forest.edge_ids, forest.u, forest.v, forest.weight)
         return dict(zip(FOREST_COLUMNS, found, strict=True))
-    edge_ids = np.asarray(forest)
+    edge_ids = np.asarray(host_array(forest))
     if edge_ids.size == 0 and edge_ids.dtype == np.float64:  # np.asarray([])
         edge_ids = edge_ids.astype(np.int64)
     problem = column_problem("edge_id", edge_ids)

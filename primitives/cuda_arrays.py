@@ -105,6 +105,9 @@ class CudaArrays(ArrayModule):
     def to_host(self, array: Array, /) -> Array:
         return self._xp.asnumpy(array)
 
+    def empty(self, size: int, /, dtype: DType) -> Array:
+        return self._xp.empty(size, dtype)
+
     def iota(self, size: int, /, dtype: DType) -> Array:
         return self._xp.arange(size, dtype=dtype)
 
@@ -192,7 +195,7 @@ class CudaArrays(ArrayModule):
         return self.minimum(position & mask, none).astype(self.index_dtype(none))
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
-        out = self._xp.empty(len(index), values.dtype)
+        out = self.empty(len(index), values.dtype)
         if fill is None:
             self._launch("gather", (values, index), len(index), values, index, out)
             return out
@@ -231,13 +234,13 @@ class CudaArrays(ArrayModule):
         unsigned = f"u{weights.itemsize}"
         if not signed and not descending:
             return weights.view(unsigned)
-        out = self._xp.empty(len(weights), unsigned)
+        out = self.empty(len(weights), unsigned)
         options = signed, weights.dtype.kind == "f", descending
         self._launch("order_key", (weights,), len(weights), weights, *options, out)
         return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
-        scratch, root = parent.copy(), self._xp.empty(len(parent), parent.dtype)
+        scratch, root = parent.copy(), self.empty(len(parent), parent.dtype)
         self._launch("find_roots", (parent,), len(parent), scratch, root)
         return root
 
@@ -254,7 +257,7 @@ class CudaArrays(ArrayModule):
         selection = self._select("flag_joining", (label, u), len(u), label, u, v)
         labels = []
         for end in (u, v):
-            labels.append(self._xp.empty(selection.total, label.dtype))
+            labels.append(self.empty(selection.total, label.dtype))
             arguments = selection.bits, selection.ends, label, end, labels[-1]
             self._launch("move_labels", (label, end), len(end), *arguments)
         return (*labels, *(self._move(selection, column) for column in columns))
@@ -263,7 +266,7 @@ class CudaArrays(ArrayModule):
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
         smallest, position, mask = self._first_smallest((u, v), key, size)
-        other, out_id = self._xp.empty(size, u.dtype), self._xp.empty(size, ids.dtype)
+        other, out_id = self.empty(size, u.dtype), self.empty(size, ids.dtype)
         arguments = position, mask, len(u), u, v, ids, self.largest(ids.dtype), out_id, other
         self._launch("follow", (u, ids), size, *arguments)
         if smallest is position:
@@ -271,7 +274,7 @@ class CudaArrays(ArrayModule):
         return smallest.astype(key.dtype), out_id, other.astype(self.index_dtype(size), copy=False)
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        parent = self._xp.empty(len(target), target.dtype)
+        parent = self.empty(len(target), target.dtype)
         others = self._select("cut_mirrors", (target,), len(target), target, parent)
         return parent, self._move(others, ids)
 
@@ -303,11 +306,11 @@ class CudaArrays(ArrayModule):
         index, position = self.index_dtype(size), self.index_dtype(length)
         parent, joining = self.iota(size, dtype=index), self._no_bits(length)
         first = self.full(size, -1, dtype=position)
-        pairs = u.astype(index, copy=False), v.astype(index, copy=False), xp.empty(0, position)
+        pairs = u.astype(index, copy=False), v.astype(index, copy=False), self.empty(0, position)
         left, is_listed = length, False
         while left:
             count = xp.zeros(1, "u8")
-            rest = xp.empty(left, index), xp.empty(left, index), xp.empty(left, position)
+            rest = self.empty(left, index), self.empty(left, index), self.empty(left, position)
             types = parent, first
             arguments = *pairs, is_listed, parent, first, *rest, count
             self._launch("find_first", types, left, *arguments)
@@ -342,7 +345,7 @@ class CudaArrays(ArrayModule):
         return self._broadcast(self.iota(segments, self.index_dtype(segments)), offsets, length)
 
     def _broadcast(self, values: Array, offsets: Array, length: int) -> Array:
-        out = self._xp.empty(length, values.dtype)
+        out = self.empty(length, values.dtype)
         self._launch("broadcast", (values, offsets), length, values, offsets, len(values), out)
         return out
 
@@ -364,7 +367,7 @@ class CudaArrays(ArrayModule):
         self, kernel: str, types: tuple[Array, ...], size: int, *arguments: Any
     ) -> _Selection:
         """Let a kernel say by a bit for each element which it selects."""
-        bits = self._xp.empty(-(-size // _WORD), "u4")
+        bits = self.empty(-(-size // _WORD), "u4")
         self._launch(kernel, types, size, *arguments, bits)
         return self._counted(bits, size)
 
@@ -372,20 +375,20 @@ class CudaArrays(ArrayModule):
         return self._xp.zeros(-(-size // _WORD), "u4")
 
     def _counted(self, bits: Array, size: int) -> _Selection:
-        counts = self._xp.empty(-(-size // _TILE), "u8")
+        counts = self.empty(-(-size // _TILE), "u8")
         self._launch("count_tiles", (), len(counts), bits, len(bits), counts)
         ends = self._xp.cumsum(counts, dtype="u8")
         return _Selection(bits, ends, size, int(ends[-1]) if size else 0)
 
     def _move(self, selection: _Selection, values: Array, dtype: DType = None) -> Array:
-        out = self._xp.empty(selection.total, dtype or values.dtype)
+        out = self.empty(selection.total, dtype or values.dtype)
         arguments = selection.bits, selection.ends, values, out
         self._launch("move", (values, out), selection.size, *arguments)
         return out
 
     def _list(self, selection: _Selection, first: int, dtype: DType) -> Array:
         """Return the positions that are selected, counted from `first`."""
-        out = self._xp.empty(selection.total, dtype)
+        out = self.empty(selection.total, dtype)
         arguments = selection.bits, selection.ends, first, out
         self._launch("list_positions", (out,), selection.size, *arguments)
         return out

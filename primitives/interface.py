@@ -7,6 +7,8 @@ themselves.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
+| asarray, to_host        | values of the host as an array, and back             | n, 0           |
+| empty                   | memory for values to come                            | 0, 0           |
 | iota, full              | 0, 1, 2, ...; one value over and over                | n, 0           |
 | where, minimum, maximum | elementwise choice                                   | n, 0           |
 | concatenate             | arrays one after another                             | n, 0           |
@@ -55,6 +57,12 @@ class PlainPrimitives(Protocol):
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
         """Return `values` as an array of this module, copied only if it must be."""
+
+    def to_host(self, array: Array, /) -> Any:
+        """Return the values as an array of NumPy's, without a copy where host memory has them."""
+
+    def empty(self, size: int, /, dtype: DType) -> Array:
+        """Return `size` unspecified values, for a caller that writes them and owns the array."""
 
     def iota(self, size: int, /, dtype: DType) -> Array:
         """Return 0, 1, ..., size - 1."""

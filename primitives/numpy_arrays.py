@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .fused import ArrayModule
+from .memory import empty
 
 Array = NDArray[Any]
 
@@ -38,6 +39,12 @@ class NumpyArrays(ArrayModule):
 
     def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Array:
         return np.asarray(values, dtype=dtype)
+
+    def to_host(self, array: Array, /) -> Array:
+        return np.asarray(array)
+
+    def empty(self, size: int, /, dtype: DTypeLike) -> Array:
+        return empty(size, dtype)
 
     def iota(self, size: int, /, dtype: DTypeLike) -> Array:
         return np.arange(size, dtype=dtype)

@@ -33,10 +33,14 @@ def algorithm(request):
 
 @pytest.fixture(scope="session")
 def cuda_libraries(request, tmp_path_factory):
-    """A folder of the CUDA kernels, compiled for the processor."""
+    """A folder of the CUDA kernels, compiled for the processor; the environment names it."""
     if request.config.getoption("--sanitize"):
-        return request.getfixturevalue("sanitized_cuda_libraries")
-    return compile_kernels(tmp_path_factory.mktemp("cuda"))
+        folder = request.getfixturevalue("sanitized_cuda_libraries")
+    else:
+        folder = compile_kernels(tmp_path_factory.mktemp("cuda"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_LIBRARIES", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,11 @@ from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline import scans, scratch
 from mstflow.pipeline.dask_scheduler import Dask
 from mstflow.pipeline.workers import worker_backend
-from mstflow.primitives import Backend
+from mstflow.primitives import Backend, array_module
 from mstflow.stages.fields import EdgeFlags, EdgeIndex, Keys
 from mstflow.stages.fragments import list_forest, start_forest
 
+NUMPY = array_module("numpy")
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
 
@@ -67,11 +68,11 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
 
 
 def test_scratch_files_of_past_rounds_are_removed(tmp_path):
-    old, new = (scratch.store(np.arange(3), str(tmp_path)) for _ in range(2))
+    old, new = (scratch.store(np.arange(3), str(tmp_path), NUMPY) for _ in range(2))
     scratch.keep_only(str(tmp_path), [new, 7])
-    assert scratch.load(new).tolist() == [0, 1, 2]
+    assert scratch.load(new, NUMPY).tolist() == [0, 1, 2]
     with pytest.raises(WorkerError, match="must share the caller's file system"):
-        scratch.load(old)
+        scratch.load(old, NUMPY)
 
 
 @stage(writes="bad", over="edges")

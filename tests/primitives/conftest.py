@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mstflow
-from cuda_host import host_cuda
+from cuda_host import HostCudaArrays
 from mstflow.primitives import array_module
 from mstflow.primitives.checked import CheckedModule
 
@@ -76,7 +76,8 @@ def modules():
 def module(request):
     name, _, several = request.param.partition(",")
     if name == "cuda on the host":
-        yield host_cuda(request.getfixturevalue("cuda_libraries"))
+        request.getfixturevalue("cuda_libraries")
+        yield HostCudaArrays()
         return
     if not several:
         yield array_module(name)

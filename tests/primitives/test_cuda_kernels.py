@@ -32,10 +32,10 @@ def watched(*command):
 
 
 def test_kernels_under_sanitizers():
-    """All definitions once more, with every access to memory and all arithmetic checked."""
-    tests = "test_conformance.py"
-    options = "-q", "-p", "no:cacheprovider", "--sanitize", "--examples=20", "-k", "cuda"
-    run = watched("-m", "pytest", *options, HERE / tests)
+    """All definitions and whole runs once more, every access to memory and all arithmetic checked."""
+    tests = HERE / "test_conformance.py", HERE.parent / "test_device.py"
+    options = "-q", "-p", "no:cacheprovider", "--sanitize", "--examples=20", "-k", "cuda or oracle"
+    run = watched("-m", "pytest", *options, *tests)
     assert run.returncode == 0, run.stdout + run.stderr
     assert " passed" in run.stdout
 
@@ -43,7 +43,7 @@ def test_kernels_under_sanitizers():
 @pytest.mark.parametrize("beyond", [0, 1])
 def test_sanitizers_find_a_planted_fault(beyond, sanitized_cuda_libraries):
     """One element too many is written: the run ends there."""
-    support = HERE.parents[0] / "support"
+    support = HERE.parent / "support"
     run = watched("-c", PLANTED.format(beyond=beyond), support, sanitized_cuda_libraries)
     assert run.returncode == bool(beyond), run.stderr
     assert ("heap-buffer-overflow" in run.stderr) == bool(beyond)

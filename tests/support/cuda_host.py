@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import itertools
+import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +70,8 @@ class HostDevice:
         return library
 
 
-def host_cuda(folder):
-    """Return the array module whose kernels were compiled into a folder."""
-    return CudaArrays(HostDevice(folder))
+class HostCudaArrays(CudaArrays):
+    """The array module, its kernels compiled in the folder that the environment names."""
+
+    def __init__(self, threads=1):
+        super().__init__(HostDevice(os.environ["CUDA_LIBRARIES"]))

@@ -184,10 +184,12 @@ class DeviceArray:
 
 
 def _unwrapped(value):
-    """Return what NumPy shall see; nothing that lies on the host but single values."""
+    """Return what NumPy shall see; nothing of the host but single values, shapes and dtypes."""
     if isinstance(value, DeviceArray):
         return value._host
-    if value is None or isinstance(value, _SCALARS):
+    if value is None or isinstance(value, (*_SCALARS, type, np.dtype)):
+        return value
+    if isinstance(value, tuple) and not set(map(type, value)) - {int}:
         return value
     message = f"Unsupported type {type(value)}"
     raise TypeError(message)
@@ -228,8 +230,18 @@ def _check_sort(kind):
         raise ValueError(message)
 
 
+def _check_integers(inputs):
+    """Refuse integers of Python's that no value of an array's dtype equals."""
+    kinds = [value.dtype for value in inputs if isinstance(value, DeviceArray)]
+    for value in inputs:
+        for kind in kinds:
+            if type(value) is int and kind.kind in "iu":
+                kind.type(value)  # raises OverflowError
+
+
 def _on_host(function, *inputs, out=None, **options):
     """Call a function of NumPy's on arrays of the device, and return arrays of it."""
+    _check_integers(inputs)
     out = out[0] if isinstance(out, tuple) else out
     if out is not None:
         if not isinstance(out, DeviceArray):
@@ -327,6 +339,9 @@ def asarray(values, dtype=None):
     if isinstance(values, list | tuple) and DeviceArray in map(type, values):
         message = "stack arrays of the device by concatenate"
         raise TypeError(message)
+    if hasattr(values, "__cuda_array_interface__"):  # another library's: its memory is shared
+        described = types.SimpleNamespace(__array_interface__=values.__cuda_array_interface__)
+        return asarray(DeviceArray(np.asarray(described), values), dtype)
     host = np.array(values, dtype)
     if host.dtype.kind not in "biufc":
         message = f"Unsupported dtype {host.dtype}"

@@ -1,0 +1,338 @@
+"""The whole path of a GPU on the processor: its kernels, and a double of CuPy for its arrays.
+
+The double refuses every copy to the host that nobody asked for.
+"""
+
+import operator
+import pickle
+import sys
+import types
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mstflow
+import strict_device
+from cuda_host import HostCudaArrays
+from graph_strategies import edge_lists
+from mstflow import EdgeList, primitives
+from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.scans import solve_by_scans
+from mstflow.pipeline.schedulers import Inline
+from mstflow.pipeline.solver import Solver
+from mstflow.primitives import Backend
+from mstflow.testing import EVERY_STAGE
+from oracle import components, kruskal
+from strict_device import DeviceArray, transfers
+
+THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
+STRATEGIES = {"whole": 1, "fold": 1, "tree": 3, "two-scan": 3, "iterate": 3}
+RANDOM = np.random.default_rng(6)
+GRAPH = EdgeList(*RANDOM.integers(0, 200, (2, 3000)), RANDOM.integers(0, 60, 3000).astype("f4"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _cupy(cuda_libraries):
+    """Let CuPy be the double, and the backend of its name the array module over it."""
+
+    def forget():
+        primitives.array_module.cache_clear()
+        primitives._is_installed.cache_clear()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", strict_device)
+        patch.setattr("mstflow.primitives.cuda_device.why_not", lambda: "")
+        module = ("cuda_host", "HostCudaArrays", "cupy")
+        patch.setitem(primitives._BACKENDS, "cupy", module)
+        forget()
+        yield
+    forget()
+
+
+def on_device(graph):
+    columns = map(strict_device.asarray, (graph.u, graph.v, graph.weight))
+    return EdgeList(*columns, num_vertices=graph.num_vertices)
+
+
+def solve(graph, strategy="auto", **options):
+    partitions = STRATEGIES.get(strategy)
+    return mstflow.minimum_spanning_forest(
+        graph, strategy=strategy, partitions=partitions, **options
+    )
+
+
+ARRAY, HOST, FLAGS = strict_device.asarray(np.arange(8)), np.arange(8), np.arange(8) > 3
+REFUSED = {
+    "conversion": lambda: np.asarray(ARRAY),
+    "of parts": lambda: np.array([ARRAY[0], ARRAY[1]]),
+    "buffer": lambda: memoryview(ARRAY),
+    "pickling": lambda: pickle.dumps(ARRAY),
+    "left operand": lambda: ARRAY + HOST,
+    "right operand": lambda: HOST + ARRAY,
+    "comparison": lambda: HOST == ARRAY,
+    "in place": lambda: operator.iadd(HOST.copy(), ARRAY),
+    "out": lambda: np.add(ARRAY, ARRAY, out=HOST.copy()),
+    "index": lambda: ARRAY[HOST],
+    "mask": lambda: ARRAY[FLAGS],
+    "list index": lambda: ARRAY[[0, 1]],
+    "take": lambda: ARRAY.take(HOST),
+    "host index": lambda: HOST[ARRAY],
+    "assignment": lambda: operator.setitem(ARRAY, slice(None), HOST),
+    "host assignment": lambda: operator.setitem(HOST.copy(), slice(None), ARRAY),
+    "concatenation": lambda: np.concatenate([ARRAY, HOST]),
+    "choice": lambda: strict_device.where(FLAGS, ARRAY, ARRAY),
+    "minimum": lambda: strict_device.minimum(ARRAY, HOST),
+    "sort of a list": lambda: strict_device.sort([2, 1]),
+    "segments": lambda: np.minimum.reduceat(ARRAY, ARRAY),
+    "as an index": lambda: range(ARRAY[3]),
+    "as a size": lambda: strict_device.arange(ARRAY[3]),
+    "as a bound": lambda: ARRAY[: ARRAY[3]],
+    "out of range": lambda: ARRAY <= 2**63,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_double_refuses(name):
+    with pytest.raises((TypeError, NotImplementedError, OverflowError)):
+        REFUSED[name]()
+
+
+def test_the_double_shares_memory_and_hands_over():
+    array = strict_device.asarray(np.arange(8))
+    array[2:][:2] = 9
+    assert array.tolist() == [0, 1, 9, 9, 4, 5, 6, 7]
+    assert type(np.flatnonzero(array == 9)) is type(np.concatenate([array, array])) is DeviceArray
+    assert int(array.max()) == array[2].item() == 9
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(array == 9)
+
+
+@given(
+    graph=edge_lists(),
+    strategy=st.sampled_from(list(STRATEGIES)),
+    scheduler=st.sampled_from(["inline", "synchronous", "threads"]),
+    name=st.sampled_from([THROUGH_ALL, *mstflow.algorithms()]),
+    maximum=st.booleans(),
+)
+def test_equals_oracle(graph, strategy, scheduler, name, maximum):
+    expected = kruskal(graph, maximum).tolist()
+    options = {"algorithm": name, "maximum": maximum, "scheduler": scheduler, "threads": 2}
+    forest = solve(graph, strategy, backend="cupy", **options)
+    assert (type(forest.edge_ids), forest.edge_ids.dtype) == (np.ndarray, np.int64)
+    assert forest.edge_ids.tolist() == expected
+    device = on_device(graph)
+    transfers.to_host.clear()
+    forest = solve(device, strategy, **options)
+    assert (type(forest.edge_ids), forest.edge_ids.dtype) == (DeviceArray, np.int64)
+    if name != "prim":  # which goes from arc to arc, on the host
+        assert max(transfers.to_host, default=0) <= 1
+    assert forest.backend == "cupy"
+    assert forest.edge_ids.tolist() == expected
+
+
+@given(graph=edge_lists(), capacity=st.integers(2, 40), cut=st.integers(0, 40))
+def test_scans_equal_oracle(graph, capacity, cut):
+    source = EdgeSource.of(on_device(graph)).with_sizes()
+    cut = min(cut, graph.num_edges)
+    (*_, edge_ids), _ = solve_by_scans(
+        Solver(mstflow.algorithm("kruskal"), Backend("cupy", 2), maximum=False),
+        [source.part(0, cut), source.part(cut, graph.num_edges)],
+        graph.num_vertices,
+        capacity=capacity,
+        several_scans=True,
+        scheduler=Inline(),
+    )
+    assert edge_ids.tolist() == kruskal(graph).tolist()
+
+
+@given(graph=edge_lists(), k=st.integers(0, 12), distance=st.integers(-300, 2**64))
+def test_what_follows_from_the_edge_ids(graph, k, distance):
+    host, device = mstflow.minimum_spanning_forest(graph), solve(on_device(graph))
+    k = min(max(k, host.num_components), host.num_vertices)
+    found = [
+        *((getattr(host, name), getattr(device, name)) for name in ("u", "v", "weight", "labels")),
+        (host.cut(k=k), device.cut(k=k)),
+        (host.cut(distance=distance), device.cut(distance=distance)),
+    ]
+    for ours, theirs in found:
+        assert (type(theirs), theirs.dtype) == (DeviceArray, ours.dtype)
+        assert theirs.tolist() == ours.tolist()
+    assert device.labels.tolist() == components(graph).tolist()
+    np.testing.assert_equal(device.total_weight, host.total_weight)
+    assert repr(device) == repr(host)
+    by_host = solve(graph, backend="cupy")
+    assert type(by_host.labels) is type(by_host.cut(k=k)) is np.ndarray
+    assert by_host.labels.tolist() == host.labels.tolist()
+
+
+def test_what_is_copied_to_the_host(tmp_path):
+    host, device = mstflow.minimum_spanning_forest(GRAPH), solve(on_device(GRAPH))
+    assert np.array_equal(device.linkage(), host.linkage())
+    assert np.array_equal(device.hdbscan(), host.hdbscan())
+    for forest, name in ((host, "host.npz"), (device, "device.npz")):
+        forest.save(tmp_path / name)
+    saved = [np.load(tmp_path / name) for name in ("host.npz", "device.npz")]
+    assert all(np.array_equal(saved[0][name], saved[1][name]) for name in saved[0].files)
+    assert type(device.to_host().edge_ids) is np.ndarray
+    assert device.to_host().to_host().report is device.report
+    assert mstflow.verify(on_device(GRAPH), device).num_edges == GRAPH.num_edges
+    assert mstflow.verify(GRAPH, device.edge_ids).num_edges == GRAPH.num_edges
+
+
+@pytest.mark.parametrize("library", ["scipy", "networkx", "pandas"])
+def test_other_libraries_have_host_arrays(library):
+    pytest.importorskip(library)
+    found = getattr(solve(on_device(GRAPH)), f"to_{library}")()
+    assert (found.shape[0] if library != "networkx" else len(found)) > 0
+
+
+def test_a_picture_has_host_arrays():
+    pytest.importorskip("matplotlib").use("agg")
+    places = RANDOM.random((GRAPH.num_vertices, 2))
+    assert solve(on_device(GRAPH)).plot(places).collections
+
+
+def test_reachability_stays_on_the_device():
+    host = mstflow.mutual_reachability(GRAPH)
+    device = mstflow.mutual_reachability(on_device(GRAPH))
+    assert type(device.weight) is DeviceArray
+    assert device.weight.tolist() == host.weight.tolist()
+    assert (
+        mstflow.mutual_reachability(GRAPH, backend="cupy").weight.tolist() == host.weight.tolist()
+    )
+
+
+def test_columns_are_taken_as_they_lie():
+    u, v, w = map(strict_device.asarray, (GRAPH.u, GRAPH.v, GRAPH.weight))
+    # As any other library hands them over.
+    others = [
+        types.SimpleNamespace(__cuda_array_interface__=column.__cuda_array_interface__)
+        for column in (u, v, w)
+    ]
+    graph = EdgeList(*others)
+    assert graph.u.data.ptr == u.data.ptr
+    expected = kruskal(GRAPH).tolist()
+    for columns in (others, (u, v, w), [u, v, w]):
+        assert solve(tuple(columns)).edge_ids.tolist() == expected
+    wide = strict_device.asarray(np.stack([GRAPH.u, GRAPH.v]).T.copy())
+    assert solve((wide[:, 0], wide[:, 1], w)).edge_ids.tolist() == expected
+    unweighted = EdgeList(GRAPH.u, GRAPH.v)
+    assert solve((u, v)).edge_ids.tolist() == kruskal(unweighted).tolist()
+    assert solve((u, v, w), weight=None).edge_ids.tolist() == kruskal(unweighted).tolist()
+
+
+IDS = np.arange(6)
+BAD = {
+    "negative": ([0, 1, -3], [1, 2, 0], None, None),
+    "negative, 8 bits": (np.array([0, -1], "i1"), np.array([1, 2], "i1"), None, None),
+    "beyond": ([0, 5, 1], [1, 2, 7], None, 5),
+    "beyond in v": (np.array([0, 1], "i1"), np.array([9, 200], "u1"), None, 150),
+    "too large": (np.array([2**64 - 1], "u8"), np.array([0]), None, None),
+    "not a number": (IDS, IDS, np.array([1, np.nan, 2, np.nan, 0, 0], "f2"), None),
+    "lengths": (IDS, IDS[:5], None, None),
+    "weights": (IDS, IDS, np.ones(5), None),
+    "floats": (IDS * 1.0, IDS, None, None),
+    "complex": (IDS, IDS, IDS * 1j, None),
+    "two-dimensional": (IDS.reshape(2, 3), IDS, None, None),
+    "vertices": (IDS, IDS, None, -1),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_columns_that_are_wrong(name):
+    *columns, num_vertices = BAD[name]
+    columns = [np.asarray(column) for column in columns if column is not None]
+    with pytest.raises(GraphError) as host:
+        EdgeList(*columns, num_vertices=num_vertices)
+    with pytest.raises(GraphError) as device:
+        EdgeList(*map(strict_device.asarray, columns), num_vertices=num_vertices)
+    assert str(device.value) == str(host.value)
+
+
+def test_what_is_refused(tmp_path):
+    device = on_device(GRAPH)
+    columns = (device.u, device.v, device.weight)
+    for backend in ("numpy", "numba"):
+        with pytest.raises(OptionError, match=f"'{backend}' is not for arrays on a GPU"):
+            solve(device, backend=backend)
+    with pytest.raises(GraphError, match="u is on the GPU, v is not, weight is on the GPU"):
+        solve((device.u, GRAPH.v, device.weight))
+    with pytest.raises(OptionError, match="'processes' cannot see arrays on the GPU"):
+        solve(device, scheduler="processes")
+    for chunk in (columns, device):
+        with pytest.raises(GraphError, match="chunk 1 lies on a GPU: copy it"):
+            solve([(GRAPH.u, GRAPH.v, GRAPH.weight), chunk])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", None)
+        with pytest.raises(OptionError, match="need the package cupy"):
+            EdgeList(device.u, device.v)
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_checkpoints(where, tmp_path):
+    graph = GRAPH if where == "host" else on_device(GRAPH)
+    folder = tmp_path / "checkpoint"
+    for _ in range(2):  # the second takes up what the first has left
+        forest = solve(graph, "two-scan", backend="cupy", checkpoint=folder)
+        assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
+
+
+def test_a_failure_names_its_stage(monkeypatch):
+    def fail(*_):
+        message = "cudaErrorIllegalAddress: an illegal memory access was encountered"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(HostCudaArrays, "scatter_min_pairs", fail)
+    with pytest.raises(MstflowError, match=r"stage 'find_min_edges' failed on .*IllegalAddress"):
+        solve(on_device(GRAPH), algorithm="boruvka-edgelist")
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_chunks_of_the_host_are_streamed(strategy):
+    half = GRAPH.num_edges // 2
+    columns = (GRAPH.u, GRAPH.v, GRAPH.weight)
+    chunks = [[column[rows] for column in columns] for rows in (slice(half), slice(half, None))]
+    forest = solve(chunks, strategy, backend="cupy")
+    assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
+    once = mstflow.minimum_spanning_forest(iter(chunks), num_vertices=200, backend="cupy")
+    assert type(once.u) is np.ndarray
+    assert once.edge_ids.tolist() == kruskal(GRAPH).tolist()
+
+
+def test_workers_with_and_without_a_device():
+    from distributed import Client, Scheduler, SpecCluster, Worker
+
+    workers = {
+        name: {"cls": Worker, "options": {"nthreads": 1, "resources": {name: 1}}}
+        for name in ("cupy", "numpy")
+    }
+    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
+    with (
+        SpecCluster(workers, scheduler) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        for strategy in ("tree", "two-scan", "iterate"):
+            forest = mstflow.minimum_spanning_forest(
+                GRAPH, scheduler=client, strategy=strategy, partitions=6
+            )
+            assert type(forest.edge_ids) is np.ndarray
+            assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
+
+
+@pytest.mark.parametrize("strategy", ["tree", "iterate"])
+def test_processes_hand_over_host_arrays(strategy, tmp_path, monkeypatch):
+    """Other processes know the array module as a plugin."""
+    info = tmp_path / "double-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: double\nVersion: 1\n")
+    point = "[mstflow.backends]\ndouble = cuda_host:HostCudaArrays\n"
+    (info / "entry_points.txt").write_text(point)
+    monkeypatch.syspath_prepend(tmp_path)
+    mstflow.plugins.plugins.cache_clear()
+    mstflow.plugins.registered.cache_clear()
+    forest = solve(GRAPH, strategy, backend="double", scheduler="processes", threads=2)
+    assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
+    assert forest.labels.tolist() == components(GRAPH).tolist()
