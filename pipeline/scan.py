@@ -107,7 +107,7 @@ def scan_part(
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.iota(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
-    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend.threads):
+    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
         buffer.append(piece)
         seen += piece.seen
         if progress is not None:
@@ -209,15 +209,20 @@ def _in_order(
     blocks: Iterable[Block],
     select: Callable[[Block, int | None], Selected],
     limit: Callable[[], int | None],
-    threads: int,
+    backend: Backend,
 ) -> Iterator[Selected]:
     """Select from all blocks, some ahead of the one that is yielded."""
-    with ThreadPoolExecutor(threads, "mstflow-scan") as team:
+
+    def select_beside(block: Block, limit: int | None) -> Selected:
+        with array_module(backend).beside():
+            return select(block, limit)
+
+    with ThreadPoolExecutor(backend.threads, "mstflow-scan") as team:
         ahead: collections.deque[Any] = collections.deque()
         try:
             for block in blocks:
-                ahead.append(team.submit(select, block, limit()))
-                if len(ahead) > threads + 1:
+                ahead.append(team.submit(select_beside, block, limit()))
+                if len(ahead) > backend.threads + 1:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
