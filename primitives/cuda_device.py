@@ -236,7 +236,7 @@ def why_not() -> str:
 
         runtime = cupy.cuda.runtime
     except Exception as error:  # whatever its libraries raise; its own words are a page long
-        return f"CuPy cannot be loaded: {_line(error.__cause__ or error)}"
+        return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
     driver = runtime.driverGetVersion()
     if driver < 12000:
         return f"the driver takes CUDA {_dotted(driver)}, and at least 12.0 is needed"
