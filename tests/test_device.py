@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from strict_device import DeviceArray, transfers
 
 import mstflow
-from graph_strategies import edge_lists
+from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
@@ -111,13 +111,22 @@ def test_the_double_shares_memory_and_hands_over():
 @given(
     graph=edge_lists(),
     strategy=st.sampled_from(list(STRATEGIES)),
-    scheduler=st.sampled_from(["inline", "synchronous", "threads"]),
     name=st.sampled_from([THROUGH_ALL, "auto", "boruvka-csr", "kruskal"]),
     maximum=st.booleans(),
 )
-def test_equals_oracle(graph, strategy, scheduler, name, maximum):
-    expected = kruskal(graph, maximum).tolist()
-    options = {"algorithm": name, "maximum": maximum, "scheduler": scheduler, "threads": 2}
+def test_equals_oracle(graph, strategy, name, maximum):
+    check(graph, strategy, algorithm=name, maximum=maximum)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_schedulers_equal_oracle(scheduler, strategy, examples):
+    check(union_of_many(examples, "f4"), strategy, scheduler=scheduler, threads=2)
+
+
+def check(graph, strategy, **options):
+    """Solve a graph on the host and on the device, and hold what is copied between them."""
+    expected = kruskal(graph, options.get("maximum", False)).tolist()
     forest = solve(graph, strategy, backend="cupy", **options)
     assert (type(forest.edge_ids), forest.edge_ids.dtype) == (np.ndarray, np.int64)
     assert forest.edge_ids.tolist() == expected
@@ -189,7 +198,8 @@ def test_other_libraries_have_host_arrays(library):
 def test_a_picture_has_host_arrays():
     pytest.importorskip("matplotlib").use("agg")
     places = RANDOM.random((GRAPH.num_vertices, 2))
-    assert solve(on_device(GRAPH)).plot(places).collections
+    forest = solve(on_device(GRAPH))
+    assert forest.plot(places, color=forest.cut(k=3)).collections
 
 
 def test_reachability_stays_on_the_device():
@@ -197,9 +207,16 @@ def test_reachability_stays_on_the_device():
     device = mstflow.mutual_reachability(on_device(GRAPH))
     assert type(device.weight) is DeviceArray
     assert device.weight.tolist() == host.weight.tolist()
-    assert (
-        mstflow.mutual_reachability(GRAPH, backend="cupy").weight.tolist() == host.weight.tolist()
-    )
+    by_host = mstflow.mutual_reachability(GRAPH, backend="cupy")
+    assert type(by_host.weight) is np.ndarray
+    assert by_host.weight.tolist() == host.weight.tolist()
+
+
+def test_stages_keep_what_they_declare_on_the_device():
+    assert "cupy" in mstflow.backends()
+    for stage in THROUGH_ALL.stages():
+        if stage.name in ("select_light_edges", "sample_keys"):
+            mstflow.testing.check_stage(stage, THROUGH_ALL)
 
 
 def test_columns_are_taken_as_they_lie():
@@ -321,17 +338,29 @@ def test_workers_with_and_without_a_device():
             assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
 
 
-@pytest.mark.parametrize("strategy", ["tree", "iterate"])
-def test_processes_hand_over_host_arrays(strategy, tmp_path, monkeypatch):
-    """Other processes know the array module as a plugin."""
+@pytest.fixture
+def _plugin(tmp_path):
+    """Let other processes know the array module, too."""
+
+    def forget():
+        mstflow.plugins.plugins.cache_clear()
+        mstflow.plugins.registered.cache_clear()
+
     info = tmp_path / "double-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: double\nVersion: 1\n")
     point = "[mstflow.backends]\ndouble = double_arrays:DoubleArrays\n"
     (info / "entry_points.txt").write_text(point)
-    monkeypatch.syspath_prepend(tmp_path)
-    mstflow.plugins.plugins.cache_clear()
-    mstflow.plugins.registered.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        forget()
+        yield
+    forget()
+
+
+@pytest.mark.usefixtures("_plugin")
+@pytest.mark.parametrize("strategy", ["tree", "iterate"])
+def test_processes_hand_over_host_arrays(strategy):
     forest = solve(GRAPH, strategy, backend="double", scheduler="processes", threads=2)
     assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
     assert forest.labels.tolist() == components(GRAPH).tolist()
