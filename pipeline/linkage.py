@@ -146,16 +146,16 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
         raise OptionError(message)
     # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
     if weight.dtype.kind == "f":
-        return weight <= np.float64(_float_below(distance))  # type: ignore[no-any-return]
+        is_kept: NDArray[np.bool_] = weight <= np.float64(_float_below(distance))
+        return is_kept
     if weight.dtype == np.bool_:
         weight = weight.view(np.uint8)
     bound: Any = distance
     if -math.inf < bound < math.inf:
         bound = math.floor(bound)
     limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
-    if bound < limits.min:
-        return weight != weight
-    return weight <= min(bound, limits.max)  # type: ignore[no-any-return]
+    is_kept = weight != weight if bound < limits.min else weight <= min(bound, limits.max)
+    return is_kept
 
 
 def _float_below(number: Any) -> float:
