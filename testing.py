@@ -15,6 +15,7 @@ from .pipeline.catalogue import algorithm, algorithms
 from .pipeline.partition import COLUMNS, load_partitions, split
 from .pipeline.run import run
 from .pipeline.schedulers import Inline
+from .pipeline.scratch import ON_HOST
 from .primitives import Backend, backends
 from .stages.fields import PART_AXES
 
@@ -140,7 +141,7 @@ def _check_call(stage: Stage, values: tuple[Any, ...]) -> None:
     if not _equal(written, call_stage(copy, _NUMPY, None, *values)[:-1]):
         _fail(stage, "gives another result after pickling")
     for backend in backends():
-        if not _equal(written, call_stage(stage, Backend(backend), None, *values)[:-1]):
+        if not _equal(written, call_stage(stage, Backend(backend), ON_HOST, *values)[:-1]):
             _fail(stage, f"gives another result on backend {backend!r}")
     axes = {field.axis for field in stage.reads.values()} & set(PART_AXES)
     if stage.combine is not None and axes <= {"edges"}:

@@ -172,7 +172,7 @@ class EdgeBuffer:
         kept = key < last
         ties = np.flatnonzero(key == last)[: count - ops.count(kept)]
         kept[ties] = True
-        self.stop_at(Cut(last, int(self.columns[3][ties[-1]])), last - 1)
+        self.stop_at(Cut(last, int(self.columns[3][int(ties[-1])])), last - 1)
         self._place(0, ops.compact(kept, *self.columns))
 
     def _place(self, start: int, columns: Iterable[NDArray[Any]]) -> None:

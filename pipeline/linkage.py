@@ -146,8 +146,8 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
         raise OptionError(message)
     # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
     if weight.dtype.kind == "f":
-        is_within: NDArray[np.bool_] = weight <= np.float64(_float_below(distance))
-        return is_within
+        is_kept: NDArray[np.bool_] = weight <= np.float64(_float_below(distance))
+        return is_kept
     if weight.dtype == np.bool_:
         weight = weight.view(np.uint8)
     bound: Any = distance
@@ -155,10 +155,10 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
         bound = math.floor(bound)
     limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
     if bound < limits.min:
-        is_within = weight != weight
+        is_kept = weight != weight
     else:
-        is_within = weight <= min(bound, limits.max)
-    return is_within
+        is_kept = weight <= min(bound, limits.max)
+    return is_kept
 
 
 def _float_below(number: Any) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs.coordinates import checked_coordinates
+from ..graphs.device import host_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +99,7 @@ def _labels(forest: Forest, color: Any) -> NDArray[Any]:
     """Return a label for each vertex."""
     if isinstance(color, str) and color == "component":
         return forest.labels
-    label = np.asarray(color)
+    label = np.asarray(host_array(color))
     if label.dtype.kind not in "biu" or label.shape != (forest.num_vertices,):
         shown = repr(color) if label.ndim == 0 else f"{label.dtype} of shape {label.shape}"
         message = (

@@ -67,7 +67,8 @@ def minimum_spanning_forest(
         are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx or
         igraph, a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
         `EdgeSource`, an iterable of chunks or a list of `dask.delayed` chunks is streamed; a chunk
-        is anything of the above but files. Never written to.
+        is anything of the above but files. Columns on a GPU stay there, and so does the forest.
+        Never written to.
     num_vertices : int, optional
         Number of vertices; what the graph or file says if not given, or the largest id plus one.
     weight : str or None

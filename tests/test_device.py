@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 import mstflow
 import strict_device
-from cuda_host import HostCudaArrays
-from graph_strategies import edge_lists
+from cuda_host import HostCudaArrays, HostDevice
+from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.bounds import MemoryBoundError
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver
@@ -113,13 +114,22 @@ def test_the_double_shares_memory_and_hands_over():
 @given(
     graph=edge_lists(),
     strategy=st.sampled_from(list(STRATEGIES)),
-    scheduler=st.sampled_from(["inline", "synchronous", "threads"]),
     name=st.sampled_from([THROUGH_ALL, *mstflow.algorithms()]),
     maximum=st.booleans(),
 )
-def test_equals_oracle(graph, strategy, scheduler, name, maximum):
-    expected = kruskal(graph, maximum).tolist()
-    options = {"algorithm": name, "maximum": maximum, "scheduler": scheduler, "threads": 2}
+def test_equals_oracle(graph, strategy, name, maximum):
+    check(graph, strategy, algorithm=name, maximum=maximum)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_schedulers_equal_oracle(scheduler, strategy, examples):
+    check(union_of_many(examples, "f4"), strategy, scheduler=scheduler, threads=2)
+
+
+def check(graph, strategy, **options):
+    """Solve a graph on the host and on the device, and hold what is copied between them."""
+    expected = kruskal(graph, options.get("maximum", False)).tolist()
     forest = solve(graph, strategy, backend="cupy", **options)
     assert (type(forest.edge_ids), forest.edge_ids.dtype) == (np.ndarray, np.int64)
     assert forest.edge_ids.tolist() == expected
@@ -127,7 +137,7 @@ def test_equals_oracle(graph, strategy, scheduler, name, maximum):
     transfers.to_host.clear()
     forest = solve(device, strategy, **options)
     assert (type(forest.edge_ids), forest.edge_ids.dtype) == (DeviceArray, np.int64)
-    if name != "prim":  # which goes from arc to arc, on the host
+    if options.get("algorithm") != "prim":  # which goes from arc to arc, on the host
         assert max(transfers.to_host, default=0) <= 1
     assert forest.backend == "cupy"
     assert forest.edge_ids.tolist() == expected
@@ -192,7 +202,8 @@ def test_other_libraries_have_host_arrays(library):
 def test_a_picture_has_host_arrays():
     pytest.importorskip("matplotlib").use("agg")
     places = RANDOM.random((GRAPH.num_vertices, 2))
-    assert solve(on_device(GRAPH)).plot(places).collections
+    forest = solve(on_device(GRAPH))
+    assert forest.plot(places, color=forest.cut(k=3)).collections
 
 
 def test_reachability_stays_on_the_device():
@@ -200,9 +211,16 @@ def test_reachability_stays_on_the_device():
     device = mstflow.mutual_reachability(on_device(GRAPH))
     assert type(device.weight) is DeviceArray
     assert device.weight.tolist() == host.weight.tolist()
-    assert (
-        mstflow.mutual_reachability(GRAPH, backend="cupy").weight.tolist() == host.weight.tolist()
-    )
+    by_host = mstflow.mutual_reachability(GRAPH, backend="cupy")
+    assert type(by_host.weight) is np.ndarray
+    assert by_host.weight.tolist() == host.weight.tolist()
+
+
+def test_stages_keep_what_they_declare_on_the_device():
+    assert "cupy" in mstflow.backends()
+    for stage in THROUGH_ALL.stages():
+        if stage.name in ("select_light_edges", "sample_keys"):
+            mstflow.testing.check_stage(stage, THROUGH_ALL)
 
 
 def test_columns_are_taken_as_they_lie():
@@ -322,17 +340,45 @@ def test_workers_with_and_without_a_device():
             assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
 
 
-@pytest.mark.parametrize("strategy", ["tree", "iterate"])
-def test_processes_hand_over_host_arrays(strategy, tmp_path, monkeypatch):
-    """Other processes know the array module as a plugin."""
+@pytest.fixture
+def _plugin(tmp_path):
+    """Let other processes know the array module, too."""
+
+    def forget():
+        mstflow.plugins.plugins.cache_clear()
+        mstflow.plugins.registered.cache_clear()
+
     info = tmp_path / "double-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: double\nVersion: 1\n")
     point = "[mstflow.backends]\ndouble = cuda_host:HostCudaArrays\n"
     (info / "entry_points.txt").write_text(point)
-    monkeypatch.syspath_prepend(tmp_path)
-    mstflow.plugins.plugins.cache_clear()
-    mstflow.plugins.registered.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        forget()
+        yield
+    forget()
+
+
+@pytest.mark.usefixtures("_plugin")
+@pytest.mark.parametrize("strategy", ["tree", "iterate"])
+def test_processes_hand_over_host_arrays(strategy):
     forest = solve(GRAPH, strategy, backend="double", scheduler="processes", threads=2)
     assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
     assert forest.labels.tolist() == components(GRAPH).tolist()
+
+
+def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
+    """By what is free there: less than the whole graph takes, more than the least of scans."""
+    monkeypatch.setattr("mstflow.pipeline.bounds._FIXED", 0)
+    monkeypatch.setattr("mstflow.pipeline.bounds._THREAD", 0)
+    size = 2_500_000
+    u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
+    graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
+    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 60_000_000)
+    forest = solve(graph, backend="cupy")
+    assert forest.strategy == "two-scan"
+    assert "larger than the device's memory" in forest.report.plan
+    assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
+    with pytest.raises(MemoryBoundError, match="60 MB is not enough; strategy 'fold'"):
+        solve(EdgeList(u, v, num_vertices=50_000_000), "fold", backend="cupy")

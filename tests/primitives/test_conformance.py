@@ -110,6 +110,12 @@ def asarray(rng, dtype, n):
     return (values.tolist(),), {"dtype": dtype}, values
 
 
+@case(ALL)
+def to_host(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values,), {}, values
+
+
 @case(INTEGERS)
 def iota(rng, dtype, n):
     n = min(n, 128)  # what fits int8
@@ -294,6 +300,13 @@ def check(ops, name, rng, dtype, n):
         assert_array_equal(result, one, strict=True)
         if name not in EITHER_ZERO:
             assert np.asarray(result).tobytes() == np.asarray(one).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_memory_for_values_to_come(module, dtype):
+    values = module.empty(9, dtype)
+    values[:] = module.asarray(np.arange(9) % 2, dtype)
+    assert_array_equal(module.to_host(values), (np.arange(9) % 2).astype(dtype), strict=True)
 
 
 @pytest.mark.parametrize("name", CASES)
