@@ -25,6 +25,7 @@ from .edge_buffer import EdgeBuffer, Selected
 from .partition import COLUMNS, as_index
 from .report import Work
 from .solver import Cut
+from .star import Star
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -107,8 +108,9 @@ def scan_part(
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.iota(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
+    star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
     for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
-        buffer.append(piece)
+        buffer.append(piece if star is None else star.select(piece))
         seen += piece.seen
         if progress is not None:
             progress(piece.seen)
@@ -185,7 +187,7 @@ def _select(
 ) -> Selected:
     """Read a block; keep the edges up to a key that join two fragments."""
     first, count, read = block
-    ops = array_module(Backend(solver.backend.name))  # threads have a block each
+    ops = _own_ops(solver)
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
     position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
@@ -203,6 +205,11 @@ def _select(
             u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
     columns = u, v, weight, first + position.astype(np.int64)
     return Selected(first, count, limit, key, columns)
+
+
+def _own_ops(solver: Solver) -> Any:
+    """Return the array module of one thread: each has a block of its own."""
+    return array_module(Backend(solver.backend.name))
 
 
 def _in_order(
