@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
-_SHORT_LINE = 16  # bytes
+_LINE = 20  # bytes, of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
-_LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
 _MISREAD = (b"x", b"X", b"(")  # pyarrow takes hexadecimal integers and nan(...) for numbers
 _INTEGER = re.compile(rb"-?[0-9]+")
@@ -175,8 +175,8 @@ def _ahead(
 
 
 def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
-    """Return the compiled parser, if a solver would load compiled kernels for such a file."""
-    if resolve_backend("auto", path.stat().st_size // _SHORT_LINE) == "numpy":
+    """Return the compiled parser, if solving such a file is where compiled kernels are loaded."""
+    if resolve_backend("auto", path.stat().st_size // _LINE) == "numpy":
         return None
     from .line_kernels import parse_lines
 
@@ -293,9 +293,9 @@ def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
     doubtful = np.isnan(weight.min()) or (
         b"+" in text and any(plus in text for plus in (b" +", b"\t+"))
     )
-    if not doubtful and max(weight.max(), -weight.min()) >= _LARGEST_EXACT:
+    if not doubtful and max(weight.max(), -weight.min()) >= LARGEST_EXACT:
         doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
-            abs(_integer(token)) > _LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
+            abs(_integer(token)) > LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
         )
     if doubtful:
         message = "a weight that cannot be taken as it is written"
@@ -319,7 +319,7 @@ def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError)
     # Each line is fine by itself: integer weights that need more than one dtype are left.
     integers = [(here, _integer(token)) for here, token in weights if _INTEGER.fullmatch(token)]
     if len(integers) < len(weights):
-        bound, company = _LARGEST_EXACT, "decimal weights, which are read as float64"
+        bound, company = LARGEST_EXACT, "decimal weights, which are read as float64"
     else:
         bound, company = 2**63 - 1, "negative weights, which are read as int64"
     for here, value in integers:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import sys
 
 import pytest
 from hypothesis import example, given, settings
@@ -153,8 +155,8 @@ def outcome(reader, path, block_size):
         graph = reader(path, block_size=block_size)
     except FileFormatError as error:
         return str(error)
-    # Text, so that -0.0 is not 0.0.
-    return graph.num_vertices, [str((a.dtype, a.tolist())) for a in (graph.u, graph.v, graph.weight)]
+    # As text, -0.0 is not 0.0.
+    return graph.num_vertices, [str((a.dtype, a.tolist())) for a in graph.take(slice(None))]
 
 
 #: For each reader the start of a file of four vertices, and how its lines are written.
@@ -171,6 +173,15 @@ WEIGHTS = st.one_of(
     decimals(),
     st.sampled_from(["", "+1", "1e", "nan", "-Inf", "0x1", "1 ", "1\r", "1\n#x", "\n", "1\n\n"]),
 )
+
+
+@pytest.mark.parametrize(("size", "is_compiled"), [(10**5, False), (10**8, True)])
+def test_large_files_are_compiled(tmp_path, monkeypatch, size, is_compiled):
+    monkeypatch.delitem(sys.modules, "mstflow.primitives.numba_arrays", raising=False)
+    path = tmp_path / "graph"
+    path.touch()
+    os.truncate(path, size)
+    assert bool(columns._compiled(path, columns.Row(b""))) == is_compiled
 
 
 @given(
