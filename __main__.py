@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.metadata
-import importlib.util
 import json
 import math
-import os
-import platform
 import resource
 import signal
 import sys
@@ -22,7 +18,6 @@ from . import (
     __version__,
     algorithm,
     algorithms,
-    backends,
     minimum_spanning_forest,
     read,
     read_coordinates,
@@ -32,12 +27,11 @@ from .errors import MstflowError, OptionError, VerificationError
 from .graphs import convert, generate
 from .graphs.convert import add_inputs
 from .graphs.open import open_files
-from .graphs.read import formats
 from .graphs.write import OUTPUTS, check_output
-from .pipeline import estimate, info
+from .pipeline import estimate, info, machine
 from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
 from .pipeline.plan import STRATEGIES, is_streamed
-from .plugins import plugins
+from .primitives import known_backends
 from .progress import heard_by
 
 if TYPE_CHECKING:
@@ -96,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--coordinates", metavar="FILE", help="where vertices lie (.co), for an output in .geojson")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
-        ("backend", ["auto", *backends()]),
+        ("backend", ["auto", *known_backends()]),
         ("strategy", STRATEGIES),
     ):
         add(
@@ -359,15 +353,8 @@ def _list_algorithms(_: argparse.Namespace) -> None:
 def _info(options: argparse.Namespace) -> None:
     if options.inputs:
         info.run(options)
-        return
-    print(f"mstflow {__version__}, Python {platform.python_version()}, {os.cpu_count()} processors")
-    print(f"backends usable: {', '.join(backends())}")
-    print(f"formats read: {', '.join(formats())}")
-    for plugin in plugins():
-        print(f"plugin: {plugin}")
-    for package in ("numpy", "dask", "pyarrow", "distributed", "matplotlib"):
-        found = importlib.util.find_spec(package) is not None
-        print(f"{package:<12} {importlib.metadata.version(package) if found else 'not installed'}")
+    else:
+        machine.run(options, __version__)
 
 
 if __name__ == "__main__":

@@ -31,3 +31,7 @@ class PipelineError(MstflowError, TypeError):
 
 class PrimitiveError(MstflowError, ValueError):
     """Arguments that break a primitive's contract, found in debug mode. Names the primitive."""
+
+
+class KernelError(MstflowError, RuntimeError):
+    """A kernel that does not compile for a GPU. Names its file and has the compiler's log."""

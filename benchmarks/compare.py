@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     processors = len(os.sched_getaffinity(0))
     try:
-        commands = _commands(options.codes, options.external)
+        programs = commands(options.codes, options.external)
         for path in filter(None, (options.output, options.plot)):
             if not path.parent.is_dir():
                 message = f"{path}: there is no folder {path.parent}"
@@ -73,14 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "threads": options.threads,
         "rounds": options.rounds,
         "limit": options.limit,
-        "reference": next(iter(commands)),
+        "reference": next(iter(programs)),
         "floor": [{"threads": t, **floor.rates(t)} for t in options.threads if options.floor],
         "graphs": {name: _describe(name, folder) for name, folder in folders.items()},
         "runs": [],
     }
     failed: set[tuple[str, str, int]] = set()
     for turn in range(options.rounds):
-        record["runs"] += _round(turn, folders, commands, options, failed)
+        record["runs"] += _round(turn, folders, programs, options, failed)
         if options.output:  # now, so that little is lost if the rest is stopped
             options.output.write_text(json.dumps(record, indent=1) + "\n")
     console = Console()
@@ -133,19 +133,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _commands(names: Sequence[str], externals: Sequence[str]) -> dict[str, list[str]]:
+def commands(names: Sequence[str], externals: Sequence[str]) -> dict[str, list[str]]:
     """Return by name what is run, less the folder of the graph."""
-    commands = {}
+    named = {}
     for name in names:
         codes.check(name)
-        commands[name] = [sys.executable, str(SOLVE_ONE), name]
+        named[name] = [sys.executable, str(SOLVE_ONE), name]
     for text in externals:
         name, _, command = text.partition("=")
-        if not name or not command or name in commands:
+        if not name or not command or name in named:
             message = f"--external must be NAME=COMMAND with a name of its own, not {text!r}"
             raise OptionError(message)
-        commands[name] = shlex.split(command)
-    return commands
+        named[name] = shlex.split(command)
+    return named
 
 
 def _describe(name: str, folder: Path) -> Facts:

@@ -146,16 +146,16 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
         raise OptionError(message)
     # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
     if weight.dtype.kind == "f":
-        is_kept: NDArray[np.bool_] = weight <= np.float64(_float_below(distance))
-        return is_kept
+        return weight <= np.float64(_float_below(distance))
     if weight.dtype == np.bool_:
         weight = weight.view(np.uint8)
     bound: Any = distance
     if -math.inf < bound < math.inf:
         bound = math.floor(bound)
     limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
-    is_kept = weight != weight if bound < limits.min else weight <= min(bound, limits.max)
-    return is_kept
+    is_none = bound < limits.min
+    kept: NDArray[np.bool_] = weight < limits.min if is_none else weight <= min(bound, limits.max)
+    return kept
 
 
 def _float_below(number: Any) -> float:

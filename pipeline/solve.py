@@ -145,8 +145,8 @@ def minimum_spanning_forest(
             where,
             task_threads,
         )
-        num_edges = source.num_edges or plan.capacity
-        name = choose_backend(backend, num_edges, on_device=source.is_on_device)
+        num_edges, on_device = source.num_edges or plan.capacity, source.is_on_device
+        name = choose_backend(backend, num_edges, on_device=on_device, is_here=where.eager)
         ops = Backend(name, task_threads)
         if algorithm == "auto" and plan.strategy in SCANNING:
             pipeline = named_algorithm(_SCANNED)
@@ -169,7 +169,6 @@ def minimum_spanning_forest(
             split_every=split_every,
         )
         report.plan = plan.reason
-        on_device = source.is_on_device
         return Forest(
             placed(edge_ids, ops, on_device=on_device),
             edges if isinstance(edges, EdgeList) else source,

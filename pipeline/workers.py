@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ..primitives import Backend, backends
+from ..primitives import Backend, known_backends, why_not
 
 
 def worker_backend(backend: Backend) -> Backend:
@@ -20,5 +20,5 @@ def worker_backend(backend: Backend) -> Backend:
         resources = distributed.get_worker().state.total_resources
     except ValueError:  # this is no task of a worker
         return backend
-    named = [name for name in backends() if name in resources]
+    named = [name for name in known_backends() if name in resources and not why_not(name)]
     return backend._replace(name=named[0]) if named else backend

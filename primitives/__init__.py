@@ -16,16 +16,23 @@ from .checked import CheckedModule
 if TYPE_CHECKING:
     from .fused import ArrayModule
 
-#: The class of each backend's array module, imported when first used, and the library it needs.
+#: What makes each backend's array module, imported when first used, and the library it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
     "numba": (".numba_arrays", "NumbaArrays", "numba"),
+    "cupy": (".cuda_device", "cupy_arrays", "cupy"),
+}
+_EXTRAS = {
+    "numba": "mstflow[cpu]",
+    "cupy": "mstflow[cuda12] or mstflow[cuda13], whichever the driver takes",
 }
 
 #: From so many edges on "auto" takes compiled kernels, once they are loaded ...
 COMPILED_FROM = 30_000
 #: ... and from so many on it loads them: that takes most of a second, as much as they save then.
 LOADED_FROM = 4_000_000
+#: From so many edges on "auto" takes a GPU: an estimate, not measured. Edges cross a bus first.
+OFFLOADED_FROM = 20_000_000
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -40,11 +47,29 @@ class Backend(NamedTuple):
 
 def backends() -> list[str]:
     """Return the names of the array modules that are usable here, those of plugins last."""
-    return [*_usable(), *_plugins()]
+    return [name for name in known_backends() if not why_not(name)]
 
 
-def _usable() -> list[str]:
-    return [name for name, (*_, library) in _BACKENDS.items() if _is_installed(library)]
+def known_backends() -> list[str]:
+    """Return the names of all array modules, usable here or not, those of plugins last."""
+    return [*_BACKENDS, *_plugins()]
+
+
+def why_not(backend: str) -> str:
+    """Say in a line why a known backend is not usable here; nothing if it is.
+
+    A plugin is not loaded before it is used, so nothing is said of it.
+    """
+    if backend in _plugins():
+        return ""
+    library = _BACKENDS[backend][-1]
+    if not _is_installed(library):
+        return f"it needs the package {library}: {_EXTRAS[backend]}"
+    if backend == "cupy":
+        from . import cuda_device
+
+        return cuda_device.why_not()
+    return ""
 
 
 def _plugins() -> dict[str, Plugin]:
@@ -56,24 +81,29 @@ def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def resolve_backend(backend: str, num_edges: int) -> str:
+def resolve_backend(backend: str, num_edges: int, *, is_here: bool = True) -> str:
     """Return the name of an array module for `backend`; "auto" is the fastest for so many edges.
+
+    A GPU is chosen only for what runs here: of those of other machines nothing is known.
 
     Raises
     ------
     OptionError
-        If there is no such backend, or its library is not installed.
+        If there is no such backend, or it is not usable here.
     """
-    usable = _usable()
     if backend == "auto":
+        if is_here and num_edges >= OFFLOADED_FROM and not why_not("cupy"):
+            return "cupy"
         least = COMPILED_FROM if f"{__name__}.numba_arrays" in sys.modules else LOADED_FROM
-        return "numba" if "numba" in usable and num_edges >= least else "numpy"
-    if isinstance(backend, str) and (backend in usable or backend in _plugins()):
-        return backend
-    message = f"backend {backend!r} is not available; choose from: auto, {', '.join(backends())}"
-    if isinstance(backend, str) and backend in _BACKENDS:
-        message += f" ({backend} needs the package {_BACKENDS[backend][-1]}: mstflow[cpu])"
-    raise OptionError(message)
+        return "numba" if num_edges >= least and not why_not("numba") else "numpy"
+    if backend not in known_backends():
+        known = ", ".join(backends())
+        message = f"backend {backend!r} is not available; choose from: auto, {known}"
+        raise OptionError(message)
+    if reason := why_not(backend):
+        message = f"backend {backend!r} is not usable here: {reason}"
+        raise OptionError(message)
+    return backend
 
 
 @functools.cache
@@ -84,6 +114,7 @@ def array_module(backend: Backend | str) -> ArrayModule:
     """
     if isinstance(backend, str):
         backend = Backend(backend)
+    resolve_backend(backend.name, 0)  # a worker may lack what its client has
     make: Any
     if backend.name in _BACKENDS:
         path, name, _ = _BACKENDS[backend.name]

@@ -33,7 +33,8 @@ class NumpyArrays(ArrayModule):
 
     index_dtype = staticmethod(_index_dtype)
 
-    def largest(self, dtype: DTypeLike, /) -> float:
+    @staticmethod
+    def largest(dtype: DTypeLike, /) -> float:
         return {"f": math.inf, "b": True}.get(np.dtype(dtype).kind) or int(np.iinfo(dtype).max)
 
     def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Array:
@@ -164,7 +165,8 @@ class NumpyArrays(ArrayModule):
     def partition(self, values: Array, k: int, /) -> Array:
         return np.partition(values, k) if 0 <= k < len(values) else values.copy()
 
-    def any_signed(self, weights: Array, /) -> bool:
+    @staticmethod
+    def any_signed(weights: Array, /) -> bool:
         if weights.dtype.kind in "bu" or not len(weights):
             return False
         return bool(weights.view(f"i{weights.dtype.itemsize}").min() < 0)

@@ -6,10 +6,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import mstflow
+from cuda_host import SANITIZERS, compile_kernels
 
 
 def pytest_addoption(parser):
     parser.addoption("--examples", type=int, default=100, help="examples a test, 100 by default")
+    parser.addoption(
+        "--sanitize", action="store_true", help="watch CUDA kernels; preload g++'s libasan.so"
+    )
 
 
 def pytest_configure(config):
@@ -25,6 +29,24 @@ def pytest_configure(config):
 @pytest.fixture(params=mstflow.algorithms(), scope="session")
 def algorithm(request):
     return request.param
+
+
+@pytest.fixture(scope="session")
+def cuda_libraries(request, tmp_path_factory):
+    """A folder of the CUDA kernels, compiled for the processor; the environment names it."""
+    if request.config.getoption("--sanitize"):
+        folder = request.getfixturevalue("sanitized_cuda_libraries")
+    else:
+        folder = compile_kernels(tmp_path_factory.mktemp("cuda"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_LIBRARIES", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def sanitized_cuda_libraries(tmp_path_factory):
+    """The same, with every access to memory checked."""
+    return compile_kernels(tmp_path_factory.mktemp("sanitized-cuda"), *SANITIZERS)
 
 
 @pytest.fixture

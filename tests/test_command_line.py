@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dask
 import numpy as np
 import pytest
 
@@ -152,7 +153,7 @@ def test_summary(capsys, graph, tmp_path):
         (["dissolve"], "invalid choice: 'dissolve'"),
         (["solve", "{graph}", "--partitions", "many"], "argument --partitions: invalid int"),
         (["solve", "{graph}", "--partitions", "0"], "partitions must be"),
-        (["solve", "{graph}", "--backend", "cupy"], "argument --backend: invalid choice: 'cupy'"),
+        (["solve", "{graph}", "--backend", "abacus"], "--backend: invalid choice: 'abacus'"),
         (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
         (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
         (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
@@ -194,8 +195,18 @@ def test_listings(capsys):
     assert [line.split()[0] for line in lines] == mstflow.algorithms()
     assert main(["info"]) == 0
     out = capsys.readouterr().out
-    assert "backends usable: numpy" in out
+    assert f"backend       numpy {np.__version__}\n" in out
     assert "distributed" in out
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    usable = [name for name, found in facts["backends"].items() if found["usable"]]
+    assert usable == mstflow.backends()
+    assert facts["backends"]["numpy"] == {
+        "usable": True,
+        "version": np.__version__,
+        "why_not": None,
+    }
+    assert (facts["mstflow"], facts["packages"]["dask"]) == (mstflow.__version__, dask.__version__)
 
 
 @pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])

@@ -88,7 +88,7 @@ def test_the_example_on_the_command_line(capsys):
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     for plugin in ("algorithm 'boruvka-kruskal'", "reader 'stp'", "backend 'numpy-sorting'"):
-        assert f"plugin: {plugin} of mstflow-plugin 0.1.0\n" in out
+        assert f"plugin        {plugin} of mstflow-plugin 0.1.0\n" in out
 
 
 @pytest.mark.usefixtures("example")

@@ -1,9 +1,12 @@
 """Fixture `ops`: every array module, lent arrays it may not write to, in several layouts."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import mstflow
+from cuda_host import HostCudaArrays
 from mstflow.primitives import array_module
 from mstflow.primitives.checked import CheckedModule
 
@@ -62,11 +65,6 @@ WRAPPERS = {
 }
 
 
-@pytest.fixture(scope="session", params=WRAPPERS)
-def wrapper(request):
-    return WRAPPERS[request.param]
-
-
 def modules():
     """Yield every array module; that of several threads so that small arrays are shared too."""
     yield from mstflow.backends()
@@ -74,9 +72,13 @@ def modules():
         yield "numba, 4 threads"
 
 
-@pytest.fixture(scope="session", params=modules())
+@pytest.fixture(scope="session")
 def module(request):
     name, _, several = request.param.partition(",")
+    if name == "cuda on the host":
+        request.getfixturevalue("cuda_libraries")
+        yield HostCudaArrays()
+        return
     if not several:
         yield array_module(name)
         return
@@ -87,5 +89,25 @@ def module(request):
 
 
 @pytest.fixture(scope="session")
+def wrapper(request):
+    return WRAPPERS[request.param]
+
+
+@pytest.fixture(scope="session")
 def ops(module, wrapper):
     return wrapper(module)
+
+
+@pytest.fixture(scope="session")
+def checked(module):
+    return WRAPPERS["checked"](module)
+
+
+def pytest_generate_tests(metafunc):
+    """Lend the arrays of every module in each way; those of slow kernels in one."""
+    slow = "cuda on the host"
+    if "ops" in metafunc.fixturenames:
+        pairs = [*itertools.product(modules(), WRAPPERS), (slow, "strided")]
+        metafunc.parametrize(("module", "wrapper"), pairs, indirect=True, scope="session")
+    elif "module" in metafunc.fixturenames:
+        metafunc.parametrize("module", [*modules(), slow], indirect=True, scope="session")

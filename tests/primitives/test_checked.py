@@ -68,8 +68,7 @@ VIOLATIONS = [
 ]
 
 
-@pytest.mark.parametrize("wrapper", ["checked"], indirect=True)
 @pytest.mark.parametrize(("primitive", "argument", "args"), VIOLATIONS)
-def test_violation(ops, primitive, argument, args):
+def test_violation(checked, primitive, argument, args):
     with pytest.raises(PrimitiveError, match=rf"^{primitive}: .*\b{argument}\b"):
-        getattr(ops, primitive)(*args)
+        getattr(checked, primitive)(*args)

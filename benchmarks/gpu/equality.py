@@ -1,0 +1,77 @@
+"""Whether a GPU finds the same edges as the NumPy module, on graphs of all kinds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mstflow
+from graphs import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from device import Gpu
+
+GRAPHS = (
+    "random:n=50000,m=200000",
+    "random:n=1000,m=200000",
+    "rmat:scale=14",
+    "grid:rows=300,columns=300,keep=0.65,shuffle_vertices=True,shuffle_edges=True",
+    "connected-caveman:cliques=100,size=40",
+    "caveman:cliques=100,size=40",
+    "circulant:n=20000,degree=5",
+    "hypercube:dimension=13",
+    "chain:n=100000",
+    "star:n=100000",
+    "complete:n=600",
+)
+WEIGHTS = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+#: All but those that follow one edge after another.
+ALGORITHMS = tuple(name for name in mstflow.algorithms() if name != "prim")
+
+
+def tied_weights(size: int, dtype: str) -> np.ndarray[Any, Any]:
+    """Return few distinct weights, zeros and negative ones among them, in any order."""
+    drawn = np.random.default_rng(size).integers(-50, 50, size)
+    return (abs(drawn) if dtype[0] in "?u" else drawn).astype(dtype)
+
+
+def compare_all(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str, Any]]:
+    """Yield what was solved, and whether the edges were the same.
+
+    Every graph by every dtype of weights and ids, and by every algorithm.
+    """
+    for name, graph in graphs.items():
+        for dtype in WEIGHTS:
+            for ids in (np.int32, np.int64):
+                weight = tied_weights(len(graph.u), dtype)
+                tied = graph._replace(u=graph.u.astype(ids), v=graph.v.astype(ids), w=weight)
+                what = {"graph": name, "weights": dtype, "ids": np.dtype(ids).name}
+                yield {**what, **compare(gpu, tied, "filter-boruvka")}
+        for algorithm in ALGORITHMS:
+            yield {"graph": name, "weights": str(graph.w.dtype), **compare(gpu, graph, algorithm)}
+
+
+def compare_files(gpu: Gpu, paths: list[Path]) -> Iterator[dict[str, Any]]:
+    """Yield the same of graphs in files."""
+    for path in paths:
+        edges = mstflow.read(path)
+        graph = Graph(edges.u, edges.v, edges.weight, edges.num_vertices)
+        yield {"graph": path.name, **compare(gpu, graph, "filter-boruvka")}
+
+
+def compare(gpu: Gpu, graph: Graph, algorithm: str) -> dict[str, Any]:
+    """Solve a graph on the host, from the host, and on the device."""
+
+    def solve(columns: Any, **options: Any) -> Any:
+        forest = mstflow.minimum_spanning_forest(columns, num_vertices=graph.n, **options)
+        return gpu.to_host(forest.edge_ids)
+
+    expected = solve(graph[:3], backend="numpy")
+    from_host = solve(graph[:3], backend="cupy", algorithm=algorithm)
+    on_device = solve(gpu.columns(graph), algorithm=algorithm)
+    is_equal = np.array_equal(expected, from_host) and np.array_equal(expected, on_device)
+    return {"algorithm": algorithm, "edges": len(graph.u), "is_equal": is_equal}

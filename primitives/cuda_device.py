@@ -1,0 +1,267 @@
+"""Kernels on a GPU: compiled by NVRTC through cuda.core and kept, launched by CuPy."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import KernelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .fused import ArrayModule
+
+#: The folder of the kernels' sources.
+SOURCES = Path(__file__).with_name("cuda")
+#: Threads of a block: whole warps, as kernels that vote need.
+_BLOCK = 256
+_LANGUAGE = "c++17"
+_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+
+
+def cupy_arrays(threads: int = 1) -> ArrayModule:
+    """Return the array module of the current GPU, which has no use for the processor's threads."""
+    from .cuda_arrays import CudaArrays
+
+    return CudaArrays(CupyDevice())
+
+
+class CupyDevice:
+    """The GPU that is CuPy's current one, its memory pool and its current stream.
+
+    Attributes
+    ----------
+    xp : module
+        CuPy.
+    """
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.xp = cupy
+
+    def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
+        """Start one thread of a kernel for each of `size` elements, and do not wait for them.
+
+        Parameters
+        ----------
+        file, kernel : str
+            A source in `SOURCES`, without its suffix, and a C++ name expression in it, such as
+            ``"gather<u64, u32>"``.
+        size : int
+            The first argument; at least 0, and less than 2**38.
+        *arguments : cupy.ndarray or int or bool
+            The others: contiguous arrays as pointers, numbers as ``u64``, modulo 2**64.
+
+        Raises
+        ------
+        KernelError
+            If the kernel does not compile.
+        """
+        if not size:
+            return
+        function = _loaded(file, kernel, self.xp.cuda.runtime.getDevice())
+        words = tuple(map(self._word, (size, *arguments)))
+        function((-(-size // _BLOCK),), (_BLOCK,), words)
+
+    def _word(self, argument: Any) -> Any:
+        is_array = isinstance(argument, self.xp.ndarray)
+        return argument if is_array else np.uint64(int(argument) % 2**64)
+
+
+@functools.cache
+def _loaded(file: str, kernel: str, device: int) -> Any:
+    """Return what launches a kernel; what is loaded belongs to one device."""
+    import cupy
+
+    name, cubin = kept_kernel(file, kernel, _architecture(cupy, device))
+    module = cupy.cuda.function.Module()
+    module.load(cubin)
+    return module.get_function(name)
+
+
+def _architecture(cupy: Any, device: int) -> str:
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
+    """Return the name that the linker knows a kernel by, and its cubin. Needs no GPU or driver.
+
+    Parameters
+    ----------
+    file, kernel : str
+        As for `CupyDevice.launch`.
+    architecture : str
+        Such as ``"sm_90"``.
+
+    Raises
+    ------
+    KernelError
+        Naming all three, with the compiler's log.
+    """
+    names, cubin = compile_kernels(file, [kernel], architecture)
+    return names[kernel], cubin
+
+
+def compile_kernels(
+    file: str, kernels: Sequence[str], architecture: str
+) -> tuple[dict[str, str], bytes]:
+    """Return the linker's names of several kernels, and one cubin: see `compile_kernel`."""
+    program_of, options_of = _compiler()
+    options = options_of(
+        name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(SOURCES)
+    )
+    try:
+        program = program_of((SOURCES / f"{file}.cu").read_text(), "c++", options)
+        code = program.compile("cubin", name_expressions=tuple(kernels))
+    except Exception as error:  # its class has moved between releases
+        message = f"{file}.cu: {', '.join(kernels)} for {architecture} does not compile: {error}"
+        raise KernelError(message) from error
+    names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
+    return names, bytes(code.code)
+
+
+def _compiler() -> tuple[Any, Any]:
+    try:
+        from cuda.core import Program, ProgramOptions
+    except ImportError:  # before its release 1.0
+        from cuda.core.experimental import Program, ProgramOptions
+    return Program, ProgramOptions
+
+
+def _nvrtc() -> tuple[int, list[int]]:
+    """Return NVRTC's version, as 12090 for 12.9, and the architectures it compiles for."""
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    _, architectures = nvrtc.nvrtcGetSupportedArchs()
+    return 1000 * major + 10 * minor, list(architectures)
+
+
+def kernel_folder() -> Path | None:
+    """Return the folder where compiled kernels are kept; None if there is no home for it."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    return cache / "mstflow" / "kernels" if cache.is_absolute() else None
+
+
+def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
+    """Return what `compile_kernel` does, without compiling what was compiled before.
+
+    An entry of the folder is a digest, the name, a zero and the cubin. It is written whole under
+    another name first, so processes may share the folder; one that is damaged is replaced.
+
+    Raises
+    ------
+    KernelError
+        As there.
+    """
+    folder = kernel_folder()
+    if folder is None:
+        return compile_kernel(file, kernel, architecture)
+    entry = folder / _key(file, kernel, architecture)
+    with contextlib.suppress(OSError):
+        digest, content = (data := entry.read_bytes())[:32], data[32:]
+        if hashlib.sha256(content).digest() == digest:
+            name, _, cubin = content.partition(b"\0")
+            return name.decode(), cubin
+    found, cubin = compile_kernel(file, kernel, architecture)
+    with contextlib.suppress(OSError):  # such as a file system that is full, or read-only
+        _write(entry, b"\0".join((found.encode(), cubin)))
+    return found, cubin
+
+
+def _key(file: str, kernel: str, architecture: str) -> str:
+    """Return a name for all that decides what a cubin holds."""
+    sources = [SOURCES / f"{file}.cu", *sorted(SOURCES.glob("*.cuh"))]
+    parts = [kernel, architecture, _LANGUAGE, _nvrtc(), *(path.read_text() for path in sources)]
+    return f"{file}-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
+
+
+def _write(entry: Path, content: bytes) -> None:
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    file, name = tempfile.mkstemp(dir=entry.parent)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(hashlib.sha256(content).digest() + content)
+        os.replace(name, entry)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+@functools.cache
+def why_not() -> str:
+    """Say in a line why kernels cannot run here; nothing if they can.
+
+    What is quick to find out comes first: CuPy is loaded only where there is a driver.
+    """
+    try:
+        ctypes.CDLL(_DRIVER)
+    except OSError:
+        return f"there is no NVIDIA driver: {_DRIVER} cannot be loaded"
+    try:
+        import cupy
+
+        runtime = cupy.cuda.runtime
+    except Exception as error:  # whatever its libraries raise; its own words are a page long
+        return f"CuPy cannot be loaded: {_line(error.__cause__ or error)}"
+    driver = runtime.driverGetVersion()
+    if driver < 12000:
+        return f"the driver takes CUDA {_dotted(driver)}, and at least 12.0 is needed"
+    remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
+    try:
+        _compiler()
+        version, architectures = _nvrtc()
+    except Exception as error:  # whatever its loader raises
+        return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
+    for name, built in (("CuPy", runtime.runtimeGetVersion()), ("NVRTC", version)):
+        if built // 1000 > driver // 1000:
+            versions = f"{_dotted(built)}, but the driver takes {_dotted(driver)}"
+            return f"{name} is built for CUDA {versions}: {remedy}"
+    try:
+        if not runtime.getDeviceCount():
+            return "the driver finds no device"
+        architecture = _architecture(cupy, runtime.getDevice())
+    except RuntimeError as error:  # CuPy's errors are
+        return f"the driver finds no device ({_line(error)})"
+    if int(architecture.removeprefix("sm_")) not in architectures:
+        return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"
+    return ""
+
+
+def describe_devices() -> dict[str, Any]:
+    """Return the devices that CuPy finds, and the versions of CUDA's parts; see `why_not` first."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    found = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
+    return {
+        "driver": _dotted(runtime.driverGetVersion()),
+        "runtime": _dotted(runtime.runtimeGetVersion()),
+        "nvrtc": _dotted(_nvrtc()[0]),
+        "devices": [
+            {
+                "name": facts["name"].decode(),
+                "memory_bytes": facts["totalGlobalMem"],
+                "compute_capability": f"{facts['major']}.{facts['minor']}",
+            }
+            for facts in found
+        ],
+    }
+
+
+def _dotted(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,27 @@
+"""Every kernel that the CUDA module may ask for compiles, for old and new devices."""
+
+import re
+
+import pytest
+
+from mstflow.primitives.cuda_arrays import KERNELS
+from mstflow.primitives.cuda_device import SOURCES, compile_kernels
+
+
+def test_every_kernel_is_named():
+    written = {
+        path.stem: set(re.findall(r"__global__ void (\w+)\(", path.read_text()))
+        for path in SOURCES.glob("*.cu")
+    }
+    named = {file: {name.split("<")[0] for name in kernels} for file, kernels in KERNELS.items()}
+    assert written == named
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("file", KERNELS)
+def test_kernels_compile(file, architecture):
+    pytest.importorskip("cuda.core")  # the test extra has it where there are wheels
+    names, cubin = compile_kernels(file, KERNELS[file], architecture)
+    assert cubin.startswith(b"\x7fELF")
+    assert set(names) == set(KERNELS[file])
+    assert all(name.encode() + b"\0" in cubin for name in names.values())

@@ -1,0 +1,335 @@
+"""The adapter to GPUs without one: what it compiles, keeps and launches, and why it cannot."""
+
+import ctypes
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow import primitives
+from mstflow.__main__ import main
+from mstflow.errors import KernelError, OptionError
+from mstflow.primitives import cuda_device
+
+HEADER = "#pragma once\nusing u32 = unsigned int;\nusing u64 = unsigned long long;\n"
+SOURCE = """#include "common.cuh"
+template <class T, class S>
+__global__ void fill(u64 size, T* out, u64 value) {
+    u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < size) out[i] = T(S(value));
+}
+"""
+KERNEL = "own", "fill<u64, u32>", "sm_80"
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    folder = tmp_path / "cuda"
+    folder.mkdir()
+    (folder / "common.cuh").write_text(HEADER)
+    (folder / "own.cu").write_text(SOURCE)
+    monkeypatch.setattr(cuda_device, "SOURCES", folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    return folder
+
+
+@pytest.fixture
+def compiled(sources, monkeypatch):
+    """The kernels that were compiled; what is kept of them does not depend on the compiler."""
+    calls = []
+
+    def compile_kernel(*kernel):
+        calls.append(kernel)
+        return "lowered", f"cubin of {kernel}, number {len(calls)}".encode()
+
+    monkeypatch.setattr(cuda_device, "compile_kernel", compile_kernel)
+    monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12090, [80, 90]))
+    return calls
+
+
+def entries():
+    return sorted(cuda_device.kernel_folder().iterdir())
+
+
+@pytest.mark.usefixtures("sources")
+def test_a_template_is_instantiated():
+    pytest.importorskip("cuda.core")
+    name, cubin = cuda_device.compile_kernel(*KERNEL)
+    assert name.startswith("_Z4fillIyj")
+    assert cubin.startswith(b"\x7fELF")
+    assert name.encode() in cubin
+
+
+@pytest.mark.parametrize(
+    ("kernel", "log"),
+    [
+        (("own", "fill<u64, nothing>", "sm_80"), 'identifier "nothing" is undefined'),
+        (("own", "fill<u64, u32>", "sm_1"), "invalid value for --gpu-architecture"),
+        (("absent", "fill", "sm_80"), "No such file"),
+    ],
+)
+@pytest.mark.usefixtures("sources")
+def test_what_does_not_compile(kernel, log):
+    pytest.importorskip("cuda.core")
+    with pytest.raises(KernelError, match=log) as raised:
+        cuda_device.compile_kernel(*kernel)
+    file, name, architecture = kernel
+    assert f"{file}.cu: {name} for {architecture} does not compile" in str(raised.value)
+
+
+def test_kernels_are_compiled_once(compiled):
+    first = cuda_device.kept_kernel(*KERNEL)
+    assert first == cuda_device.kept_kernel(*KERNEL) == ("lowered", first[1])
+    assert compiled == [KERNEL]
+    assert len(entries()) == 1
+
+
+def test_whatever_decides_on_a_cubin_tells_it_from_others(sources, compiled, monkeypatch):
+    def number_compiled(*kernel):
+        cuda_device.kept_kernel(*kernel)
+        return len(compiled)
+
+    assert number_compiled(*KERNEL) == 1
+    assert number_compiled("own", "fill<u32, u32>", "sm_80") == 2
+    assert number_compiled("own", "fill<u64, u32>", "sm_90") == 3
+    (sources / "own.cu").write_text(SOURCE + "\n")
+    assert number_compiled(*KERNEL) == 4
+    (sources / "common.cuh").write_text(HEADER + "\n")
+    assert number_compiled(*KERNEL) == 5
+    monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12060, [80, 90]))
+    assert number_compiled(*KERNEL) == 6
+    (sources / "common.cuh").write_text(HEADER)
+    assert number_compiled(*KERNEL) == 7
+    assert len(entries()) == 7
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", bytes(32) + b"lowered\0cubin"])
+def test_a_damaged_entry_is_replaced(compiled, damage):
+    cuda_device.kept_kernel(*KERNEL)
+    (entry,) = entries()
+    entry.write_bytes(entry.read_bytes()[:-1] if damage == b"short" else damage)
+    again = cuda_device.kept_kernel(*KERNEL)
+    assert compiled == [KERNEL] * 2
+    assert cuda_device.kept_kernel(*KERNEL) == again
+    assert entries() == [entry]
+
+
+@pytest.mark.parametrize("home", ["file", "file/below", "relative"])
+def test_where_nothing_can_be_kept(compiled, tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", home if home == "relative" else str(tmp_path / home))
+    before = sorted(tmp_path.rglob("*"))
+    assert cuda_device.kept_kernel(*KERNEL) != cuda_device.kept_kernel(*KERNEL)
+    assert compiled == [KERNEL] * 2
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_nothing_is_left_of_what_could_not_be_written(compiled, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    assert cuda_device.kept_kernel(*KERNEL)[0] == "lowered"
+    assert entries() == []
+
+
+def test_processes_share_what_is_kept(sources):
+    pytest.importorskip("cuda.core")
+    program = (
+        "import pathlib\nfrom mstflow.primitives import cuda_device\n"
+        f"cuda_device.SOURCES = pathlib.Path({str(sources)!r})\n"
+        f"print(cuda_device.kept_kernel(*{KERNEL!r}))"
+    )
+    command = [sys.executable, "-c", program]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    first, second = (process.communicate()[0] for process in processes)
+    assert first == second == f"{cuda_device.kept_kernel(*KERNEL)}\n"
+    assert len(entries()) == 1
+
+
+class Arrays:
+    """Stands in for CuPy: it notes what is loaded and launched."""
+
+    def __init__(self, driver=12090, runtime=12090, devices=1, capability="80"):
+        self.launched, self.loaded = [], []
+        self.ndarray = np.ndarray
+        properties = {"name": b"A device", "totalGlobalMem": 16 * 10**9, "major": 8, "minor": 0}
+        self.cuda = SimpleNamespace(
+            runtime=SimpleNamespace(
+                driverGetVersion=lambda: driver,
+                runtimeGetVersion=lambda: runtime,
+                getDevice=lambda: 0,
+                getDeviceCount=lambda: devices,
+                getDeviceProperties=lambda _: properties,
+            ),
+            Device=lambda _: SimpleNamespace(compute_capability=capability),
+            function=SimpleNamespace(Module=self._module),
+        )
+
+    def _module(self):
+        def get_function(name):
+            return lambda *launch: self.launched.append((name, *launch))
+
+        return SimpleNamespace(load=self.loaded.append, get_function=get_function)
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """Install a library in the place of CuPy."""
+
+    def install(arrays):
+        cuda_device.why_not.cache_clear()
+        cuda_device._loaded.cache_clear()
+        module = ModuleType("cupy")
+        vars(module).update(vars(arrays), __version__="14.0.0")
+        monkeypatch.setitem(sys.modules, "cupy", module)
+        monkeypatch.setattr(primitives, "_is_installed", lambda _: True)
+        monkeypatch.setattr(cuda_device, "_compiler", lambda: (None, None))
+        monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12090, [80, 90]))
+        monkeypatch.setattr(ctypes, "CDLL", lambda _: None)
+        return arrays
+
+    yield install
+    cuda_device.why_not.cache_clear()
+    cuda_device._loaded.cache_clear()
+
+
+def test_launch(compiled, library):
+    arrays = library(Arrays())
+    device = cuda_device.CupyDevice()
+    out = np.zeros(3, np.uint64)
+    device.launch("own", "fill<u64, u32>", 0, out, 7)
+    assert compiled == []
+    device.launch("own", "fill<u64, u32>", 3, out, -1)
+    device.launch("own", "fill<u64, u32>", 2**33 + 1, out, True)
+    assert (len(compiled), len(arrays.loaded)) == (1, 1)
+    words = [[3, 2**64 - 1], [2**33 + 1, 1]]
+    for (name, grid, block, given), (size, value) in zip(arrays.launched, words, strict=True):
+        assert name == "lowered"
+        assert block == (256,)
+        assert grid == (-(-size // 256),)
+        assert (given[0], given[2]) == (size, value)
+        assert given[1] is out
+        assert {type(word) for word in given[::2]} == {np.uint64}
+
+
+def fail(error):
+    def raising(*_):
+        raise error
+
+    return raising
+
+
+def no_library(_, monkeypatch):
+    monkeypatch.setattr(primitives, "_is_installed", lambda library: library != "cupy")
+
+
+def no_driver(_, monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", fail(OSError("libcuda.so.1: cannot open")))
+
+
+def no_import(_, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+
+
+def no_compiler(_, monkeypatch):
+    monkeypatch.setattr(cuda_device, "_nvrtc", fail(RuntimeError("no libnvrtc.so\nanywhere")))
+
+
+def no_bindings(_, monkeypatch):
+    monkeypatch.setattr(cuda_device, "_compiler", fail(ImportError("No module named 'cuda'")))
+
+
+def newer_compiler(_, monkeypatch):
+    monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (13010, [80]))
+
+
+def no_answer(library, _):
+    library(Arrays()).cuda.runtime.getDeviceCount = fail(RuntimeError("cudaErrorNoDevice: none"))
+
+
+def variant(**options):
+    return lambda library, _: library(Arrays(**options))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (no_library, "it needs the package cupy: mstflow[cuda12] or mstflow[cuda13], whichever"),
+        (no_driver, "there is no NVIDIA driver: libcuda.so.1 cannot be loaded"),
+        (no_import, "CuPy cannot be loaded: ModuleNotFoundError: "),
+        (no_compiler, "NVRTC cannot be loaded (RuntimeError: no libnvrtc.so anywhere): install"),
+        (no_bindings, "(ImportError: No module named 'cuda'): install mstflow[cuda12]"),
+        (newer_compiler, "NVRTC is built for CUDA 13.1, but the driver takes 12.9: install"),
+        (no_answer, "the driver finds no device (RuntimeError: cudaErrorNoDevice: none)"),
+        (variant(devices=0), "the driver finds no device"),
+        (variant(driver=11040), "the driver takes CUDA 11.4, and at least 12.0 is needed"),
+        (variant(driver=0), "the driver takes CUDA 0.0"),
+        (
+            variant(runtime=13000),
+            "CuPy is built for CUDA 13.0, but the driver takes 12.9: install mstflow[cuda12]",
+        ),
+        (variant(capability="120"), "NVRTC 12.9 does not compile for this device, sm_120"),
+    ],
+)
+def test_why_not(library, monkeypatch, capsys, tmp_path, spoil, reason):
+    library(Arrays())
+    spoil(library, monkeypatch)
+    found = primitives.why_not("cupy")
+    assert reason in found
+    assert "\n" not in found
+    assert "cupy" not in mstflow.backends()
+    assert primitives.resolve_backend("auto", 10**12) == "numba"
+    with pytest.raises(OptionError) as raised:
+        primitives.array_module(primitives.Backend("cupy"))
+    assert str(raised.value) == f"backend 'cupy' is not usable here: {found}"
+    graph = tmp_path / "graph.txt"
+    graph.write_text("0 1 3\n")
+    assert main(["solve", str(graph), "--backend", "cupy"]) == 2
+    assert capsys.readouterr() == ("", f"error: {raised.value}\n")
+    assert main(["solve", str(graph), "--quiet"]) == 0
+    assert main(["info"]) == 0
+    assert f"backend       cupy is not usable: {found}\n" in capsys.readouterr().out
+
+
+def test_auto_takes_a_device_where_edges_are_many(library, monkeypatch):
+    library(Arrays(driver=13010))
+    assert primitives.why_not("cupy") == ""
+    assert mstflow.backends()[:3] == ["numpy", "numba", "cupy"]
+    assert primitives.resolve_backend("auto", primitives.OFFLOADED_FROM) == "cupy"
+    assert primitives.resolve_backend("auto", primitives.OFFLOADED_FROM - 1) == "numba"
+    monkeypatch.setattr(primitives, "OFFLOADED_FROM", 0)
+    elsewhere = mstflow.minimum_spanning_forest(([0], [1]), scheduler="synchronous")
+    assert elsewhere.backend in ("numpy", "numba")
+
+
+def test_info_of_devices(library, capsys):
+    library(Arrays(driver=13010, devices=2))
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert "backend       cupy 14.0.0\n" in out
+    assert "cuda          driver 13.1, runtime 12.9, NVRTC 12.9\n" in out
+    assert out.count("device        A device, 16.0 GB, compute capability 8.0\n") == 2
+
+
+def test_nothing_is_loaded_for_small_graphs():
+    program = (
+        "import sys, mstflow\nmstflow.minimum_spanning_forest(([0], [1], [2]))\n"
+        "print([name for name in ('cupy', 'cuda.core', 'cuda.bindings') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_wheels_carry_the_sources():
+    root = Path(mstflow.__file__).parent
+    setup = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]
+    patterns = setup["package-data"]["mstflow.primitives"]
+    carried = {path for pattern in patterns for path in (root / "primitives").glob(pattern)}
+    assert carried == set((root / "primitives" / "cuda").iterdir())
