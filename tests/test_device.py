@@ -236,6 +236,8 @@ def test_columns_are_taken_as_they_lie():
         assert solve(tuple(columns)).edge_ids.tolist() == expected
     wide = strict_device.asarray(np.stack([GRAPH.u, GRAPH.v]).T.copy())
     assert solve((wide[:, 0], wide[:, 1], w)).edge_ids.tolist() == expected
+    by_source = solve(EdgeSource.of(graph))
+    assert by_source.u.tolist() == solve(graph).u.tolist() == solve(GRAPH).u.tolist()
     unweighted = EdgeList(GRAPH.u, GRAPH.v)
     assert solve((u, v)).edge_ids.tolist() == kruskal(unweighted).tolist()
     assert solve((u, v, w), weight=None).edge_ids.tolist() == kruskal(unweighted).tolist()
