@@ -18,7 +18,7 @@ import strict_device
 from cuda_host import HostCudaArrays
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
-from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.errors import GraphError, KernelError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
@@ -307,6 +307,31 @@ def test_a_failure_names_its_stage(monkeypatch):
     monkeypatch.setattr(HostCudaArrays, "scatter_min_pairs", fail)
     with pytest.raises(MstflowError, match=r"stage 'find_min_edges' failed on .*IllegalAddress"):
         solve(on_device(GRAPH), algorithm="boruvka-edgelist")
+
+
+@pytest.mark.parametrize(
+    ("primitive", "strategy", "expected"),
+    [
+        ("iota", "whole", "the GPU failed in task 'load_partition': CUDAError: illegal access"),
+        ("compact_pairs", "two-scan", "the GPU failed in task 'local_forest': CUDAError: illegal"),
+        ("concatenate", "tree", "the GPU failed in task 'merge_forests': CUDAError: illegal"),
+    ],
+)
+def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
+    def fail_with(base, module):
+        def fail(*_, **__):
+            raise error("illegal access")
+
+        error = type("CUDAError", (base,), {"__module__": module})
+        monkeypatch.setattr(HostCudaArrays, primitive, fail)
+        return error
+
+    fail_with(Exception, "cuda.core")
+    with pytest.raises(KernelError, match=expected):
+        solve(on_device(GRAPH), strategy)
+    for base, module in ((MemoryError, "cupy.cuda.memory"), (ValueError, "elsewhere")):
+        with pytest.raises(fail_with(base, module)):
+            solve(on_device(GRAPH), strategy)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
