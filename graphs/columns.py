@@ -1,9 +1,9 @@
 """Text to columns: blocks of lines parsed at once, and a bad line found and named.
 
-A block is parsed as it stands: plain short numbers by `digits`, all others by pyarrow. Where that
-fails, `_tidy` leaves one blank between fields and drops comments and empty lines, and it is tried
-again. Only a block that is still doubtful is walked line by line, by `_explain`, to say what is
-wrong where.
+In large files, blocks of plain lines are parsed by `line_kernels`; all others by pyarrow, as they
+stand. Where that fails, `_tidy` leaves one blank between fields and drops comments and empty lines,
+and it is tried again. Only a block that is still doubtful is walked line by line, by `_explain`, to
+say what is wrong where.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
-from .digits import parse_digits
+from ..primitives import resolve_backend
 from .edge_list import EdgeList, join_weights
 from .text import fail, shown, split_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
+_LINE = 20  # bytes, of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
@@ -46,9 +47,10 @@ _LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 class Row:
     """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. `numbers`
-    may parse these fields of a block of lines at once, `plain` leaves them, between blanks, and
-    `split` those of one line; a ValueError of the last two says that it cannot.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. With a
+    `delimiter`, other fields may stand among these, and `places` tells which is which, as in
+    `line_kernels.parse_lines`. `plain` leaves these fields of a block of lines, between blanks, and
+    `split` those of one line; a ValueError says that it cannot.
     """
 
     comments: bytes
@@ -56,7 +58,8 @@ class Row:
     weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
-    numbers: Callable[[bytes], list[NDArray[Any]] | None] | None = None
+    places: Sequence[int] = ()
+    delimiter: bytes = b""
     plain: Callable[[bytes], bytes] = bytes
     split: Callable[[bytes], list[bytes]] = split_fields
 
@@ -113,7 +116,8 @@ def column_blocks(
         Naming the first line that does not hold such a row.
     """
     blocks = whole_lines(handle, pending, block_size)
-    for block, parsed in _ahead(partial(_columns, row=row), blocks):
+    parse = partial(_columns, row=row, parse_lines=_compiled(path, row))
+    for block, parsed in _ahead(parse, blocks):
         try:
             columns = parsed.result()
         except ValueError as doubt:
@@ -170,10 +174,23 @@ def _ahead(
         yield from waiting
 
 
-def _columns(block: bytes, row: Row) -> Columns | None:
+def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
+    """Return the compiled parser, if solving such a file is where compiled kernels are loaded."""
+    if resolve_backend("auto", path.stat().st_size // _LINE) == "numpy":
+        return None
+    from .line_kernels import parse_lines
+
+    places = row.places or range(2 + row.weighted)
+    ids = range(row.first_id, row.last_id + 1)
+    return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)
+
+
+def _columns(
+    block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
+) -> Columns | None:
     """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
-    if row.numbers and (numbers := row.numbers(block)):
-        return _from_zero(numbers, row)
+    if parse_lines and (columns := parse_lines(block)):
+        return columns
     text = row.plain(block)
     if text[: text.find(b"\n")].endswith(b"\r"):
         text = text.replace(b"\r\n", b"\n")
@@ -207,38 +224,34 @@ def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _parse(text: bytes, row: Row) -> Columns:
     """Parse text between single blanks or tabs; a ValueError says that it may not be that."""
-    return _from_zero(parse_digits(text, 2 + row.weighted, row.tag) or _parse_any(text, row), row)
-
-
-def _from_zero(columns: list[NDArray[Any]], row: Row) -> Columns:
-    """Check the ids, and let them start from 0; a ValueError says that one is out of range."""
-    u, v, *weight = columns
-    for ids in (u, v):
-        if ids.min() < row.first_id or ids.max() > row.last_id:
-            message = "a vertex id out of range"
-            raise ValueError(message)
-    if row.first_id:
-        u, v = u - row.first_id, v - row.first_id
-    return u, v, weight[0] if weight else None
-
-
-def _parse_any(text: bytes, row: Row) -> list[NDArray[Any]]:
-    """Parse any numbers."""
     if any(mark in text for mark in _MISREAD):
         message = "a byte that is not part of a number"
         raise ValueError(message)
     bounds = _bounds(text, row)
-    columns = [_numbers(text, *each, "int64") for each in bounds[:2]]
-    if not row.weighted:
-        return columns
+    u, v = (_ids(text, *each, row) for each in bounds[:2])
+    return u, v, _weights(text, *bounds[2]) if row.weighted else None
+
+
+def _ids(
+    text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64], row: Row
+) -> NDArray[np.int64]:
+    """Parse vertex ids, and let them start from 0; a ValueError says that one is out of range."""
+    ids = _numbers(text, start, stop, "int64")
+    if ids.min() < row.first_id or ids.max() > row.last_id:
+        message = "a vertex id out of range"
+        raise ValueError(message)
+    return ids - row.first_id
+
+
+def _weights(text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[Any]:
     if any(mark in text for mark in _DECIMAL_MARKS):
-        weight = _numbers(text, *bounds[2], "float64")
+        weight = _numbers(text, start, stop, "float64")
         _check_decimals(text, weight)
-        return [*columns, weight]
+        return weight
     try:
-        return [*columns, _numbers(text, *bounds[2], "int64")]
+        return _numbers(text, start, stop, "int64")
     except ValueError:
-        return [*columns, _numbers(text, *bounds[2], "uint64")]
+        return _numbers(text, start, stop, "uint64")
 
 
 def _bounds(text: bytes, row: Row) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from .columns import BLOCK_SIZE, LARGEST_EXACT, Row, column_blocks, join_blocks
+from .columns import BLOCK_SIZE, Row, column_blocks, join_blocks
 from .tables import ColumnNames, choose_columns
 from .text import fail, first_row, head_lines, is_number, open_text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from .edge_list import EdgeList
 
@@ -59,7 +57,8 @@ def read_csv(
         row = Row(
             b"",
             weighted=weighted,
-            numbers=layout.numbers,
+            places=layout.places,
+            delimiter=delimiter.encode(),
             plain=layout.plain,
             split=layout.split,
         )
@@ -77,6 +76,12 @@ class _Layout:
     chosen: ColumnNames
     delimiter: str
 
+    @property
+    def places(self) -> list[int]:
+        """Where each column stands among the wanted ones, or -1."""
+        wanted = self.chosen.present
+        return [wanted.index(name) if name in wanted else -1 for name in self.names]
+
     def split(self, line: bytes) -> list[bytes]:
         """Split one line: the wanted fields; a ValueError says what is wrong with it."""
         fields = _split(line, self.delimiter)
@@ -87,22 +92,6 @@ class _Layout:
             message = f"expected {len(self.names)} fields, '{form}', found {len(fields)}"
             raise ValueError(message)
         return [fields[self.names.index(name)].encode(errors=_ANY) for name in self.chosen.present]
-
-    def numbers(self, block: bytes) -> list[NDArray[Any]] | None:
-        """Parse the wanted columns among others, if they hold no more than digits and points."""
-        if self._is_bare(block):
-            return None
-        columns: list[NDArray[Any]] = []
-        for fields in self._fields(block):
-            marks = fields.buffers()[2].to_pybytes().translate(None, b"0123456789")
-            kind = "float64" if len(columns) == 2 and marks else "int64"
-            if marks.strip(b".") or not len(fields):
-                return None
-            try:
-                columns.append(fields.cast(kind).to_numpy())
-            except ValueError:  # a field without digits, or with too many
-                return None
-        return None if columns[-1].max() >= LARGEST_EXACT else columns
 
     def plain(self, block: bytes) -> bytes:
         """Leave the wanted columns of whole lines, with a blank between them."""

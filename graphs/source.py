@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .pieces import Columns, Piece
 
 #: Edges of a block that stays in cache while it is looked at.
-BLOCK_EDGES = 2**18
+BLOCK_EDGES = 2**19
 #: Of so many places, so many weights are looked at.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 

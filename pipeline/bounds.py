@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _FIXED, _THREAD = 160_000_000, 64 * BLOCK_EDGES
 #: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
 _READ_EDGE = 48
+#: Bytes of a device for each edge beyond those held, and for each vertex, if the graph is whole
+#: there: keys and places of what is light, records, and what rounds write. Not yet measured.
+_DEVICE_EDGE, _DEVICE_VERTEX = 8, 64
 #: Without a bound on memory so many edges are held at least.
 _COMFORTABLE = 2**24
 
@@ -70,6 +73,12 @@ class Size:
     def held_edge(self) -> int:
         """Bytes of an edge that is held: two ends, weight and id."""
         return 2 * self.index + self.weight + 8
+
+    @property
+    def on_device(self) -> int:
+        """Bytes of a device that has the whole graph in its memory, and solves it."""
+        edges = self.num_edges * (self.held_edge + _DEVICE_EDGE)
+        return edges + self.num_vertices * _DEVICE_VERTEX
 
     @property
     def solved_edge(self) -> int:

@@ -70,7 +70,8 @@ class Dask:
         self.name, self.workers, self._client = name, workers, client
         self.input_folder = folder
         self.task_folder = folder if pool else scratch.ON_HOST if client else None
-        self._options = {"scheduler": name, "pool": pool, "num_workers": workers}
+        # One task at a time: Dask gives a process six in a row, and leaves others idle meanwhile.
+        self._options = {"scheduler": name, "pool": pool, "num_workers": workers, "chunksize": 1}
         self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
         self._submitted = 0
 

@@ -153,9 +153,10 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
     if -math.inf < bound < math.inf:
         bound = math.floor(bound)
     limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
-    is_none = bound < limits.min
-    kept: NDArray[np.bool_] = weight < limits.min if is_none else weight <= min(bound, limits.max)
-    return kept
+    if bound < limits.min:
+        return weight != weight
+    is_kept: NDArray[np.bool_] = weight <= min(bound, limits.max)
+    return is_kept
 
 
 def _float_below(number: Any) -> float:

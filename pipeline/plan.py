@@ -47,7 +47,8 @@ class Request:
     """What a caller asked for, of what decides about a plan.
 
     `memory` is in bytes, for all tasks that run at once; on a cluster, for each. `is_own` says
-    whether the pipeline is the caller's: it may find something else than forests.
+    whether the pipeline is the caller's: it may find something else than forests. `device_memory`
+    is what a device has free that the tasks compute on, if they do.
     """
 
     strategy: str
@@ -55,6 +56,12 @@ class Request:
     split_every: int
     memory: int | None
     is_own: bool
+    device_memory: int | None = None
+
+    @property
+    def bound(self) -> int | None:
+        """The tighter of both bounds."""
+        return min(filter(None, (self.memory, self.device_memory)), default=None)
 
 
 def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, threads: int) -> Plan:
@@ -96,7 +103,7 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
             shared,
             spills=bool(scheduler.task_folder),
         )
-        capacity = scans.capacity(request.memory)
+        capacity = scans.capacity(request.bound)
     elif request.memory is not None:
         message = f"strategy {strategy!r} holds all edges; with memory= choose another"
         raise OptionError(message)
@@ -108,6 +115,8 @@ def _choose(request: Request, source: EdgeSource, partitions: int) -> tuple[str,
         return "fold", "the graph can be read but once"
     if request.memory is not None:
         return "two-scan", "memory is bounded"
+    if request.device_memory is not None and Size.of(source).on_device > request.device_memory:
+        return "two-scan", "the graph is larger than the device's memory"
     if request.is_own and partitions > 1:
         return "iterate", "a pipeline of your own may find something else than forests to merge"
     if not source.is_checked:

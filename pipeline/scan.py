@@ -26,6 +26,7 @@ from .edge_buffer import EdgeBuffer, Selected
 from .partition import COLUMNS, as_index
 from .report import Work
 from .solver import Cut
+from .star import Star
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -109,8 +110,9 @@ def scan_part(
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.iota(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
-    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend.threads):
-        buffer.append(piece)
+    star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
+    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
+        buffer.append(piece if star is None else star.select(piece))
         seen += piece.seen
         if progress is not None:
             progress(piece.seen)
@@ -188,7 +190,7 @@ def _select(
 ) -> Selected:
     """Read a block; keep the edges up to a key that join two fragments."""
     first, count, read = block
-    ops = array_module(Backend(solver.backend.name))  # threads have a block each
+    ops = _own_ops(solver)
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
     position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
@@ -208,19 +210,29 @@ def _select(
     return Selected(first, count, limit, key, columns)
 
 
+def _own_ops(solver: Solver) -> Any:
+    """Return the array module of one thread: each has a block of its own."""
+    return array_module(Backend(solver.backend.name))
+
+
 def _in_order(
     blocks: Iterable[Block],
     select: Callable[[Block, int | None], Selected],
     limit: Callable[[], int | None],
-    threads: int,
+    backend: Backend,
 ) -> Iterator[Selected]:
     """Select from all blocks, some ahead of the one that is yielded."""
-    with ThreadPoolExecutor(threads, "mstflow-scan") as team:
+
+    def select_beside(block: Block, limit: int | None) -> Selected:
+        with array_module(backend).beside():
+            return select(block, limit)
+
+    with ThreadPoolExecutor(backend.threads, "mstflow-scan") as team:
         ahead: collections.deque[Any] = collections.deque()
         try:
             for block in blocks:
-                ahead.append(team.submit(select, block, limit()))
-                if len(ahead) > threads + 1:
+                ahead.append(team.submit(select_beside, block, limit()))
+                if len(ahead) > backend.threads + 1:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()

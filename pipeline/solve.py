@@ -8,7 +8,7 @@ from ..errors import OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, resolve_backend
+from ..primitives import LOADED_FROM, Backend, array_module, resolve_backend
 from ..progress import heard_by
 from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
@@ -139,15 +139,17 @@ def minimum_spanning_forest(
         source = source.with_sizes()
         # Tasks that run side by side have a processor each.
         task_threads = (threads or kernel_threads()) if where.eager else 1
+        on_device = source.is_on_device
+        num_edges = LOADED_FROM if source.num_edges is None else source.num_edges
+        name = choose_backend(backend, num_edges, on_device=on_device, is_here=where.eager)
+        ops = Backend(name, task_threads)
+        device_memory = array_module(ops).device_memory() if where.eager else None
         plan = choose_plan(
-            Request(strategy, partitions, split_every, bound, pipeline is algorithm),
+            Request(strategy, partitions, split_every, bound, pipeline is algorithm, device_memory),
             source,
             where,
             task_threads,
         )
-        num_edges, on_device = source.num_edges or plan.capacity, source.is_on_device
-        name = choose_backend(backend, num_edges, on_device=on_device, is_here=where.eager)
-        ops = Backend(name, task_threads)
         if algorithm == "auto" and plan.strategy in SCANNING:
             pipeline = named_algorithm(_SCANNED)
         records = None

@@ -9,12 +9,15 @@ order is kept and runs do not differ.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from .fused import ArrayModule
 from .numpy_arrays import NumpyArrays
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 Array = Any
 DType = Any
@@ -87,6 +90,12 @@ class Device(Protocol):
         Scalars are passed as 64 bits.
         """
 
+    def free_memory(self) -> int:
+        """Return how many bytes more its arrays may take."""
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Let this thread copy and run kernels beside others: see `PlainPrimitives.beside`."""
+
 
 class CudaArrays(ArrayModule):
     """The primitives on one device; each call is shared by all its threads."""
@@ -98,6 +107,12 @@ class CudaArrays(ArrayModule):
 
     index_dtype = staticmethod(NumpyArrays.index_dtype)
     largest = staticmethod(NumpyArrays.largest)
+
+    def device_memory(self) -> int:
+        return self._device.free_memory()
+
+    def beside(self) -> AbstractContextManager[Any]:
+        return self._device.beside()
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
         return self._xp.asarray(values, dtype=dtype)

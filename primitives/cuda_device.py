@@ -8,6 +8,7 @@ import functools
 import hashlib
 import os
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from ..errors import KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from .fused import ArrayModule
 
@@ -48,6 +50,7 @@ class CupyDevice:
         import cupy
 
         self.xp = cupy
+        self._local = threading.local()
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
         """Start one thread of a kernel for each of `size` elements, and do not wait for them.
@@ -72,6 +75,26 @@ class CupyDevice:
         function = _loaded(file, kernel, self.xp.cuda.runtime.getDevice())
         words = tuple(map(self._word, (size, *arguments)))
         function((-(-size // _BLOCK),), (_BLOCK,), words)
+
+    def free_memory(self) -> int:
+        """Return the bytes that the device and the pool have free, within the pool's limit."""
+        pool = self.xp.get_default_memory_pool()
+        free, _ = self.xp.cuda.runtime.memGetInfo()
+        limit = pool.get_limit()
+        free += pool.free_bytes()
+        return int(min(free, limit - pool.used_bytes()) if limit else free)
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Return a stream of this thread's own, to be current meanwhile.
+
+        It is of the kind that the default stream waits for, and that waits for the default stream:
+        so what other threads do with its arrays later, or did with the memory that they get from
+        the pool, needs no event.
+        """
+        if not hasattr(self._local, "stream"):
+            self._local.stream = self.xp.cuda.Stream()
+        stream: AbstractContextManager[Any] = self._local.stream
+        return stream
 
     def _word(self, argument: Any) -> Any:
         is_array = isinstance(argument, self.xp.ndarray)
@@ -213,7 +236,7 @@ def why_not() -> str:
 
         runtime = cupy.cuda.runtime
     except Exception as error:  # whatever its libraries raise; its own words are a page long
-        return f"CuPy cannot be loaded: {_line(error.__cause__ or error)}"
+        return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
     driver = runtime.driverGetVersion()
     if driver < 12000:
         return f"the driver takes CUDA {_dotted(driver)}, and at least 12.0 is needed"

@@ -37,7 +37,10 @@ these contracts; the plain modules trust their callers.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 Array = Any
 DType = Any
@@ -54,6 +57,15 @@ class PlainPrimitives(Protocol):
 
     def largest(self, dtype: DType, /) -> Any:
         """Return the largest value of a dtype, infinity if it has one: "none" in comparisons."""
+
+    def device_memory(self) -> int | None:
+        """Return how many bytes are free for arrays on a device; None if they lie on the host."""
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Let what this thread calls meanwhile run beside what others call, where a device can.
+
+        What is called outside of it, by any thread, comes after what was called inside before.
+        """
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
         """Return `values` as an array of this module, copied only if it must be."""

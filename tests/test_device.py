@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 import mstflow
 import strict_device
-from cuda_host import HostCudaArrays
+from cuda_host import HostCudaArrays, HostDevice
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
 from mstflow.errors import GraphError, KernelError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.bounds import MemoryBoundError
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver
@@ -392,3 +393,19 @@ def test_processes_hand_over_host_arrays(strategy):
     forest = solve(GRAPH, strategy, backend="double", scheduler="processes", threads=2)
     assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
     assert forest.labels.tolist() == components(GRAPH).tolist()
+
+
+def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
+    """By what is free there: less than the whole graph takes, more than the least of scans."""
+    monkeypatch.setattr("mstflow.pipeline.bounds._FIXED", 0)
+    monkeypatch.setattr("mstflow.pipeline.bounds._THREAD", 0)
+    size = 2_500_000
+    u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
+    graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
+    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 60_000_000)
+    forest = solve(graph, backend="cupy")
+    assert forest.strategy == "two-scan"
+    assert "larger than the device's memory" in forest.report.plan
+    assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
+    with pytest.raises(MemoryBoundError, match="60 MB is not enough; strategy 'fold'"):
+        solve(EdgeList(u, v, num_vertices=50_000_000), "fold", backend="cupy")

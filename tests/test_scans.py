@@ -77,6 +77,30 @@ def test_folds_and_trees_take_one_scan(graph, spare, cuts):
     assert len(leaves) == len(cuts) + 1
 
 
+@pytest.mark.parametrize("backend", backends())
+@given(
+    seed=st.integers(0, 2**32),
+    capacity=st.integers(20, 60),
+    weights=st.sampled_from([3, 100, 2**40]),
+    cuts=st.lists(st.integers(0, 300), max_size=3),
+    maximum=st.booleans(),
+    several=st.booleans(),
+)
+def test_buffers_fill_many_times(backend, seed, capacity, weights, cuts, maximum, several):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, 30, (2, 300)) * random.integers(0, 2, (2, 300))  # many lead to 0
+    graph = EdgeList(*ends, random.integers(0, weights, 300), num_vertices=33)
+    found, _ = solve(
+        graph,
+        capacity if several else capacity + 2 * 33,
+        cuts=cuts,
+        maximum=maximum,
+        backend=backend,
+        several_scans=several,
+    )
+    assert np.array_equal(found, kruskal(graph, maximum))
+
+
 def test_equal_weights_take_several_scans_of_little_memory():
     random = np.random.default_rng(1)
     graph = EdgeSource.of(edge_list(random.integers(0, 300, (2, 4000))))

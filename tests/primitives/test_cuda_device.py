@@ -263,7 +263,7 @@ def variant(**options):
     [
         (no_library, "it needs the package cupy: mstflow[cuda12] or mstflow[cuda13], whichever"),
         (no_driver, "there is no NVIDIA driver: libcuda.so.1 cannot be loaded"),
-        (no_import, "CuPy cannot be loaded: ModuleNotFoundError: "),
+        (no_import, "CuPy cannot be loaded (ModuleNotFoundError: "),
         (no_compiler, "NVRTC cannot be loaded (RuntimeError: no libnvrtc.so anywhere): install"),
         (no_bindings, "(ImportError: No module named 'cuda'): install mstflow[cuda12]"),
         (newer_compiler, "NVRTC is built for CUDA 13.1, but the driver takes 12.9: install"),
