@@ -153,10 +153,9 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
     if -math.inf < bound < math.inf:
         bound = math.floor(bound)
     limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
-    if bound < limits.min:
-        return weight != weight
-    is_kept: NDArray[np.bool_] = weight <= min(bound, limits.max)
-    return is_kept
+    fits = bound >= limits.min
+    kept: NDArray[np.bool_] = weight <= min(bound, limits.max) if fits else weight != weight
+    return kept
 
 
 def _float_below(number: Any) -> float:
