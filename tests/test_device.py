@@ -5,8 +5,10 @@ The double refuses every copy to the host that nobody asked for.
 
 import operator
 import pickle
+import re
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -409,3 +411,14 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
     with pytest.raises(MemoryBoundError, match="60 MB is not enough; strategy 'fold'"):
         solve(EdgeList(u, v, num_vertices=50_000_000), "fold", backend="cupy")
+
+
+def test_the_page_on_gpus(monkeypatch):
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "how-to" / "gpu.md").read_text()
+    names = {}
+    for code in re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]:
+        exec(code, names)
+    assert names["forest"].edge_ids.tolist() == [1, 2, 3]
+    assert names["forest"].total_weight == 6.0
