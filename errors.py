@@ -34,4 +34,4 @@ class PrimitiveError(MstflowError, ValueError):
 
 
 class KernelError(MstflowError, RuntimeError):
-    """A kernel that does not compile for a GPU. Names its file and has the compiler's log."""
+    """A GPU that fails, or a kernel that does not compile for it. Names the task, or the file."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import GraphError
 from ..progress import tell
-from .device import is_on_device
+from .device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
 from .pieces import ArrayPiece, Chunks, Rows, digest
 
@@ -170,9 +170,9 @@ class EdgeSource:
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges of ascending `edge_ids`: one scan."""
-        found, low = [], 0
+        found, low, known = [], 0, host_array(edge_ids)
         for first, count, read in self.blocks():
-            high = int(np.searchsorted(edge_ids, first + count))
+            high = int(np.searchsorted(known, first + count))
             if low < high:
                 found.append(tuple(column[edge_ids[low:high] - first] for column in read()))
             low = high

@@ -146,19 +146,16 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
         raise OptionError(message)
     # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
     if weight.dtype.kind == "f":
-        is_kept: NDArray[np.bool_] = weight <= np.float64(_float_below(distance))
-        return is_kept
+        return weight <= np.float64(_float_below(distance))
     if weight.dtype == np.bool_:
         weight = weight.view(np.uint8)
     bound: Any = distance
     if -math.inf < bound < math.inf:
         bound = math.floor(bound)
     limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
-    if bound < limits.min:
-        is_kept = weight != weight
-    else:
-        is_kept = weight <= min(bound, limits.max)
-    return is_kept
+    fits = bound >= limits.min
+    kept: NDArray[np.bool_] = weight <= min(bound, limits.max) if fits else weight != weight
+    return kept
 
 
 def _float_below(number: Any) -> float:

@@ -18,6 +18,7 @@ from ..graphs.source import EdgeSource
 from ..graphs.write_stream import Streamed, write_stream
 from ..primitives import array_module
 from . import scratch
+from .call import device_errors
 from .workers import worker_backend
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def load_partitions(
     ]
 
 
+@device_errors("load_partition")
 def load_columns(
     source: EdgeSource, num_edges: int, backend: Backend, folder: str | None
 ) -> tuple[Any, ...]:

@@ -209,8 +209,9 @@ def forest_ids(pipeline: Pipeline, found: Any, first: int, stop: int) -> NDArray
     if is_set and not (edge_ids[1:] > edge_ids[:-1]).all():
         edge_ids = np.sort(edge_ids)
         is_set = bool((edge_ids[1:] > edge_ids[:-1]).all())
-    lies_within = not len(edge_ids) or first <= int(edge_ids[0]) <= int(edge_ids[-1]) < stop
-    if not (is_set and lies_within):
+    if is_set and len(edge_ids):
+        is_set = first <= int(edge_ids[0]) <= int(edge_ids[-1]) < stop
+    if not is_set:
         message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
         raise PipelineError(message)
     return edge_ids.astype(np.int64, copy=False)

@@ -21,6 +21,7 @@ import numpy as np
 from ..graphs.source import BLOCK_EDGES
 from ..primitives import Backend, array_module
 from . import scratch
+from .call import device_errors
 from .edge_buffer import EdgeBuffer, Selected
 from .partition import COLUMNS, as_index
 from .report import Work
@@ -63,6 +64,7 @@ class Scan(NamedTuple):
     light: int | None
 
 
+@device_errors("local_forest")
 def scan_part(
     solver: Solver,
     scan: Scan,
@@ -126,6 +128,7 @@ def scan_part(
     return *forest, buffer.cut, Work(time.perf_counter() - start, buffer.moved)
 
 
+@device_errors("merge_forests")
 def merge_forests(
     solver: Solver,
     num_vertices: int,

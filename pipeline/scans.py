@@ -26,6 +26,7 @@ import numpy as np
 from ..primitives.memory import kept
 from ..progress import is_heard, tell
 from . import scratch
+from .call import device_errors
 from .partition import COLUMNS
 from .report import Report, StageCall
 from .scan import Scan, merge_forests, scan_part
@@ -212,6 +213,7 @@ class _Scans:
         return count
 
 
+@device_errors("join_fragments")
 def join_fragments(
     solver: Solver,
     num_fragments: int,

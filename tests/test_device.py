@@ -5,8 +5,10 @@ The double refuses every copy to the host that nobody asked for.
 
 import operator
 import pickle
+import re
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ import strict_device
 from cuda_host import HostCudaArrays, HostDevice
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
-from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.errors import GraphError, KernelError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.bounds import MemoryBoundError
 from mstflow.pipeline.scans import solve_by_scans
@@ -237,6 +239,8 @@ def test_columns_are_taken_as_they_lie():
         assert solve(tuple(columns)).edge_ids.tolist() == expected
     wide = strict_device.asarray(np.stack([GRAPH.u, GRAPH.v]).T.copy())
     assert solve((wide[:, 0], wide[:, 1], w)).edge_ids.tolist() == expected
+    by_source = solve(EdgeSource.of(graph))
+    assert by_source.u.tolist() == solve(graph).u.tolist() == solve(GRAPH).u.tolist()
     unweighted = EdgeList(GRAPH.u, GRAPH.v)
     assert solve((u, v)).edge_ids.tolist() == kruskal(unweighted).tolist()
     assert solve((u, v, w), weight=None).edge_ids.tolist() == kruskal(unweighted).tolist()
@@ -306,6 +310,31 @@ def test_a_failure_names_its_stage(monkeypatch):
     monkeypatch.setattr(HostCudaArrays, "scatter_min_pairs", fail)
     with pytest.raises(MstflowError, match=r"stage 'find_min_edges' failed on .*IllegalAddress"):
         solve(on_device(GRAPH), algorithm="boruvka-edgelist")
+
+
+@pytest.mark.parametrize(
+    ("primitive", "strategy", "expected"),
+    [
+        ("iota", "whole", "the GPU failed in task 'load_partition': CUDAError: illegal access"),
+        ("compact_pairs", "two-scan", "the GPU failed in task 'local_forest': CUDAError: illegal"),
+        ("concatenate", "tree", "the GPU failed in task 'merge_forests': CUDAError: illegal"),
+    ],
+)
+def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
+    def fail_with(base, module):
+        def fail(*_, **__):
+            raise error("illegal access")
+
+        error = type("CUDAError", (base,), {"__module__": module})
+        monkeypatch.setattr(HostCudaArrays, primitive, fail)
+        return error
+
+    fail_with(Exception, "cuda.core")
+    with pytest.raises(KernelError, match=expected):
+        solve(on_device(GRAPH), strategy)
+    for base, module in ((MemoryError, "cupy.cuda.memory"), (ValueError, "elsewhere")):
+        with pytest.raises(fail_with(base, module)):
+            solve(on_device(GRAPH), strategy)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
@@ -382,3 +411,14 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
     with pytest.raises(MemoryBoundError, match="60 MB is not enough; strategy 'fold'"):
         solve(EdgeList(u, v, num_vertices=50_000_000), "fold", backend="cupy")
+
+
+def test_the_page_on_gpus(monkeypatch):
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "how-to" / "gpu.md").read_text()
+    names = {}
+    for code in re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[:2]:
+        exec(code, names)
+    assert names["forest"].edge_ids.tolist() == [1, 2, 3]
+    assert names["forest"].total_weight == 6.0

@@ -289,7 +289,7 @@ _ELEMENTWISE = (
 _METHODS = "all any argmax argmin argsort cumsum max min nonzero prod repeat sum take"
 _FUNCTIONS = (
     "array_equal bincount broadcast_to count_nonzero diff flatnonzero partition ravel "
-    "searchsorted sort unique full_like zeros_like empty_like ones_like"
+    "sort unique full_like zeros_like empty_like ones_like"
 )
 _own = globals()
 _own |= {name: getattr(np, name) for name in _DTYPES.split()}
@@ -417,6 +417,11 @@ def result_type(*values):
 def ndim(values):
     """Return how many dimensions an array has, or a single value."""
     return getattr(values, "ndim", 0)
+
+
+def searchsorted(values, sought, side="left"):
+    """Return where arrays of the device would be inserted; no single values, as in CuPy."""
+    return DeviceArray(np.searchsorted(_device(values)._host, _device(sought)._host, side))
 
 
 def copyto(target, values):
