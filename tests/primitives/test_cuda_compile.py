@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mstflow.primitives.cuda_arrays import KERNELS
+from mstflow.primitives.cuda_kernels import KERNELS
 from mstflow.primitives.cuda_device import SOURCES, compile_kernels
 
 
