@@ -175,9 +175,12 @@ def test_what_follows_from_the_edge_ids(graph, k, distance):
     assert device.labels.tolist() == components(graph).tolist()
     np.testing.assert_equal(device.total_weight, host.total_weight)
     assert repr(device) == repr(host)
-    by_host = solve(graph, backend="cupy")
-    assert type(by_host.labels) is type(by_host.cut(k=k)) is np.ndarray
-    assert by_host.labels.tolist() == host.labels.tolist()
+
+
+def test_what_follows_from_a_graph_of_the_host():
+    forest = solve(GRAPH, backend="cupy")
+    assert type(forest.labels) is type(forest.cut(k=3)) is np.ndarray
+    assert forest.labels.tolist() == components(GRAPH).tolist()
 
 
 def test_what_is_copied_to_the_host(tmp_path):
@@ -390,9 +393,8 @@ def _plugin(tmp_path):
 
 
 @pytest.mark.usefixtures("_plugin")
-@pytest.mark.parametrize("strategy", ["tree", "iterate"])
-def test_processes_hand_over_host_arrays(strategy):
-    forest = solve(GRAPH, strategy, backend="double", scheduler="processes", threads=2)
+def test_processes_hand_over_host_arrays():
+    forest = solve(GRAPH, "iterate", backend="double", scheduler="processes", threads=2)
     assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
     assert forest.labels.tolist() == components(GRAPH).tolist()
 
