@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
+    _Parsed = tuple[Columns | None, int]  # and the number of lines
 
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
@@ -116,15 +117,15 @@ def column_blocks(
         Naming the first line that does not hold such a row.
     """
     blocks = whole_lines(handle, pending, block_size)
-    parse = partial(_columns, row=row, parse_lines=_compiled(path, row))
+    parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
     for block, parsed in _ahead(parse, blocks):
         try:
-            columns = parsed.result()
+            columns, num_lines = parsed.result()
         except ValueError as doubt:
             _explain(path, block, number, row, doubt)
         if columns is not None:
             yield columns
-        number += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
+        number += num_lines
 
 
 def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None) -> EdgeList:
@@ -150,9 +151,10 @@ def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None)
 def whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
     """Cut what is left of a file into blocks that end where a line ends."""
     while True:
-        block = pending
-        if len(block) < size:
-            block += handle.read(size - len(block)) + handle.readline()
+        pieces = [pending]
+        if len(pending) < size:
+            pieces += [handle.read(size - len(pending)), handle.readline()]
+        block = b"".join(pieces)
         if not block:
             return
         yield block if block.endswith(b"\n") else block + b"\n"
@@ -160,12 +162,12 @@ def whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]
 
 
 def _ahead(
-    function: Callable[[bytes], Columns | None], blocks: Iterable[bytes]
-) -> Iterator[tuple[bytes, Future[Columns | None]]]:
+    function: Callable[[bytes], _Parsed], blocks: Iterable[bytes]
+) -> Iterator[tuple[bytes, Future[_Parsed]]]:
     """Yield blocks in order with what becomes of them, on as many threads as pyarrow would take."""
     import pyarrow as pa
 
-    waiting: deque[tuple[bytes, Future[Columns | None]]] = deque()
+    waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
         for block in blocks:
             waiting.append((block, pool.submit(function, block)))
@@ -185,12 +187,18 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
     return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)
 
 
-def _columns(
+def _parse_block(
     block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
-) -> Columns | None:
-    """Parse a block that may have to be tidied first; a ValueError says that it is doubtful."""
+) -> _Parsed:
+    """Parse a block of lines; a ValueError says that it is doubtful."""
     if parse_lines and (columns := parse_lines(block)):
-        return columns
+        return columns, len(columns[0])  # without a pass to count them
+    num_lines = np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return _columns(block, row), int(num_lines)
+
+
+def _columns(block: bytes, row: Row) -> Columns | None:
+    """Parse a block that may have to be tidied first."""
     text = row.plain(block)
     if text[: text.find(b"\n")].endswith(b"\r"):
         text = text.replace(b"\r\n", b"\n")
