@@ -120,10 +120,3 @@ def kept() -> Iterator[None]:
     yield
     del lease
     _pool.trim(0)
-
-
-def copied(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy in memory that is handed on."""
-    copy = empty(len(values), values.dtype)
-    copy[:] = values
-    return copy
