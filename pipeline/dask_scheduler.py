@@ -155,7 +155,7 @@ def _worker_errors() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Keep memory for all tasks, and let the caller decide when it ends: Ctrl-C is its to handle."""
+    """Keep memory from task to task, and leave it to the caller when it ends: Ctrl-C, for one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory = contextlib.ExitStack()
     memory.enter_context(kept())  # from task to task
