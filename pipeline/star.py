@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-
     from .edge_buffer import Selected
 
 #: Of so many edges the most frequent end is taken for the hub: any choice is right, this one pays.
