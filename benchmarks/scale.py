@@ -24,6 +24,7 @@ import numpy as np
 from machine import about
 
 from mstflow.graphs.npy_columns import npy_source
+from mstflow.graphs.source import BLOCK_EDGES
 from mstflow.primitives import array_module
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def floor(folder: Path, threads: int) -> float:
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as team:
         for task in (lambda read: read(), look_up):
-            for _ in team.map(task, (read for _, read in source.pieces[0].reads(2**18))):
+            for _ in team.map(task, (read for _, read in source.pieces[0].reads(BLOCK_EDGES))):
                 pass
     return time.perf_counter() - started
 

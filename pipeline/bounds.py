@@ -98,8 +98,8 @@ class Size:
 
     @property
     def kept_vertex(self) -> int:
-        """Bytes for each vertex from one scan to the next: its fragment, and an edge id."""
-        return self.index + 8
+        """Bytes for each vertex beyond one scan: its fragment, an edge id, the key of a spoke."""
+        return self.index + 8 + self.weight
 
 
 @dataclass(frozen=True)

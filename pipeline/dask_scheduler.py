@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import multiprocessing
@@ -23,6 +24,7 @@ import dask
 from dask.multiprocessing import get_context
 
 from ..errors import OptionError, WorkerError
+from ..primitives.memory import kept
 from . import scratch
 
 if TYPE_CHECKING:
@@ -153,8 +155,11 @@ def _worker_errors() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Let the caller decide when a worker process ends: Ctrl-C is its to handle."""
+    """Keep memory from task to task, and leave it to the caller when it ends: Ctrl-C, for one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    memory = contextlib.ExitStack()
+    memory.enter_context(kept())  # from task to task
+    atexit.register(memory.close)
     parent = multiprocessing.parent_process()
     if parent is not None:  # a caller that was killed cannot say so
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

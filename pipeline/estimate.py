@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: and of those that a scan holds until their forest is found; and for each vertex of that.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 #: Edges for each vertex that a first scan takes, and the share of all that a later one holds.
-_LIGHT, _LEFT = 1.5, 0.15
+_LIGHT, _LEFT = 1.5, 0.03
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,8 @@ goes to a buffer, in order. A buffer that fills up makes room in one of two ways
 be small, since few fragments are left, the forest takes its place: an edge that is the heaviest on
 a cycle here is so in the whole graph. Otherwise only its lighter half is kept, and from there on
 the scan passes over what is heavier: a later scan, with more of the vertices joined, will see to
-that. So no scan takes more memory than the buffer, whatever the graph.
+that. So no scan takes more memory than the buffer, whatever the graph. What a later scan holds, a
+`star` has looked at before.
 """
 
 from __future__ import annotations
