@@ -111,7 +111,7 @@ def checked(
 
 def ones(column: NDArray[Any]) -> NDArray[np.int64]:
     """Return integer 1 for each entry of a column: one that stands for all, in no memory."""
-    one = np.zeros_like(column, np.int64, shape=()) + 1
+    one = np.zeros_like(column, np.int64, shape=(1,)) + 1
     return np.broadcast_to(one, column.shape)
 
 

@@ -99,7 +99,7 @@ def _parse(text, tag, places, delimiter, first_id, num_ids, is_decimal, columns)
             i += _ONE
         for field in range(len(places)):
             if field:
-                if text[i] != delimiter and (delimiter or not _is_blank(text[i])):
+                if not (text[i] == delimiter if delimiter else _is_blank(text[i])):
                     return False
                 i += _ONE
             if text[i] <= _BLANK and not delimiter:

@@ -37,29 +37,31 @@ def call_stage(stage: Stage, backend: Backend, folder: str | None, *values: Any)
         If the stage fails, or what it reads or writes is not as declared. Names the stage, and the
         dtype and length of every field it was given.
     """
-    ops = array_module(worker_backend(backend))
-    fields = dict(zip(stage.reads, scratch.load(values, ops), strict=True))
-    lengths = _lengths(stage, fields)
-    start = time.perf_counter()
-    arguments = {"ops": ops, **fields} if stage.takes_ops else fields
-    result = _attempt(stage, fields.items(), partial(stage.function, **arguments))
-    seconds = time.perf_counter() - start
-    is_several = len(stage.writes) > 1 and isinstance(result, tuple)
-    outputs = tuple(map(_plain, result if is_several else (result,)))
-    _check_outputs(stage, outputs, lengths)
-    moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
-    return (*scratch.store(outputs, folder, ops), Work(seconds, moved))
+    with device_errors(stage.name):
+        ops = array_module(worker_backend(backend))
+        fields = dict(zip(stage.reads, scratch.load(values, ops), strict=True))
+        lengths = _lengths(stage, fields)
+        start = time.perf_counter()
+        arguments = {"ops": ops, **fields} if stage.takes_ops else fields
+        result = _attempt(stage, fields.items(), partial(stage.function, **arguments))
+        seconds = time.perf_counter() - start
+        is_several = len(stage.writes) > 1 and isinstance(result, tuple)
+        outputs = tuple(map(_plain, result if is_several else (result,)))
+        _check_outputs(stage, outputs, lengths)
+        moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
+        return (*scratch.store(outputs, folder, ops), Work(seconds, moved))
 
 
 def combine_results(
     stage: Stage, backend: Backend, folder: str | None, *results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Join what `stage` wrote in several parts, by the combination it declares."""
-    ops, join = array_module(worker_backend(backend)), combine_parts(stage)
-    written = [scratch.load(result[: len(stage.writes)], ops) for result in results]
-    parts = (field for part in written for field in zip(stage.writes, part, strict=True))
-    joined = _attempt(stage, parts, partial(reduce, partial(join, ops), written))
-    return tuple(scratch.store(_plain(output), folder, ops) for output in joined)
+    with device_errors(stage.name):
+        ops, join = array_module(worker_backend(backend)), combine_parts(stage)
+        written = [scratch.load(result[: len(stage.writes)], ops) for result in results]
+        parts = (field for part in written for field in zip(stage.writes, part, strict=True))
+        joined = _attempt(stage, parts, partial(reduce, partial(join, ops), written))
+        return tuple(scratch.store(_plain(output), folder, ops) for output in joined)
 
 
 def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable[[], Any]) -> Any:

@@ -19,7 +19,7 @@ from ..errors import GraphError, OptionError
 from ..graphs.device import is_on_device
 from ..graphs.pieces import ArrayPiece
 from ..graphs.source import EdgeSource
-from ..primitives import array_module
+from ..primitives import array_module, why_not
 from .catalogue.components import components
 from .partition import COLUMNS, load_columns, placed
 from .run import run
@@ -88,7 +88,8 @@ def linkage(forest: Forest, backend: Backend) -> NDArray[np.float64]:
     _check_linkage(forest)
     order = _by_weight(weight, backend)
     u, v = (ends[order].astype(np.int64) for ends in (forest.u, forest.v))
-    left, right, size = (_join_compiled if backend.name == "numba" else _join_plain)(u, v, n)
+    is_plain = backend.name == "numpy" or why_not("numba")
+    left, right, size = (_join_plain if is_plain else _join_compiled)(u, v, n)
     table = np.empty((len(order), 4))
     np.minimum(left, right, out=table[:, 0])
     np.maximum(left, right, out=table[:, 1])
@@ -144,6 +145,8 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
     if not isinstance(distance, numbers.Real) or distance != distance:
         message = f"distance must be a number, not {distance!r}"
         raise OptionError(message)
+    if isinstance(distance, np.generic):
+        distance = distance.item()  # or large integers would be rounded on the way
     # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
     if weight.dtype.kind == "f":
         return weight <= np.float64(_float_below(distance))

@@ -28,7 +28,7 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
         raise OptionError(message)
 
 
-def choose_backend(backend: str, num_edges: int, *, on_device: bool, is_here: bool = True) -> str:
+def choose_backend(backend: str, num_edges: int, *, on_device: bool) -> str:
     """Return the name of an array module for a graph; one that lies on a GPU is left there.
 
     Raises
@@ -37,7 +37,7 @@ def choose_backend(backend: str, num_edges: int, *, on_device: bool, is_here: bo
         If there is no such backend, or it is not for arrays that lie where they do.
     """
     if not on_device:
-        return resolve_backend(backend, num_edges, is_here=is_here)
+        return resolve_backend(backend, num_edges)
     if backend not in ("auto", DEVICE_BACKEND):
         message = (
             f"backend {backend!r} is not for arrays on a GPU: choose {DEVICE_BACKEND!r}, or copy "

@@ -223,16 +223,17 @@ def _in_order(
     backend: Backend,
 ) -> Iterator[Selected]:
     """Select from all blocks, some ahead of the one that is yielded."""
+    ops = array_module(backend)
 
-    def select_beside(block: Block, limit: int | None) -> Selected:
-        with array_module(backend).beside():
+    def select_beside(beside: Any, block: Block, limit: int | None) -> Selected:
+        with beside:
             return select(block, limit)
 
     with ThreadPoolExecutor(backend.threads, "mstflow-scan") as team:
         ahead: collections.deque[Any] = collections.deque()
         try:
             for block in blocks:
-                ahead.append(team.submit(select_beside, block, limit()))
+                ahead.append(team.submit(select_beside, ops.beside(), block, limit()))
                 if len(ahead) > backend.threads + 1:
                     yield ahead.popleft().result()
             while ahead:

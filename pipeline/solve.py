@@ -141,7 +141,7 @@ def minimum_spanning_forest(
         task_threads = (threads or kernel_threads()) if where.eager else 1
         on_device = source.is_on_device
         num_edges = LOADED_FROM if source.num_edges is None else source.num_edges
-        name = choose_backend(backend, num_edges, on_device=on_device, is_here=where.eager)
+        name = choose_backend(backend, num_edges, on_device=on_device)
         ops = Backend(name, task_threads)
         device_memory = array_module(ops).device_memory() if where.eager else None
         plan = choose_plan(

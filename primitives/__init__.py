@@ -31,8 +31,6 @@ _EXTRAS = {
 COMPILED_FROM = 30_000
 #: ... and from so many on it loads them: that takes most of a second, as much as they save then.
 LOADED_FROM = 4_000_000
-#: From so many edges on "auto" takes a GPU: an estimate, not measured. Edges cross a bus first.
-OFFLOADED_FROM = 20_000_000
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -81,10 +79,10 @@ def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def resolve_backend(backend: str, num_edges: int, *, is_here: bool = True) -> str:
+def resolve_backend(backend: str, num_edges: int) -> str:
     """Return the name of an array module for `backend`; "auto" is the fastest for so many edges.
 
-    A GPU is chosen only for what runs here: of those of other machines nothing is known.
+    A GPU is never chosen for what lies on the host: what it would take is not known yet.
 
     Raises
     ------
@@ -92,8 +90,6 @@ def resolve_backend(backend: str, num_edges: int, *, is_here: bool = True) -> st
         If there is no such backend, or it is not usable here.
     """
     if backend == "auto":
-        if is_here and num_edges >= OFFLOADED_FROM and not why_not("cupy"):
-            return "cupy"
         least = COMPILED_FROM if f"{__name__}.numba_arrays" in sys.modules else LOADED_FROM
         return "numba" if num_edges >= least and not why_not("numba") else "numpy"
     if backend not in known_backends():

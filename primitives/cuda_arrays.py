@@ -47,7 +47,7 @@ class Device(Protocol):
         """Return how many bytes more its arrays may take."""
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Let this thread copy and run kernels beside others: see `PlainPrimitives.beside`."""
+        """Return what lets another thread copy and compute: see `PlainPrimitives.beside`."""
 
 
 class CudaArrays(ArrayModule):
@@ -215,6 +215,7 @@ class CudaArrays(ArrayModule):
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
     ) -> tuple[Array, ...]:
+        u, v = _alike(u, v)
         selection = self._select("flag_light", (u, key), len(u), u, v, key, limit)
         ends = (self._move(selection, end, dtype) for end in (u, v))
         return (*ends, *(self._move(selection, column) for column in (key, *columns)))
@@ -222,6 +223,7 @@ class CudaArrays(ArrayModule):
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
     ) -> tuple[Array, ...]:
+        u, v = _alike(u, v)
         selection = self._select("flag_joining", (label, u), len(u), label, u, v)
         labels = []
         for end in (u, v):
@@ -233,6 +235,7 @@ class CudaArrays(ArrayModule):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
+        u, v = _alike(u, v)
         smallest, position, mask = self._first_smallest((u, v), key, size)
         other, out_id = self.empty(size, u.dtype), self.empty(size, ids.dtype)
         arguments = position, mask, len(u), u, v, ids, self.largest(ids.dtype), out_id, other
@@ -321,8 +324,8 @@ class CudaArrays(ArrayModule):
         """Return the weights of which these are the keys: `order_key` undone."""
         unsigned = np.dtype(f"u{dtype.itemsize}")
         key = key.astype(unsigned, copy=False)
-        if dtype.kind == "u":
-            return key
+        if dtype.kind in "bu":
+            return key.view(dtype)
         sign = unsigned.type(1 << (8 * dtype.itemsize - 1))
         if dtype.kind == "f":
             return self.where(key < sign, ~key, key ^ sign).view(dtype)
@@ -370,6 +373,12 @@ class CudaArrays(ArrayModule):
 
     def _passed(self, value: Any) -> Any:
         return self._xp.ascontiguousarray(value) if getattr(value, "ndim", 0) else int(value)
+
+
+def _alike(u: Array, v: Array) -> tuple[Array, Array]:
+    """Return both in one dtype, the wider: kernels take pairs so."""
+    dtype = max(u.dtype, v.dtype, key=lambda dtype: dtype.itemsize)
+    return u.astype(dtype, copy=False), v.astype(dtype, copy=False)
 
 
 class _Selection(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import KernelError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from .fused import ArrayModule
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).with_name("cuda")
 #: Threads of a block: whole warps, as kernels that vote need.
 _BLOCK = 256
+#: CUDA's handle of the default stream that each thread has of its own.
+_STREAM_PER_THREAD = 2
 _LANGUAGE = "c++17"
 _DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 
@@ -84,17 +86,33 @@ class CupyDevice:
         free += pool.free_bytes()
         return int(min(free, limit - pool.used_bytes()) if limit else free)
 
-    def beside(self) -> AbstractContextManager[Any]:
-        """Return a stream of this thread's own, to be current meanwhile.
+    def beside(self) -> AbstractContextManager[None]:
+        """Return what puts another thread on this one's device, and on a stream of its own.
 
-        It is of the kind that the default stream waits for, and that waits for the default stream:
-        so what other threads do with its arrays later, or did with the memory that they get from
-        the pool, needs no event.
+        That stream is of the kind that the default stream waits for, and that waits for it: so
+        arrays and the pool's memory pass between both without events. If the current stream is
+        another one, the thread gets that.
+
+        Raises
+        ------
+        KernelError
+            If it is the default stream that each thread has of its own, which nothing waits for.
         """
-        if not hasattr(self._local, "stream"):
-            self._local.stream = self.xp.cuda.Stream()
-        stream: AbstractContextManager[Any] = self._local.stream
-        return stream
+        cuda = self.xp.cuda
+        stream = cuda.get_current_stream()
+        if stream.ptr == _STREAM_PER_THREAD:
+            message = "graphs are not streamed to a GPU on default streams per thread"
+            raise KernelError(message)
+        return self._entered(cuda.Device(), stream)
+
+    @contextlib.contextmanager
+    def _entered(self, device: Any, stream: Any) -> Iterator[None]:
+        with device, stream if stream.ptr else self._own_stream(device.id):
+            yield
+
+    def _own_stream(self, device: int) -> Any:
+        streams = self._local.__dict__.setdefault("streams", {})
+        return streams.get(device) or streams.setdefault(device, self.xp.cuda.Stream())
 
     def _word(self, argument: Any) -> Any:
         is_array = isinstance(argument, self.xp.ndarray)

@@ -8,8 +8,9 @@ joined by twos.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from typing import Protocol
+from typing import Any, Protocol
 
 from .interface import Array, DType, PlainPrimitives
 
@@ -20,6 +21,14 @@ _HELPER_COST = 1.6
 
 class ArrayModule(PlainPrimitives, Protocol):
     """What stages ask of an array module: the plain primitives, and these written in them."""
+
+    def device_memory(self) -> int | None:
+        """Return None: without a device there is no bound."""
+        return None
+
+    def beside(self) -> contextlib.AbstractContextManager[Any]:
+        """Return what does nothing: threads of the host run beside each other anyway."""
+        return contextlib.nullcontext()
 
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
@@ -253,7 +262,9 @@ def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:
     The main thread's part is as much larger as it is faster, so that each helper has looked at all
     of its own when the main thread gets to the first.
     """
-    main = int(length * _HELPER_COST / (_HELPER_COST + threads - 1))
-    helpers = max(threads - 1, 1)
+    if threads == 1:
+        return [(0, length)]
+    helpers = threads - 1
+    main = int(length * _HELPER_COST / (_HELPER_COST + helpers))
     cuts = [main + (length - main) * helper // helpers for helper in range(helpers + 1)]
-    return [(0, main), *itertools.pairwise(cuts)][:threads]
+    return [(0, main), *itertools.pairwise(cuts)]

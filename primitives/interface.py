@@ -62,9 +62,9 @@ class PlainPrimitives(Protocol):
         """Return how many bytes are free for arrays on a device; None if they lie on the host."""
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Let what this thread calls meanwhile run beside what others call, where a device can.
+        """Return what another thread may enter to call functions beside this one, on a device.
 
-        What is called outside of it, by any thread, comes after what was called inside before.
+        What this thread called before comes first; what it calls after the other has left, last.
         """
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any, Literal
 
@@ -37,12 +36,6 @@ class NumpyArrays(ArrayModule):
     @staticmethod
     def largest(dtype: DTypeLike, /) -> float:
         return {"f": math.inf, "b": True}.get(np.dtype(dtype).kind) or int(np.iinfo(dtype).max)
-
-    def device_memory(self) -> int | None:
-        return None
-
-    def beside(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
 
     def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Array:
         return np.asarray(values, dtype=dtype)

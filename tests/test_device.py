@@ -212,13 +212,12 @@ def test_a_picture_has_host_arrays():
 
 
 def test_reachability_stays_on_the_device():
-    host = mstflow.mutual_reachability(GRAPH)
-    device = mstflow.mutual_reachability(on_device(GRAPH))
-    assert type(device.weight) is DeviceArray
-    assert device.weight.tolist() == host.weight.tolist()
-    by_host = mstflow.mutual_reachability(GRAPH, backend="cupy")
-    assert type(by_host.weight) is np.ndarray
-    assert by_host.weight.tolist() == host.weight.tolist()
+    for graph in (GRAPH, EdgeList(GRAPH.u, GRAPH.v, GRAPH.weight > 7)):
+        expected = mstflow.mutual_reachability(graph).weight.tolist()
+        device = mstflow.mutual_reachability(on_device(graph))
+        assert type(device.weight) is DeviceArray
+        assert device.weight.tolist() == expected
+        assert mstflow.mutual_reachability(graph, backend="cupy").weight.tolist() == expected
 
 
 def test_stages_keep_what_they_declare_on_the_device():
@@ -247,6 +246,15 @@ def test_columns_are_taken_as_they_lie():
     unweighted = EdgeList(GRAPH.u, GRAPH.v)
     assert solve((u, v)).edge_ids.tolist() == kruskal(unweighted).tolist()
     assert solve((u, v, w), weight=None).edge_ids.tolist() == kruskal(unweighted).tolist()
+
+
+@pytest.mark.parametrize("dtypes", [("i8", "i4"), ("i4", "i8"), ("u4", "i8"), ("i8", "u1")])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_ends_of_two_widths(dtypes, strategy):
+    columns = (GRAPH.u.astype(dtypes[0]), GRAPH.v.astype(dtypes[1]), GRAPH.weight)
+    for graph in (EdgeList(*columns), on_device(EdgeList(*columns))):
+        forest = solve(graph, strategy, backend="cupy", algorithm=THROUGH_ALL)
+        assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
 
 
 IDS = np.arange(6)
@@ -406,11 +414,15 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     size = 2_500_000
     u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
     graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
-    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 60_000_000)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 69_900_000)
     forest = solve(graph, backend="cupy")
     assert forest.strategy == "two-scan"
     assert "larger than the device's memory" in forest.report.plan
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 0)
+    with pytest.raises(MemoryBoundError, match="0 bytes is not enough"):
+        solve(graph, backend="cupy")
+    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 90_000_000)
     with pytest.raises(MemoryBoundError, match="60 MB is not enough; strategy 'fold'"):
         solve(EdgeList(u, v, num_vertices=50_000_000), "fold", backend="cupy")
 

@@ -29,6 +29,14 @@ GRAPHS = (
     "complete:n=600",
 )
 WEIGHTS = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+STRATEGIES: tuple[dict[str, Any], ...] = (
+    {"strategy": "fold"},
+    {"strategy": "tree", "partitions": 5},
+    {"strategy": "two-scan", "partitions": 1},
+    {"strategy": "two-scan", "partitions": 5},
+    {"strategy": "iterate", "partitions": 5},
+    {"strategy": "whole", "maximum": True},
+)
 #: All but those that follow one edge after another.
 ALGORITHMS = tuple(name for name in mstflow.algorithms() if name != "prim")
 
@@ -55,6 +63,15 @@ def compare_all(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str, Any]]:
             yield {"graph": name, "weights": str(graph.w.dtype), **compare(gpu, graph, algorithm)}
 
 
+def compare_strategies(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str, Any]]:
+    """Yield the same by strategy, with ends of two widths."""
+    for name, graph in graphs.items():
+        mixed = graph._replace(u=graph.u.astype(np.int64))
+        for options in STRATEGIES:
+            what = {"graph": name, "ids": "int64, int32", **options}
+            yield {**what, **compare(gpu, mixed, "auto", **options)}
+
+
 def compare_files(gpu: Gpu, paths: list[Path]) -> Iterator[dict[str, Any]]:
     """Yield the same of graphs in files."""
     for path in paths:
@@ -63,15 +80,15 @@ def compare_files(gpu: Gpu, paths: list[Path]) -> Iterator[dict[str, Any]]:
         yield {"graph": path.name, **compare(gpu, graph, "filter-boruvka")}
 
 
-def compare(gpu: Gpu, graph: Graph, algorithm: str) -> dict[str, Any]:
+def compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str, Any]:
     """Solve a graph on the host, from the host, and on the device."""
 
-    def solve(columns: Any, **options: Any) -> Any:
-        forest = mstflow.minimum_spanning_forest(columns, num_vertices=graph.n, **options)
+    def solve(columns: Any, **given: Any) -> Any:
+        forest = mstflow.minimum_spanning_forest(columns, num_vertices=graph.n, **given)
         return gpu.to_host(forest.edge_ids)
 
-    expected = solve(graph[:3], backend="numpy")
-    from_host = solve(graph[:3], backend="cupy", algorithm=algorithm)
-    on_device = solve(gpu.columns(graph), algorithm=algorithm)
+    expected = solve(graph[:3], backend="numpy", maximum=options.get("maximum", False))
+    from_host = solve(graph[:3], backend="cupy", algorithm=algorithm, **options)
+    on_device = solve(gpu.columns(graph), algorithm=algorithm, **options)
     is_equal = np.array_equal(expected, from_host) and np.array_equal(expected, on_device)
     return {"algorithm": algorithm, "edges": len(graph.u), "is_equal": is_equal}

@@ -9,7 +9,7 @@ __global__ void flag(u64 size, const u8* mask, u32* bits) {
 template <class T>
 __global__ void mark(u64 size, const T* values, u64 lowest, u32* bits) {
     u64 i = thread_index();
-    if (i < size) add(bits, values[i] - lowest);
+    if (i < size) add(bits, T(values[i] - T(lowest)));
 }
 
 // The elements are tiles. The last may have fewer words.

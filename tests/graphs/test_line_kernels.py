@@ -115,6 +115,8 @@ def test_integers_stay_integers(weight):
         b"0 9223372036854775807 5\n",
         b"0 10000000000000000000 5\n",
         b"0 1 12345678901234567890.5\n",
+        b"0\x001 5\n",
+        b"0 1\x005\n",
     ],
 )
 def test_lines_that_are_left_alone(line):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from mstflow.primitives.fused import helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
 
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
@@ -542,6 +543,14 @@ def test_join_with_helpers(ops, several, rng, n):
         joining, rejected = module.join_with_helpers(u, v, size)
         assert_array_equal(joining, expected, strict=True)
         assert 0 <= rejected <= n - len(joining)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_helpers_leave_out_no_pair(threads):
+    for length in range(200):
+        parts = helper_parts(length, threads)
+        assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
+        assert (len(parts), parts[-1][1]) == (threads, length)
 
 
 def test_helpers_reject_what_lies_inside_a_set_before_the_main_thread_comes():
