@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import FileFormatError, GraphError
 from ..primitives import resolve_backend
 from .edge_list import EdgeList, join_weights
-from .text import fail, shown, split_fields
+from .text import LARGEST_EXACT, fail, shown, split_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
+    from .text import Columns
+
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
 
 _LINE = 20  # bytes, of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
-LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
 _MISREAD = (b"x", b"X", b"(")  # pyarrow takes hexadecimal integers and nan(...) for numbers
 _INTEGER = re.compile(rb"-?[0-9]+")

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from .columns import LARGEST_EXACT
+from .text import LARGEST_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .columns import Columns
+    from .text import Columns
 
 _LINE_END, _RETURN, _TAB, _BLANK, _QUOTE = (np.uint8(ord(mark)) for mark in '\n\r\t "')
 _PLUS, _MINUS, _POINT, _ZERO_DIGIT, _E = (np.uint8(ord(mark)) for mark in "+-.0e")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .columns import Columns
     from .edge_list import EdgeList
+    from .text import Columns
 
 _COMMENT = b"%"
 _FORMAT = re.compile(rb"[01]{1,3}")

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    #: Ends, from 0, and weights of some lines, if they have weights.
+    Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
+
+LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+
 
 class _TellingFile(io.FileIO):
     """A file that tells how much of it has been read."""

@@ -8,22 +8,19 @@ import time
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from ..errors import KernelError, PipelineError
+from ..errors import PipelineError
 from ..primitives import array_module
 from ..stages.declare import combine_parts
 from . import scratch
 from .report import Work
-from .workers import worker_backend
+from .workers import device_errors, worker_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from ..primitives import Backend
     from ..stages import Stage
     from ..stages.fields import Field
-
-#: Whose errors tell that a GPU failed. Out of memory is a MemoryError of theirs.
-_DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
 
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "weight": "biuf"}
 
@@ -80,26 +77,6 @@ def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable
         pickle.dumps(cause)
         failure.__cause__ = cause
     raise failure
-
-
-@contextlib.contextmanager
-def device_errors(task: str) -> Iterator[None]:
-    """Name the task in errors of a GPU that come up outside stages.
-
-    Raises
-    ------
-    KernelError
-        In their place.
-    """
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _DEVICE_LIBRARIES:
-            raise
-        message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
-        raise KernelError(message) from error
 
 
 def _plain(value: Any) -> Any:

@@ -18,8 +18,7 @@ from ..graphs.source import EdgeSource
 from ..graphs.write_stream import Streamed, write_stream
 from ..primitives import array_module
 from . import scratch
-from .call import device_errors
-from .workers import worker_backend
+from .workers import device_errors, worker_backend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,12 +22,12 @@ import numpy as np
 from ..graphs.source import BLOCK_EDGES
 from ..primitives import Backend, array_module
 from . import scratch
-from .call import device_errors
 from .edge_buffer import EdgeBuffer, Selected
 from .partition import COLUMNS, as_index
 from .report import Work
 from .solver import Cut
 from .star import Star
+from .workers import device_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

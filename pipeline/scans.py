@@ -26,10 +26,10 @@ import numpy as np
 from ..primitives.memory import kept
 from ..progress import is_heard, tell
 from . import scratch
-from .call import device_errors
 from .partition import COLUMNS
 from .report import Report, StageCall
 from .scan import Scan, merge_forests, scan_part
+from .workers import device_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
