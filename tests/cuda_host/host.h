@@ -4,6 +4,7 @@
 // The order of the threads follows from `seed`. A warp has one lane.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #define __global__
@@ -62,9 +63,22 @@ void call(void (*kernel)(u64, Types...), u64 size, void** arguments, std::index_
     kernel(size, *static_cast<Types*>(arguments[place])...);
 }
 
-// `arguments` holds a pointer to each, as a launch on a device takes them.
+// Bytes of an element of an array, 0 of a scalar.
+template <class T>
+constexpr u64 width = std::is_pointer_v<T> ? sizeof(std::remove_pointer_t<T>) : 0;
+
 template <class... Types>
-void run(void (*kernel)(u64, Types...), u64 size, void** arguments, u64 seed) {
+bool are_alike(const u64* widths) {
+    return ((width<Types> == *widths++) && ...);
+}
+
+// `arguments` holds a pointer to each, as a launch on a device takes them, which does not ask for
+// their types; here those that are not the kernel's are refused.
+template <class... Types>
+bool run(
+    void (*kernel)(u64, Types...), u64 size, void** arguments, const u64* widths, u64 seed
+) {
+    if (!are_alike<Types...>(widths)) return false;
     const u64 threads = (size + blockDim.x - 1) / blockDim.x * blockDim.x;
     u64 span = blockDim.x;  // an odd stride meets every number below a power of two once
     while (span < threads) span *= 2;
@@ -76,4 +90,5 @@ void run(void (*kernel)(u64, Types...), u64 size, void** arguments, u64 seed) {
         threadIdx.x = unsigned(thread % blockDim.x);
         call(kernel, size, arguments, std::index_sequence_for<Types...>{});
     }
+    return true;
 }

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cuda_host import HostDevice
+
 HERE = Path(__file__).parent
 
 PLANTED = """
@@ -47,3 +49,12 @@ def test_sanitizers_find_a_planted_fault(beyond, sanitized_cuda_libraries):
     run = watched("-c", PLANTED.format(beyond=beyond), support, sanitized_cuda_libraries)
     assert run.returncode == bool(beyond), run.stderr
     assert ("heap-buffer-overflow" in run.stderr) == bool(beyond)
+
+
+def test_launches_with_other_types_are_refused(cuda_libraries):
+    device, xp = HostDevice(cuda_libraries), HostDevice.xp
+    values, index, out = xp.zeros(9, "u4"), xp.zeros(9, "u8"), xp.empty(9, "u4")
+    device.launch("arrays", "gather<u32, u64>", 9, values, index, out)
+    for arguments in ((values, out, out), (values, index, index), (values, index, 0)):
+        with pytest.raises(AssertionError, match="does not take"):
+            device.launch("arrays", "gather<u32, u64>", 9, *arguments)

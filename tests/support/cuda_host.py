@@ -23,13 +23,14 @@ SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"
 def compile_file(file, folder, *options):
     """Compile all kernels of a file to a library that has one function, `launch`."""
     kernels = "".join(
-        f'    if (name == "{kernel}") return run({kernel}, size, arguments, seed), true;\n'
+        f'    if (name == "{kernel}") return run({kernel}, size, arguments, widths, seed);\n'
         for kernel in KERNELS[file]
     )
     source, library = folder / f"{file}.cpp", folder / f"{file}.so"
     source.write_text(
         f'#include "host.h"\n#include "{file}.cu"\n#include <string_view>\n'
-        'extern "C" bool launch(const char* kernel, u64 size, void** arguments, u64 seed) {\n'
+        'extern "C" bool launch('
+        "const char* kernel, u64 size, void** arguments, const u64* widths, u64 seed) {\n"
         f"    const std::string_view name(kernel);\n{kernels}    return false;\n}}\n"
     )
     include = f"-I{HEADER}", f"-I{SOURCES}"
@@ -60,10 +61,13 @@ class HostDevice:
             for each in arguments
         ]
         pointers = (ctypes.c_void_p * len(words))(*map(ctypes.addressof, words))
-        known = self._library(file).launch(
-            kernel.encode(), ctypes.c_uint64(size), pointers, ctypes.c_uint64(next(self._seed) % 97)
-        )
-        assert known, f"{kernel} is not among KERNELS[{file!r}]"
+        widths = [getattr(each, "itemsize", 0) for each in arguments]
+        sizes = (ctypes.c_uint64 * len(widths))(*widths)
+        seed = ctypes.c_uint64(next(self._seed) % 97)
+        launch = self._library(file).launch
+        is_taken = launch(kernel.encode(), ctypes.c_uint64(size), pointers, sizes, seed)
+        assert is_taken, f"{kernel} of {file} does not take arrays of widths {widths}"
+        assert all(each.flags.c_contiguous for each in arguments if hasattr(each, "dtype"))
 
     def free_memory(self):
         return 2**40
