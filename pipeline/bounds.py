@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Loaded kernels and what a block takes on its way, for each thread.
 _FIXED, _THREAD = 160_000_000, 64 * BLOCK_EDGES
+#: What the system's allocator keeps of each partition.
+_PARTITION = 5_000_000
 #: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
 _READ_EDGE = 48
 #: Bytes of a device for each edge beyond those held, and for each vertex, if the graph is whole
@@ -202,16 +204,24 @@ class Scans:
         size = self.size
         vertex = size.solved_vertex + (size.kept_vertex if self._is_several else 0)
         thread = _THREAD + size.at_once * _READ_EDGE
-        return _FIXED + self.threads * thread + size.num_vertices * vertex
+        parts = self.partitions * _PARTITION if self.partitions > 1 else 0
+        return _FIXED + parts + self.threads * thread + size.num_vertices * vertex
 
     @property
     def _solved_edge(self) -> int:
-        return self.size.held_edge + self.size.solved_edge
+        """Bytes for each edge that is held, or merged, while their forest is found.
+
+        Partitions and merges differ in size, and memory that one leaves to another is larger than
+        what is asked of it: an eighth is for that.
+        """
+        solved = self.size.held_edge + self.size.solved_edge
+        return solved + solved // 8 if self.partitions > 1 else solved
 
     @property
     def _waiting_edge(self) -> int:
-        """Bytes for each edge of a forest that waits, as so many do at each level of the tree."""
-        return 0 if self.spills else self.levels * (self._fan - 1) * self.size.held_edge
+        """Bytes for each edge of forests: those that wait at each level, and one to merge."""
+        waiting = self.levels * (self._fan - 1) + 1
+        return 0 if self.spills or not self.levels else waiting * self.size.held_edge
 
 
 def parse_bytes(value: int | str) -> int:
