@@ -4,6 +4,7 @@
 // The order of the threads follows from `seed`. A warp has one lane.
 #pragma once
 
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -29,21 +30,20 @@ T atomicCAS(T* place, T expected, T value) {
     return expected;
 }
 
-template <class T>
-T atomicMin(T* place, T value) {
+// Write a value if it comes before the one that is there, whoever writes meanwhile.
+template <class T, class Before>
+T replace(T* place, T value, Before before) {
     T old = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (value < old)
+    while (before(value, old))
         if (T seen = atomicCAS(place, old, value); seen == old) break; else old = seen;
     return old;
 }
 
 template <class T>
-T atomicMax(T* place, T value) {
-    T old = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (old < value)
-        if (T seen = atomicCAS(place, old, value); seen == old) break; else old = seen;
-    return old;
-}
+T atomicMin(T* place, T value) { return replace(place, value, std::less<T>{}); }
+
+template <class T>
+T atomicMax(T* place, T value) { return replace(place, value, std::greater<T>{}); }
 
 inline int __popc(unsigned word) { return __builtin_popcount(word); }
 

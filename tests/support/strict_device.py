@@ -134,10 +134,7 @@ class DeviceArray:
     # Arithmetic, by ufuncs, as NumPy's scalars come to it.
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__":
-            message = f"`cupy_{ufunc.__name__}.{method}` is not supported yet"
-            raise NotImplementedError(message)
-        return _on_host(ufunc, *inputs, **options)
+        return _on_host(ufunc, *inputs, **options) if method == "__call__" else NotImplemented
 
     def __array_function__(self, function, types_, args, options):
         own = globals().get(function.__name__)
