@@ -248,7 +248,7 @@ def _ids(
     if ids.min() < row.first_id or ids.max() > row.last_id:
         message = "a vertex id out of range"
         raise ValueError(message)
-    return ids - row.first_id
+    return ids - row.first_id if row.first_id else ids
 
 
 def _weights(text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[Any]:
