@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ..graphs.read import formats
 from ..plugins import plugins
 from ..primitives import known_backends, why_not
-from ..primitives.cuda_device import describe_devices, kernel_folder
 from .schedulers import kernel_threads
 
 if TYPE_CHECKING:
@@ -39,6 +38,9 @@ def describe_machine() -> dict[str, Any]:
     versions and devices), "kernels" (the folder of those compiled for GPUs), "packages" (None, or
     their versions), "formats" and "plugins".
     """
+    # Imported here, since every command imports this module.
+    from ..primitives.cuda_device import describe_devices, kernel_folder
+
     reasons = {name: why_not(name) for name in known_backends()}
     folder = kernel_folder()
     return {
