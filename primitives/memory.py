@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
 _SMALLEST = 2**16
-#: Blocks are no smaller, so that those of many sizes can be handed on.
-_BLOCK = 2**20
+#: Blocks are whole pages of the largest size that the system gives on a first touch, and begin where
+#: one does: else their ends are touched by small pages, each at the price of 50 kB of a large one.
+_PAGE = 2**21
 
 
 class _Pool:
@@ -75,13 +76,15 @@ def _mapped(size: int) -> NDArray[np.uint8]:
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
         return np.empty(size, np.uint8)
     try:
-        block = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        block = mmap.mmap(-1, size + _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         message = f"{size:,} bytes: {error.strerror}"
         raise MemoryError(message) from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)  # first touches are fewer
-    return np.frombuffer(block, np.uint8)
+    pages = np.frombuffer(block, np.uint8)
+    start = -pages.ctypes.data % _PAGE  # what lies before and after is never touched
+    return pages[start : start + size]
 
 
 _pool = _Pool()
@@ -100,7 +103,7 @@ class _Lease:
 
 
 def _lease(size: int) -> _Lease:
-    size = max(size, _BLOCK)
+    size = -(-size // _PAGE) * _PAGE
     return _Lease(_pool.take(size), size)
 
 
