@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NUMPY = Backend("numpy")
 
 #: Values under which small graphs too are taken through every stage of the catalogue.
-EVERY_STAGE = {"few": 0, "dense": 2.0}
+EVERY_STAGE = {"few": 0, "small": 0, "dense": 2.0}
 
 
 def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -> None:

@@ -18,6 +18,22 @@ if TYPE_CHECKING:
     from ..stages import Stage
 
 
+@dataclass(frozen=True)
+class ByBackend:
+    """A value that is another on some backends: it may tell what is quicker, not what is found.
+
+    Attributes
+    ----------
+    value : object
+        On all others.
+    on : dict
+        By the names of backends.
+    """
+
+    value: Any
+    on: Mapping[str, Any]
+
+
 @dataclass(frozen=True, init=False, eq=False)
 class Pipeline:
     """An algorithm: named steps from a graph's edges to the fields in `result`.
@@ -36,6 +52,8 @@ class Pipeline:
         The fields it is run for.
     summary : str
         One line for listings.
+    values : dict
+        Other fields it starts from; see `given`, `ByBackend`.
 
     Raises
     ------
@@ -80,6 +98,13 @@ class Pipeline:
             message = f"pipeline {self.name!r}: {', '.join(hidden)} come from the graph"
             raise PipelineError(message)
         return self._copy(values={**self.values, **values})
+
+    def values_on(self, backend: str) -> dict[str, Any]:
+        """Return the values it starts from on a backend."""
+        return {
+            name: value.on.get(backend, value.value) if isinstance(value, ByBackend) else value
+            for name, value in self.values.items()
+        }
 
     def insert_before(self, name: str, *steps: Stage | Loop) -> Pipeline:
         """Return a copy with `steps` before every stage called `name`."""

@@ -56,7 +56,8 @@ def run(
         If the steps do not fit together, before any of them runs, or a stage fails. Names it.
     """
     pipeline.check()
-    flow = _Flow(scheduler, backend, split_every, parts, {**shared, **pipeline.values})
+    shared |= pipeline.values_on(backend.name)
+    flow = _Flow(scheduler, backend, split_every, parts, shared)
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
     scalars = flow.settle()

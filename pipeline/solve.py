@@ -9,6 +9,7 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import LOADED_FROM, Backend, array_module, resolve_backend
+from ..primitives.team import lent
 from ..progress import heard_by
 from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
@@ -131,14 +132,17 @@ def minimum_spanning_forest(
         raise OptionError(message)
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
     streamed = is_streamed(strategy, scheduler, memory)
-    with heard_by(progress), open_scheduler(scheduler, threads) as where:
+    with (
+        heard_by(progress),
+        open_scheduler(scheduler, threads) as where,
+        # Tasks that run side by side have a processor each.
+        lent(task_threads := (threads or kernel_threads()) if where.eager else 1),
+    ):
         edges = open_graph(
             graph, num_vertices, weight, is_streamed=streamed, is_bounded=memory is not None
         )
         source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
         source = source.with_sizes()
-        # Tasks that run side by side have a processor each.
-        task_threads = (threads or kernel_threads()) if where.eager else 1
         on_device = source.is_on_device
         num_edges = LOADED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)

@@ -16,7 +16,7 @@ from . import numba_union_find as union_find
 from .fused import helper_parts
 from .memory import empty
 from .numpy_arrays import NumpyArrays
-from .team import Team
+from .team import team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
-_MANY_LABELS = 2**21
+_MANY_LABELS = 2**20
 #: Bits of the digits by which `argsort` sorts.
 _DIGIT = 8
 
@@ -36,7 +36,7 @@ class NumbaArrays(NumpyArrays):
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self._team = Team(threads)
+        self._team = team(threads)
         self._lock = threading.Lock()
         self._looked_up = _LookedUp(lambda: None)
 

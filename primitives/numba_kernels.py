@@ -419,8 +419,11 @@ def join_in_order(u, v, parent, joining):
     count = 0
     last = len(u) - 1
     for i in range(len(u)):
-        fetch(parent, u[min(i + 2 * AHEAD, last)])
-        fetch(parent, v[min(i + 2 * AHEAD, last)])
+        far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
+        fetch(parent, u[far])
+        fetch(parent, v[far])
+        fetch(parent, parent[u[near]])
+        fetch(parent, parent[v[near]])
         if join(np.uint64(u[i]), np.uint64(v[i]), parent):
             joining[count] = i
             count += 1

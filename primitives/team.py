@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-#: Elements below which a share is not worth waking a thread for.
-_SMALLEST_SHARE = 2**14
+    from numpy.typing import NDArray
+
+#: Elements below which a share is not worth waking a thread for, and a pass of NumPy's is not.
+_SMALLEST_SHARE, _SMALLEST_PASS = 2**14, 2**19
 
 
 class Team:
@@ -50,3 +58,33 @@ class Team:
 
     def _forget(self) -> None:
         self._others = None
+
+
+@functools.cache
+def team(size: int) -> Team:
+    """Return the one team of that size in this process."""
+    return Team(size)
+
+
+#: How many share what is `reduced`: one where it was not said how many a call may take.
+_lent = ContextVar("lent", default=1)
+
+
+@contextmanager
+def lent(threads: int) -> Iterator[None]:
+    """Let so many threads share what is `reduced` meanwhile."""
+    token = _lent.set(threads)
+    try:
+        yield
+    finally:
+        _lent.reset(token)
+
+
+def reduced(extreme: Literal["min", "max"], array: NDArray[Any]) -> Any:
+    """Return the minimum or maximum of an array that is not empty, NaN if any element is."""
+    reduce = operator.methodcaller(extreme)
+    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # or it is on a GPU
+        return reduce(array)
+    helpers = team(_lent.get())
+    parts = [(array[start:stop],) for start, stop in helpers.shares(len(array))]
+    return reduce(np.stack(helpers.call(reduce, parts)))

@@ -18,9 +18,9 @@ SAMPLE = 2**15
 
 
 @stage(writes="is_sparse")
-def sparse_graph_left(num_edges: Count, num_vertices: Count, few: Count, dense: float) -> Verdict:
+def sparse_graph_left(num_edges: Count, num_vertices: Count, small: Count, dense: float) -> Verdict:
     """Tell whether there are too few edges, for each vertex or at all, to put any aside."""
-    return num_edges <= max(few, dense * num_vertices)
+    return num_edges <= max(small, dense * num_vertices)
 
 
 @stage(writes="few_fragments")

@@ -204,7 +204,7 @@ def test_progress_runs_to_the_end(strategy, scheduler):
 )
 def test_report_of_rounds(algorithm):
     random = np.random.default_rng(3)
-    pipeline = mstflow.algorithm(algorithm).given(few=0)  # or so few edges take no round
+    pipeline = mstflow.algorithm(algorithm).given(few=0, small=0)  # or so few edges take no round
     report = minimum_spanning_forest(
         tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
     ).report

@@ -135,7 +135,7 @@ def test_what_cannot_be_drawn(axes, places, color, message):
 @pytest.mark.parametrize("algorithm", ["filter-boruvka", "boruvka-csr", "prim"])
 def test_report(algorithm):
     random = np.random.default_rng(3)
-    pipeline = mstflow.algorithm(algorithm).given(few=0)  # or so few edges take no round
+    pipeline = mstflow.algorithm(algorithm).given(few=0, small=0)  # or so few edges take no round
     forest = mstflow.minimum_spanning_forest(
         tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
     )

@@ -7,7 +7,8 @@ each fragment, and finished by further rounds. The edge list is only streamed, t
 small graphs. A graph of few edges takes the last part alone.
 
 Rounds stop early: once fragments are few, most edges join the same ones over and over, and the rest
-is joined one by one, in the order of the weights.
+is joined one by one, in the order of the weights. Where compiled loops do that, there are mostly few
+enough of them from the start.
 
 Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
 Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
@@ -38,14 +39,19 @@ from ...stages.fragments import (
     start_levels,
 )
 from ...stages.kruskal import bring_edges_together, join_by_weight, sort_by_weight
-from ..pipeline import Pipeline
+from ..pipeline import ByBackend, Pipeline
 from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
 #: Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
-#: join. A graph is worth two scans if it is dense, and a round if it is not; of a few edges in all,
-#: neither pays. Chosen by `benchmarks/parameters.py`.
-PARAMETERS = {"light_per_vertex": 1.5, "dense": 3.0, "few": 2**16}
+#: join. A graph is worth two scans if it is dense and not small. Up to `few` edges are joined one by
+#: one sooner than in rounds. Chosen by `benchmarks/parameters.py`.
+PARAMETERS = {
+    "light_per_vertex": 1.5,
+    "dense": 3.0,
+    "small": 2**16,
+    "few": ByBackend(2**16, {"numba": 2**21}),
+}
 
 #: The two scans: before the light edges are joined, and after the last of them are.
 SELECT_LIGHT = (sample_keys, choose_pivot, hold_edges, select_light_edges, count_edges)
