@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Elements below which a share is not worth waking a thread for, and a pass of NumPy's is not.
-_SMALLEST_SHARE, _SMALLEST_PASS = 2**14, 2**19
+_SMALLEST_SHARE, _SMALLEST_PASS = 2**16, 2**19
 
 
 class Team:
