@@ -43,9 +43,7 @@ def edge_list(
         If it has no weights of that name; names those that it has.
     """
     found = _adopted(graph, weight)
-    if num_vertices is None:
-        return found
-    return EdgeList(found.u, found.v, found.weight, num_vertices=num_vertices)
+    return found if num_vertices is None else found.on(num_vertices)
 
 
 def _adopted(graph: Any, weight: str | None) -> EdgeList:

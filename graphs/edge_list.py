@@ -77,6 +77,20 @@ class EdgeList:
         columns = map(host_array, (self.u, self.v, self.weight))
         return EdgeList(*columns, num_vertices=self.num_vertices)
 
+    def on(self, num_vertices: int) -> EdgeList:
+        """Return the same edges on another number of vertices.
+
+        Raises
+        ------
+        GraphError
+            If there are ends beyond them. Names the edge.
+        """
+        if _checked_num_vertices(self.u[:0], self.v[:0], num_vertices, 0) < self.num_vertices:
+            return EdgeList(self.u, self.v, self.weight, num_vertices=num_vertices)
+        larger = object.__new__(EdgeList)  # its ids need no second look
+        larger.__dict__.update(self.__dict__, num_vertices=int(num_vertices))
+        return larger
+
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges `edge_ids`."""
         return self.u[edge_ids], self.v[edge_ids], self.weight[edge_ids]

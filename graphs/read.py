@@ -131,9 +131,7 @@ def read(
         raise OptionError(message)
     with heard_by(progress):
         graph = concatenate([_read_file(Path(path), format, weight) for path in paths])
-    if num_vertices is None:
-        return graph
-    return EdgeList(graph.u, graph.v, graph.weight, num_vertices=num_vertices)
+    return graph if num_vertices is None else graph.on(num_vertices)
 
 
 def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:

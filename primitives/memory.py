@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
 _SMALLEST = 2**16
-#: Blocks are whole pages of the largest size that the system gives on a first touch, and begin where
-#: one does: else their ends are touched by small pages, each at the price of 50 kB of a large one.
+#: Blocks are whole pages of the largest size that a first touch gets, and begin where one does:
+#: their ends would be touched by small pages, each of which takes as long as 50 kB of a large one.
 _PAGE = 2**21
 
 

@@ -12,6 +12,7 @@ from mstflow import Loop, Pipeline, stage
 from mstflow.errors import PipelineError
 from mstflow.pipeline.run import run
 from mstflow.pipeline.schedulers import Inline
+from mstflow.primitives import Backend
 from mstflow.primitives.fused import ArrayModule
 from mstflow.stages.edges import (
     count_edges,
@@ -316,6 +317,13 @@ def test_edits_are_copies():
     assert dict(original.values) == {}
 
 
+def test_a_value_by_backend():
+    pipeline = mstflow.algorithm("filter-boruvka")
+    few = {name: pipeline.values_on(name)["few"] for name in ("numpy", "numba", "another")}
+    assert few["numpy"] == few["another"] < few["numba"]
+    assert pipeline.given(few=3).values_on("numba")["few"] == 3
+
+
 def test_edits_that_cannot_be():
     original = mstflow.algorithm("boruvka-edgelist")
     with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: find_signs"):
@@ -361,7 +369,7 @@ def stop_at_once(u):
 def test_a_field_that_moves_from_the_parts_to_the_whole():
     pipeline = Pipeline("p", *EMPTY, add_up_ends, Loop(until=stop_at_once), result=("u",))
     tables = [{"u": np.array([1, 2])}, {"u": np.array([3])}]
-    options = {"num_edges": 3, "scheduler": Inline(), "backend": "numpy"}
+    options = {"num_edges": 3, "scheduler": Inline(), "backend": Backend("numpy")}
     result, _ = run(pipeline, tables, {"num_vertices": 4, "maximum": False}, **options)
     assert result == {"u": 6}
 

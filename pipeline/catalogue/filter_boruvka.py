@@ -7,8 +7,8 @@ each fragment, and finished by further rounds. The edge list is only streamed, t
 small graphs. A graph of few edges takes the last part alone.
 
 Rounds stop early: once fragments are few, most edges join the same ones over and over, and the rest
-is joined one by one, in the order of the weights. Where compiled loops do that, there are mostly few
-enough of them from the start.
+is joined one by one, in the order of the weights. Where compiled loops do that, the light edges are
+mostly few enough from the start.
 
 Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
 Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
@@ -44,8 +44,8 @@ from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
 #: Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
-#: join. A graph is worth two scans if it is dense and not small. Up to `few` edges are joined one by
-#: one sooner than in rounds. Chosen by `benchmarks/parameters.py`.
+#: join. A graph is worth two scans if it is dense and not small. It is joined one edge after
+#: another, not in rounds, from `few` edges on down. Chosen by `benchmarks/parameters.py`.
 PARAMETERS = {
     "light_per_vertex": 1.5,
     "dense": 3.0,
