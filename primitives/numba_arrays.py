@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from .team import Team
+
     Array = NDArray[Any]
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
 _MANY_LABELS = 2**20
-#: Bits of the digits by which `argsort` sorts.
-_DIGIT = 8
+#: Most bits of the digits by which `argsort` sorts.
+_DIGIT = 11
+#: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
+_SORTED_TOGETHER = 2**20
 
 
 class NumbaArrays(NumpyArrays):
@@ -224,29 +228,32 @@ class NumbaArrays(NumpyArrays):
         if size > 2**32:
             ordered: Array = super().argsort(values)
             return ordered
+        helpers = self._team if size >= _SORTED_TOGETHER else team(1)
+        lowest = int(key.min(initial=np.iinfo(key.dtype).max))
+        bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
+        base = np.uint64(lowest)
         order = np.empty(0, np.uint32)
-        for half in range(0, 8 * key.itemsize, 32):
-            records = empty(size, np.uint64)
-            self._team.share(kernels.make_records, size, key, half, order, records)
-            for shift in range(32, 32 + min(32, 8 * key.itemsize), _DIGIT):
-                records = self._sort_by_digit(records, shift)
+        for half in range(0, bits, 32):
+            records, width = empty(size, np.uint64), min(32, bits - half)
+            helpers.share(kernels.make_records, size, key, base, half, order, records)
+            digit = -(-width // -(-width // _DIGIT))
+            for shift in range(32, 32 + width, digit):
+                records = self._sort_by_digit(helpers, records, shift, digit)
             order = empty(size, f"u{dtype.itemsize}")
-            self._team.share(kernels.list_positions, size, records, order)
+            helpers.share(kernels.list_positions, size, records, order)
         return order.view(dtype)
 
-    def _sort_by_digit(self, records: Array, shift: int) -> Array:
-        shares = self._team.shares(len(records))
-        counts = np.zeros((len(shares), 2**_DIGIT), np.uint64)
+    def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
+        shares = helpers.shares(len(records))
+        counts = np.zeros((len(shares), 2**digit), np.uint64)
         tasks = zip(shares, counts, strict=True)
-        self._team.call(
-            kernels.count_digits, [(*share, records, shift, row) for share, row in tasks]
-        )
+        helpers.call(kernels.count_digits, [(*share, records, shift, row) for share, row in tasks])
         if counts.sum(axis=0).max() == len(records):  # one digit for all
             return records
         by_digit = counts.T.ravel()  # of each digit the shares in order
         places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
         moved, tasks = empty(len(records), np.uint64), zip(shares, places, strict=True)
-        self._team.call(
+        helpers.call(
             kernels.sort_by_digit, [(*share, records, shift, row, moved) for share, row in tasks]
         )
         return moved

@@ -370,11 +370,11 @@ def count_up(start, stop, out):
 
 
 @kernel
-def make_records(start, stop, key, shift, order, records):
+def make_records(start, stop, key, lowest, shift, order, records):
     """Put 32 bits of each key above its position; without an order they are as they stand."""
     for i in range(start, stop):
         place = np.uint64(order[i]) if len(order) else np.uint64(i)
-        half = np.uint64(key[place]) >> np.uint64(shift)
+        half = (np.uint64(key[place]) - lowest) >> np.uint64(shift)
         records[i] = half << np.uint64(32) | place
 
 
