@@ -56,8 +56,8 @@ def run(
         If the steps do not fit together, before any of them runs, or a stage fails. Names it.
     """
     pipeline.check()
-    shared |= pipeline.values_on(backend.name)
-    flow = _Flow(scheduler, backend, split_every, parts, shared)
+    values = pipeline.values_on(backend.name)
+    flow = _Flow(scheduler, backend, split_every, parts, {**shared, **values})
     flow.report.counts[0] = {"num_vertices": shared["num_vertices"], "num_edges": num_edges}
     flow.follow(pipeline.steps, frozenset(pipeline.result))
     scalars = flow.settle()
