@@ -188,7 +188,7 @@ def measure_in_peace(command: list[str], threads: int, options: argparse.Namespa
     while True:
         wait_for_pause(end - time.monotonic())
         touch(options.touch)
-        tries.append(measure(command, threads, options.limit))
+        tries.append(measure(command, threads, options.limit, options.touch))
         best = min(tries, key=lambda facts: float(facts.get("others", 0)))
         if best.get("others", 0) <= DISTURBED or time.monotonic() >= end:
             return best
@@ -205,10 +205,11 @@ def touch(size: int) -> None:
         subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def measure(command: list[str], threads: int, limit: float | None) -> Facts:
+def measure(command: list[str], threads: int, limit: float | None, touched: int = 0) -> Facts:
     """Run a program on so many processors: what its last line says, or an error.
 
-    `others` is added: how many processors were at work for other programs meanwhile.
+    It is told to touch so much memory once more, just before it starts the clock, if it takes long
+    to get there. `others` is added: how many processors were at work for other programs meanwhile.
     """
     start, before = time.monotonic(), worked() - _used_by_children()
     try:
@@ -220,7 +221,7 @@ def measure(command: list[str], threads: int, limit: float | None) -> Facts:
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                env={**os.environ, "MST_THREADS": str(threads)},
+                env={**os.environ, "MST_THREADS": str(threads), "MST_TOUCH": str(touched)},
                 process_group=0,  # so that what it started ends with it
             )
     except OSError as error:
