@@ -49,6 +49,7 @@ ACCESSES: dict[str, Callable[..., list[tuple[int, int]]]] = {
     "number_roots": lambda root: [(len(root), len(root))],
     "sort_distinct": lambda arrays: [(len(array), len(array)) for array in arrays],
     "join_in_order": lambda u, v, size: [(size, 2 * len(u) + size)],
+    "join_by_key": lambda u, v, key, size: [(size, 2 * len(u) + size)],
 }
 #: These go from one element to the next; a sort by digits does so at few places at a time.
 STREAMS = {"any_signed", "argsort", "compact", "compact_pairs", "count", "order_key", "partition"}

@@ -64,6 +64,7 @@ def arguments(size: int) -> dict[str, Call]:
         "number_roots": (NumpyArrays().pointer_jump(parent),),
         "sort_distinct": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
+        "join_by_key": (u[:size], v[:size], key[:size], size),
         "join_with_helpers": (u[order], v[order], size),
     }
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import importlib.util
 import multiprocessing
+import operator
 import os
 import pickle
 import re
@@ -86,8 +87,16 @@ class Dask:
         return task(*arguments, dask_key_name=f"{name}-{self._submitted}-{self._token}")
 
     def outputs(self, handle: Any, count: int) -> list[Any]:
-        """Add a task for each item."""
-        return [handle[item] for item in range(count)]
+        """Add a task for each item.
+
+        Each has a group of its own by its name: Dask spreads tasks over all workers, wherever the
+        vertices' labels lie, if they depend on few tasks of few groups.
+        """
+        name, _, rest = handle.key.partition("-")
+        item = dask.delayed(operator.getitem, pure=False)
+        return [
+            item(handle, place, dask_key_name=f"{name}_{place}-{rest}") for place in range(count)
+        ]
 
     def settle(
         self, handles: Sequence[Any], done: Callable[[int], object] | None = None

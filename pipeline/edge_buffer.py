@@ -117,9 +117,9 @@ class EdgeBuffer:
         """Take only edges up to a cut, which from now on are those with keys up to `limit`."""
         self.cut, self.limit = cut, limit
 
-    def reduce(self) -> None:
-        """Put the forest of what it holds in its place."""
-        if self.is_forest:
+    def reduce(self, *, above: int = 0) -> None:
+        """Put the forest of what it holds in its place, if that is more than so many edges."""
+        if self.is_forest or self._size <= above:
             return
         touched, count = self._number_touched()
         (u, v, *rest), moved = self._solver.forest(self.columns, count)

@@ -74,8 +74,11 @@ def scan_part(
     progress: Callable[[int], None] | None,
     labels: Any,
     record: tuple[Checkpoint, str] | None,
+    is_last: bool,
 ) -> tuple[Any, ...]:
     """Return the forest of a part, the cut up to which it is one, and the work it took.
+
+    What is merged anyway may have cycles, as long as it has no more edges than a forest may.
 
     Parameters
     ----------
@@ -89,6 +92,8 @@ def scan_part(
         The fragment of each vertex; None if each is its own.
     record : checkpoint and name, optional
         What an earlier run may have left, and this one will.
+    is_last : bool
+        Whether it is not merged with others.
 
     Returns
     -------
@@ -123,7 +128,7 @@ def scan_part(
         if record is not None and time.perf_counter() - saved > record[0].seconds:
             _leave(buffer, record, seen)
             saved = time.perf_counter()
-    buffer.reduce()
+    buffer.reduce(above=0 if is_last else scan.num_fragments)
     _leave(buffer, record, seen)
     forest = scratch.store(buffer.copy(), folder, solver.ops)
     return *forest, buffer.cut, Work(time.perf_counter() - start, buffer.moved)
@@ -136,6 +141,7 @@ def merge_forests(
     folder: str | None,
     *parts: tuple[Any, ...],
     record: tuple[Checkpoint, str] | None,
+    is_last: bool,
 ) -> tuple[Any, ...]:
     """Return what `scan_part` would have of the parts in one: the forest of their forests."""
     start = time.perf_counter()
@@ -147,7 +153,7 @@ def merge_forests(
         loaded = (list(scratch.load(each, solver.ops)) for each in pieces)
         columns = tuple(map(solver.ops.concatenate, loaded))
         buffer.restore(solver.up_to(cut, columns), is_forest=False)
-        buffer.reduce()
+        buffer.reduce(above=0 if is_last else num_vertices)
         _leave(buffer, record, 1)
     forest = scratch.store(buffer.copy(), folder, solver.ops)
     return *forest, cut, Work(time.perf_counter() - start, buffer.moved)

@@ -129,8 +129,9 @@ class _Scans:
 
         def submit(level: int, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
             part = sum(call[0] == level for call in calls)
-            record = self._record(level, part)
-            task = where.submit(name, partial(function, record=record), *arguments)
+            is_last = self.split_every**level >= len(parts)
+            function = partial(function, record=self._record(level, part), is_last=is_last)
+            task = where.submit(name, function, *arguments)
             calls.append((level, name, part))
             works.append(where.outputs(task, len(COLUMNS) + 2)[-1])
             return task

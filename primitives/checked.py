@@ -133,6 +133,11 @@ def _check_join_in_order(name: str, u: Any, v: Any, size: int) -> None:
     _same_length(name, u=u, v=v)
 
 
+def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int) -> None:
+    _check_join_in_order(name, u, v, size)
+    _same_length(name, u=u, v=v, key=key)
+
+
 def _check_find(name: str, parent: Any, nodes: Any) -> None:
     _check_pointer_jump(name, parent)
     _places(name, "nodes", nodes, len(parent))
@@ -186,6 +191,7 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "scatter_min_pairs": _check_scatter_min_pairs,
     "cut_mirrors": _check_cut_mirrors,
     "join_in_order": _check_join_in_order,
+    "join_by_key": _check_join_by_key,
     "join_with_helpers": _check_join_in_order,
     "find": _check_find,
     "unite": _check_unite,

@@ -184,6 +184,27 @@ class ArrayModule(PlainPrimitives, Protocol):
         smallest = self.scatter_reduce(root, node, size, "min", size)
         return self.sort_distinct(tuple(joining)), self.gather(smallest, root)
 
+    def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
+        """Join pairs as `join_in_order` does, in ascending order of their keys, ties by position.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes below `size`.
+        key : unsigned integer array of length m
+        size : int
+
+        Returns
+        -------
+        joining : index array
+            The positions of the pairs that joined two sets, in the order in which they did.
+        root : index array of length `size`
+            The smallest node of the set that each node is in at last.
+        """
+        order = self.argsort(key)
+        joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
+        return self.gather(order, joining), root
+
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         """Join pairs as `join_in_order` does, while helpers reject those inside a set ahead of it.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import numba_kernels as kernels
+from . import numba_kruskal as kruskal
 from . import numba_union_find as union_find
 from .fused import helper_parts
 from .memory import empty
@@ -33,6 +34,8 @@ _MANY_LABELS = 2**20
 _DIGIT = 11
 #: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
 _SORTED_TOGETHER = 2**20
+#: Most pairs that are sorted at once whatever their share of all, which may be 1 / 4 of a thread's.
+_LONG_RUN = 2**16
 
 
 class NumbaArrays(NumpyArrays):
@@ -262,6 +265,46 @@ class NumbaArrays(NumpyArrays):
         root = self.iota(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
+        kernels.flatten(_words(root))
+        return joining[:count], root
+
+    def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
+        length, shares = len(key), self._team.shares(len(key))
+        if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:  # than half a word
+            return super().join_by_key(u, v, key, size)
+        words, lowest = _words(key), key.min()
+        bits = int(key.max() - lowest).bit_length()
+        cut, dealt = max(0, bits - 32), min(kruskal.DIGIT, bits, length.bit_length() - 1)
+        buckets = words, np.uint64(lowest), bits - dealt
+        counts = np.zeros((len(shares), 2**dealt), np.uint64)
+        tasks = zip(shares, counts, strict=True)
+        self._team.call(kruskal.count_buckets, [(*share, *buckets, row) for share, row in tasks])
+        ends, unlike = kruskal.find_runs(counts.sum(axis=0))
+        unlike += bits - dealt - cut
+        longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
+        if longest > max(_LONG_RUN, length // (4 * len(shares))):  # most keys are too much alike
+            return super().join_by_key(u, v, key, size)
+        places = counts.T.ravel().cumsum().reshape(counts.T.shape).T - counts
+        records = empty(2 * length, np.uint64).reshape(-1, 2)
+        arguments = _words(u), _words(v), *buckets, cut
+        tasks = zip(shares, places, strict=True)
+        self._team.call(
+            kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks]
+        )
+        root = self.iota(size, dtype=self.index_dtype(size))
+        joining = empty(min(length, max(0, size - 1)), self.index_dtype(length))
+        states, failed = np.zeros(len(ends), np.uint64), np.zeros(1, np.uint8)
+        whole = words if cut else words[:0]
+
+        def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
+            other = empty(2 * longest, np.uint64).reshape(-1, 2)
+            return kernel(states, ends, unlike, whole, records, other, failed, *arrays)
+
+        helpers = [(kruskal.sort_ahead,)] * (len(shares) - 1)
+        main = kruskal.join_runs, _words(root), _words(joining)
+        count, *_ = self._team.call(work, [main, *helpers])
+        if failed[0]:
+            return super().join_by_key(u, v, key, size)
         kernels.flatten(_words(root))
         return joining[:count], root
 

@@ -405,12 +405,13 @@ def list_positions(start, stop, records, order):
 @kernel
 def join(a, b, parent):
     """Make the smaller of two roots the root of both sets; tell whether they were two."""
-    if parent[a] == parent[b]:  # as it is most often
+    left, right = np.uint64(parent[parent[a]]), np.uint64(parent[parent[b]])
+    if left == right:  # as it is most often
         return False
-    a, b = find_root(a, parent), find_root(b, parent)
-    if a != b:
-        parent[max(a, b)] = min(a, b)
-    return a != b
+    left, right = find_root(left, parent), find_root(right, parent)
+    root = min(left, right)
+    parent[a] = parent[b] = parent[max(left, right)] = root
+    return left != right
 
 
 @kernel

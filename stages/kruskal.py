@@ -15,6 +15,23 @@ def bring_edges_together(
     return u, v, key, edge_id
 
 
+@stage(writes=("chosen", "color"))
+def join_by_weight(
+    ops: ArrayModule,
+    whole_u: Index,
+    whole_v: Index,
+    whole_key: Keys,
+    whole_id: Index,
+    num_vertices: Count,
+) -> tuple[Index, VertexIndex]:
+    """Take the edges one by one, the lightest first, and choose each that joins two fragments.
+
+    Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
+    """
+    joining, color = ops.join_by_key(whole_u, whole_v, whole_key, num_vertices)
+    return ops.gather(whole_id, joining), color
+
+
 @stage(writes=("sorted_u", "sorted_v", "order"))
 def sort_by_weight(
     ops: ArrayModule, whole_u: Index, whole_v: Index, whole_key: Keys
@@ -22,23 +39,6 @@ def sort_by_weight(
     """Sort the edges by weight, ties by position, and remember where each of them stood."""
     order = ops.argsort(whole_key)
     return ops.gather(whole_u, order), ops.gather(whole_v, order), order
-
-
-@stage(writes=("chosen", "color"))
-def join_by_weight(
-    ops: ArrayModule,
-    sorted_u: Index,
-    sorted_v: Index,
-    order: Index,
-    whole_id: Index,
-    num_vertices: Count,
-) -> tuple[Index, VertexIndex]:
-    """Take the sorted edges one by one, and choose each that joins two fragments.
-
-    Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
-    """
-    joining, color = ops.join_in_order(sorted_u, sorted_v, num_vertices)
-    return ops.gather(whole_id, ops.gather(order, joining)), color
 
 
 @stage(writes=("chosen", "main_cycles", "helper_cycles"))

@@ -234,7 +234,7 @@ def test_tasks_are_tried_again(strategy, cluster, tmp_path):
             raise OSError("the network is down")
         return whole_key
 
-    pipeline = mstflow.algorithm("kruskal").insert_before("sort_by_weight", fail_once)
+    pipeline = mstflow.algorithm("kruskal").insert_before("join_by_weight", fail_once)
     options = {"algorithm": pipeline, "scheduler": cluster, "strategy": strategy, "partitions": 3}
     with pytest.raises(PipelineError, match="the network is down"):
         mstflow.minimum_spanning_forest(GRAPH, **options)

@@ -27,23 +27,28 @@ import graphs  # noqa: E402
 from mstflow.primitives import Backend, array_module  # noqa: E402
 from mstflow.primitives.fused import helper_parts  # noqa: E402
 from mstflow.primitives.memory import empty  # noqa: E402
-from mstflow.stages.kruskal import (  # noqa: E402
-    join_by_weight,
-    join_with_helpers,
-    sort_by_weight,
-)
+from mstflow.stages.kruskal import join_with_helpers, sort_by_weight  # noqa: E402
 
 if TYPE_CHECKING:
-    from mstflow.stages import Stage
+    from collections.abc import Callable
 
-LOOPS = {"kruskal": join_by_weight, "kruskal-helpers": join_with_helpers}
+
+def join_alone(ops: Any, u: Any, v: Any, order: Any, edge_id: Any, size: int) -> tuple[Any]:
+    """Join sorted edges as `join_with_helpers` does, without any."""
+    joining, _ = ops.join_in_order(u, v, size)
+    return (ops.gather(edge_id, ops.gather(order, joining)),)
+
+
+LOOPS = {"kruskal": join_alone, "kruskal-helpers": join_with_helpers}
 GRAPHS = [
     *(f"random:n={n},m={density * n}" for n in (10**5, 10**6) for density in (5, 10, 20)),
     *(f"rmat:scale={scale},edges_per_vertex={k}" for scale in (17, 20) for k in (5, 10, 20)),
 ]
 
 
-def measure(loop: Stage, edges: tuple[Any, ...], num_vertices: int, threads: int) -> dict[str, Any]:
+def measure(
+    loop: Callable[..., Any], edges: tuple[Any, ...], num_vertices: int, threads: int
+) -> dict[str, Any]:
     """Return the seconds of a stage over sorted edges, its answer, and the shares of helpers.
 
     `main_seconds` is the main thread's processor time, which other programs disturb less.

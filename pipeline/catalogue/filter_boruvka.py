@@ -38,7 +38,7 @@ from ...stages.fragments import (
     start_forest,
     start_levels,
 )
-from ...stages.kruskal import bring_edges_together, join_by_weight, sort_by_weight
+from ...stages.kruskal import bring_edges_together, join_by_weight
 from ..pipeline import ByBackend, Pipeline
 from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
@@ -65,7 +65,7 @@ SELECT_JOINING = (
 )
 
 #: How what rounds leave is joined.
-JOIN_REST = (bring_edges_together, sort_by_weight, join_by_weight, collect_forest_edges)
+JOIN_REST = (bring_edges_together, join_by_weight, collect_forest_edges)
 
 filter_boruvka = Pipeline(
     "filter-boruvka",

@@ -11,7 +11,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 
 from ...stages.edges import find_signs, order_weights
 from ...stages.fragments import collect_forest_edges, list_forest, start_forest
-from ...stages.kruskal import bring_edges_together, join_by_weight, sort_by_weight
+from ...stages.kruskal import bring_edges_together, join_by_weight
 from ..pipeline import Pipeline
 
 kruskal = Pipeline(
@@ -20,7 +20,6 @@ kruskal = Pipeline(
     order_weights,
     start_forest,
     bring_edges_together,
-    sort_by_weight,
     join_by_weight,
     collect_forest_edges,
     list_forest,

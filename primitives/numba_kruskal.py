@@ -1,0 +1,155 @@
+"""Compiled loops of Kruskal's algorithm: pairs are sorted in runs, each just before it is joined.
+
+Pairs are dealt to buckets by the top bits of their keys; buckets next to each other make a run, few
+enough to stay in a cache. One thread sorts a run: the main one, which joins all of them in order,
+or a helper that is ahead of it. What comes after the last pair that can join is never sorted.
+
+A record is two words: key above position, and one node above the other.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
+# Numba infers the types of kernels; their callers in numba_arrays are typed.
+
+import numpy as np
+
+# Numba's cache does not see what changes there: touch this file then.
+from .numba_kernels import AHEAD, ONE, fetch, join, kernel
+from .numba_union_find import compare_and_swap, load, store
+
+#: Most bits of a digit, by which pairs are dealt and runs are sorted.
+DIGIT = 11
+#: Pairs that make a run, if no bucket has more; and that are sorted without digits.
+_RUN, _FEW = 2**12, 24
+#: What becomes of a run, which at first is nobody's.
+TAKEN, SORTED = np.uint64(1), np.uint64(2)
+
+_ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
+
+
+@kernel
+def count_buckets(start, stop, key, lowest, shift, counts):
+    shift = np.uint64(shift)
+    for i in range(start, stop):
+        counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
+
+
+@kernel
+def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
+    """Move each pair to the next place of its bucket; `cut` bits of its key are left behind."""
+    cut, shift = np.uint64(cut), np.uint64(shift)
+    for i in range(start, stop):
+        above = np.uint64(key[i]) - lowest
+        place = places[above >> shift]
+        places[above >> shift] = place + ONE
+        records[place, 0] = above >> cut << _HALF | np.uint64(i)
+        records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
+
+
+def find_runs(counts):
+    """Return where runs end, and in how many bits the numbers of the buckets of each differ.
+
+    `counts` are the pairs of each bucket; the first run begins at 0, and some may be empty.
+    """
+    ends = counts.cumsum().astype(np.int64)
+    last = np.flatnonzero(np.diff(ends // _RUN, append=-1))
+    first = np.append(0, last[:-1] + 1)
+    return ends[last], np.frexp(first ^ last)[1].astype(np.int64)
+
+
+@kernel
+def sort_run(records, bits, other):
+    """Sort by the lower `bits` of the keys, which have no others, and leave the result in place."""
+    size = len(records)
+    counts = np.empty(1 << DIGIT, np.uint64)
+    widest = 4
+    while widest < DIGIT and size >> widest:
+        widest += 1
+    passes = -(-bits // widest)
+    digit = -(-bits // max(1, passes))
+    low = (ONE << np.uint64(digit)) - ONE
+    old, new = records, other[:size]
+    for step in range(passes):
+        shift = np.uint64(32 + step * digit)
+        counts[: 1 << digit] = 0
+        for i in range(size):
+            counts[(old[i, 0] >> shift) & low] += ONE
+        place = _ZERO
+        for i in range(1 << digit):
+            counts[i], place = place, place + counts[i]
+        for i in range(size):
+            place = counts[(old[i, 0] >> shift) & low]
+            counts[(old[i, 0] >> shift) & low] = place + ONE
+            new[place, 0], new[place, 1] = old[i, 0], old[i, 1]
+        old, new = new, old
+    if passes % 2:
+        for i in range(size):
+            records[i, 0], records[i, 1] = old[i, 0], old[i, 1]
+
+
+@kernel
+def is_before(a, b, key):
+    """Compare first words; if bits of the keys were cut off, `key` has them."""
+    if len(key) and a >> _HALF == b >> _HALF:
+        return (key[a & _BELOW], a) < (key[b & _BELOW], b)
+    return a < b
+
+
+@kernel
+def insert(records, key, patience):
+    """Move each record to where it belongs among those before it; give up if they are too many."""
+    for i in range(1, len(records)):
+        first, second = records[i, 0], records[i, 1]
+        while i > 0 and is_before(first, records[i - 1, 0], key):
+            records[i, 0], records[i, 1] = records[i - 1, 0], records[i - 1, 1]
+            i -= 1
+            patience -= 1
+        records[i, 0], records[i, 1] = first, second
+        if patience < 0:
+            return False
+    return True
+
+
+@kernel
+def sort_next(run, ends, bits, key, records, other, failed):
+    start, stop = ends[run - 1] if run else 0, ends[run]
+    size = stop - start
+    if size > _FEW:
+        sort_run(records[start:stop], bits[run], other)
+    if (size <= _FEW or len(key)) and not insert(records[start:stop], key, _FEW * size):
+        failed[0] = 1
+
+
+@kernel
+def sort_ahead(states, ends, bits, key, records, other, failed):
+    """Sort the runs that nobody has, in order."""
+    for run in range(len(ends)):
+        if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
+            sort_next(run, ends, bits, key, records, other, failed)
+            store(states, run, SORTED)
+
+
+@kernel
+def join_runs(states, ends, bits, key, records, other, failed, parent, joining):
+    """Join the pairs of each run in order, when it is sorted; return how many joined two sets."""
+    count = start = 0
+    for run in range(len(ends)):
+        if count == len(joining):
+            store(states, run, TAKEN)
+            continue
+        if compare_and_swap(states, run, _ZERO, TAKEN):
+            sort_next(run, ends, bits, key, records, other, failed)
+        else:
+            while load(states, run) != SORTED:
+                pass
+        last = ends[run] - 1
+        for i in range(start, last + 1):
+            far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
+            fetch(parent, far >> _HALF)
+            fetch(parent, far & _BELOW)
+            fetch(parent, parent[near >> _HALF])
+            fetch(parent, parent[near & _BELOW])
+            if join(records[i, 1] >> _HALF, records[i, 1] & _BELOW, parent):
+                joining[count] = records[i, 0] & _BELOW
+                count += 1
+        start = ends[run]
+    return count
