@@ -96,9 +96,7 @@ def load_columns(
     ops = array_module(worker_backend(backend))
     u, v, weight = map(ops.asarray, source.columns())
     stop = source.first_id + len(u)
-    edge_id = ops.iota(len(u), ops.index_dtype(max(num_edges, stop)))
-    if source.first_id:
-        edge_id = edge_id + source.first_id
+    edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
     ends = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
     loaded = (*ends, weight, edge_id)
     return tuple(scratch.store(column, folder, ops) for column in loaded)

@@ -53,7 +53,7 @@ class Solver:
         ops = self.ops
         u, v, weight = map(ops.asarray, columns[:3])
         # Positions stand for edge ids: they compare alike and take fewer bits.
-        position = ops.iota(len(u), dtype=ops.index_dtype(len(u)))
+        position = ops.consecutive(0, len(u), dtype=ops.index_dtype(len(u)))
         with heard_by(False):  # what it is part of tells
             found, report = run(
                 self.pipeline,

@@ -30,6 +30,11 @@ class ArrayModule(PlainPrimitives, Protocol):
         """Return what does nothing: threads of the host run beside each other anyway."""
         return contextlib.nullcontext()
 
+    def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
+        """Return an array."""
+        count = self.iota(size, dtype=dtype)
+        return count + self.asarray(first, dtype) if first else count
+
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
     ) -> tuple[Array, ...]:

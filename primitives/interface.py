@@ -10,6 +10,7 @@ themselves.
 | asarray, to_host        | values of the host as an array, and back             | n, 0           |
 | empty                   | memory for values to come                            | 0, 0           |
 | iota, full              | 0, 1, 2, ...; one value over and over                | n, 0           |
+| consecutive             | integers from any on, which may take no memory       | n or 0         |
 | where, minimum, maximum | elementwise choice                                   | n, 0           |
 | concatenate             | arrays one after another                             | n, 0           |
 | count                   | number of true flags                                 | n, 0           |
@@ -78,6 +79,9 @@ class PlainPrimitives(Protocol):
 
     def iota(self, size: int, /, dtype: DType) -> Array:
         """Return 0, 1, ..., size - 1."""
+
+    def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
+        """Return `first`, `first` + 1, ... that are only read: what is no array may stand for it."""
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
         """Return `size` times `value`."""

@@ -14,6 +14,7 @@ import numpy as np
 from . import numba_kernels as kernels
 from . import numba_kruskal as kruskal
 from . import numba_union_find as union_find
+from .consecutive import Consecutive
 from .fused import helper_parts
 from .memory import empty
 from .numpy_arrays import NumpyArrays
@@ -79,6 +80,9 @@ class NumbaArrays(NumpyArrays):
         self._team.share(kernels.count_up, size, _words(out))
         return out
 
+    def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
+        return Consecutive(first, size, dtype)
+
     def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
         out = empty(size, dtype)
         out[:] = value
@@ -90,6 +94,8 @@ class NumbaArrays(NumpyArrays):
         return joined
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        if isinstance(values, Consecutive) and fill is None:
+            return np.add(index, values.first, dtype=values.dtype, casting="unsafe")
         out = empty(len(index), values.dtype)
         arrays = _words(values), _words(index)
         if fill is None:
@@ -124,8 +130,8 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
-        arrays = [_words(array) for array in (u, v, key, *columns)]
-        arguments = [*arrays, key.dtype.type(limit)]
+        arrays = [_words(array) for array in (u, v, key)]
+        arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
         dtypes = dtype, dtype, key.dtype, columns[0].dtype
         return self._select(kernels.compact_pairs, len(u), arguments, *dtypes)
 
@@ -135,7 +141,8 @@ class NumbaArrays(NumpyArrays):
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
         inside = self._most_frequent(label, u)
-        arguments = [_words(array) for array in (label, inside, u, v, *columns)]
+        arrays = [_words(array) for array in (label, inside, u, v, columns[0])]
+        arguments = [*arrays, *_ids(columns[1])]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
         return self._select(kernels.relabel_pairs, len(u), arguments, *dtypes)
 
@@ -152,7 +159,7 @@ class NumbaArrays(NumpyArrays):
         if not len(u):  # no position can be followed
             out_id[:], other[:] = self.largest(ids.dtype), self.iota(size, dtype=other.dtype)
             return out_key, out_id, other
-        arrays = [_words(array) for array in (position, u, v, ids)]
+        arrays = [*map(_words, (position, u, v)), *_ids(ids)]
         no_id = np.uint64(self.largest(ids.dtype))
         self._team.share(kernels.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
         return out_key, out_id, other
@@ -409,6 +416,13 @@ class _Writable:
         self._array = array
         interface = array.__array_interface__
         self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def _ids(array: Array) -> tuple[Array, np.uint64]:
+    """Return ids as kernels take them: words, or none and the first of consecutive ones."""
+    if isinstance(array, Consecutive):
+        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
+    return _words(array), np.uint64(0)
 
 
 def _words(array: Array) -> Array:

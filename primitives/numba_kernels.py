@@ -124,7 +124,13 @@ def list_flags(flags, count, hits):
 
 
 @kernel
-def compact_pairs(start, stop, u, v, key, ids, limit, new_u, new_v, new_key, new_ids):
+def id_at(i, ids, first):
+    """Return an id of those there are, or of consecutive ones."""
+    return np.uint64(ids[i]) if len(ids) else first + np.uint64(i)
+
+
+@kernel
+def compact_pairs(start, stop, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids):
     """Write to the front of the range, and return how many."""
     flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
     place = np.uint64(start)
@@ -136,7 +142,7 @@ def compact_pairs(start, stop, u, v, key, ids, limit, new_u, new_v, new_key, new
         for hit in range(list_flags(flags, size, hits)):
             i = np.uint64(first) + hits[hit]
             new_u[place], new_v[place] = u[i], v[i]
-            new_key[place], new_ids[place] = key[i], ids[i]
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
             place += ONE
     return np.int64(place) - start
 
@@ -152,7 +158,9 @@ def mark_equal(start, stop, values, value, bits):
 
 
 @kernel
-def relabel_pairs(start, stop, label, inside, u, v, key, ids, new_u, new_v, new_key, new_ids):
+def relabel_pairs(
+    start, stop, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
+):
     """Write to the front of the range, and return how many.
 
     `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
@@ -183,7 +191,7 @@ def relabel_pairs(start, stop, label, inside, u, v, key, ids, new_u, new_v, new_
             j = hits[hit]
             i = np.uint64(first) + (outside[j] if len(inside) else j)
             new_u[place], new_v[place] = left[j], right[j]
-            new_key[place], new_ids[place] = key[i], ids[i]
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
             place += ONE
     return np.int64(place) - start
 
@@ -248,17 +256,18 @@ def join_wide(start, stop, rows, none, out_key, out_position):
 
 
 @kernel
-def follow_pairs(start, stop, position, u, v, ids, no_id, out_id, out_other):
+def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_other):
     """Take the id and the other member of the pair at each position; without one, the place."""
     last = np.uint64(len(u) - 1)
     for i in range(start, stop):
         ahead = min(np.uint64(position[min(i + AHEAD, stop - 1)]), last)
         fetch(u, ahead)
         fetch(v, ahead)
-        fetch(ids, ahead)
+        if len(ids):
+            fetch(ids, ahead)
         pair, place = min(np.uint64(position[i]), last), np.uint64(i)
         is_none = position[i] > last
-        out_id[i] = no_id if is_none else np.uint64(ids[pair])
+        out_id[i] = no_id if is_none else id_at(pair, ids, first_id)
         out_other[i] = place if is_none else np.uint64(u[pair]) ^ np.uint64(v[pair]) ^ place
 
 

@@ -85,6 +85,8 @@ def module(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 3)
         patch.setattr("mstflow.primitives.memory._SMALLEST", 8)
+        patch.setattr("mstflow.primitives.numba_arrays._LONG_RUN", 8)
+        patch.setattr("mstflow.primitives.numba_kruskal._RUN", 4)
         yield type(array_module(name))(4)
 
 

@@ -474,6 +474,16 @@ def join_in_order(rng, n):
     return (*some_pairs(rng, size, n), size)
 
 
+def join_by_key(rng, n):
+    """Keys that differ in few bits or many, at the top or the bottom, and some that do not."""
+    dtype = rng.choice(UNSIGNED)
+    alike = rng.randint(0, 8 * dtype.itemsize)
+    low = np.array([rng.getrandbits(8 * dtype.itemsize) >> alike for _ in range(n)], dtype)
+    high = some_values(rng, dtype, n) if rng.randrange(2) else np.zeros(n, dtype)
+    u, v, size = join_in_order(rng, n)
+    return u, v, low | high, size
+
+
 def find(rng, n):
     parent = CASES["pointer_jump"][1](rng, rng.choice(INDEX), n + 1)[0][0]
     return parent, some_index(rng, n + 1, n)
@@ -487,6 +497,7 @@ FUSED = (
     number_roots,
     sort_distinct,
     join_in_order,
+    join_by_key,
     find,
 )
 
@@ -512,6 +523,50 @@ def test_override_equals_definition(ops, draw, rng, n):
 def test_override_equals_definition_on_large_arrays(ops, draw):
     for seed in range(3):
         check_fused(ops, draw, random.Random(seed), 70_000)
+
+
+@given(rng=st.randoms(), n=st.integers(0, 40), first=st.integers(0, 100))
+def test_ids_may_be_consecutive(ops, rng, n, first):
+    ids = np.arange(first, first + n, dtype=rng.choice(INDEX))
+    stand_in = ops.consecutive(first, n, dtype=ids.dtype)
+    for part in (slice(None), slice(n // 2, None), slice(None, None, 3), slice(-2, -1)):
+        assert_array_equal(stand_in[part], ids[part], strict=True)
+    assert_array_equal((stand_in & 3) == 0, (ids & 3) == 0, strict=True)
+    assert n == 0 or (stand_in[0], stand_in[-1], stand_in.max()) == (first, ids[-1], ids[-1])
+    u, v, key, _, size = scatter_min_pairs(rng, n)
+    limit, index = int(key.max(initial=0)) // 2, some_index(rng, max(n, 1), n)
+    for name, arguments in {
+        "compact_pairs": (u, v, key, limit, u.dtype),
+        "relabel_pairs": (some_index(rng, size, size), u, v, key),
+    }.items():
+        primitive = getattr(ops, name)
+        for result, expected in zip(primitive(*arguments, stand_in), primitive(*arguments, ids),
+                                    strict=True):  # fmt: skip
+            assert_array_equal(result, expected, strict=True)
+    for result, expected in zip(
+        ops.scatter_min_pairs(u, v, key, stand_in, size),
+        ops.scatter_min_pairs(u, v, key, ids, size),
+        strict=True,
+    ):
+        assert_array_equal(result, expected, strict=True)
+    assert_array_equal(ops.gather(stand_in, index), ids[index], strict=True)
+    (kept,) = ops.compact(key <= limit, stand_in)
+    assert_array_equal(kept, ids[key <= limit], strict=True)
+
+
+def test_keys_that_differ_below_what_is_dealt_and_sorted_by(ops):
+    """Sixty-four bits, long runs of equal upper halves, and lower ones that descend."""
+    rng, n = np.random.default_rng(0), 20_000
+    u, v = rng.integers(0, n, (2, n))
+    for clusters in (1, 100, n):
+        key = rng.integers(0, clusters, n, np.uint64) << np.uint64(40)
+        key |= np.arange(n, dtype=np.uint64)[::-1]
+        for result, expected in zip(
+            ops.join_by_key(u.astype(np.int32), v.astype(np.int32), key, n),
+            NumpyArrays().join_by_key(u, v, key, n),
+            strict=True,
+        ):
+            assert_array_equal(result, expected)
 
 
 @given(rng=st.randoms(), n=st.integers(0, 40), by_rank=st.booleans())

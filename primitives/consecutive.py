@@ -1,0 +1,47 @@
+"""Consecutive integers that take no memory, as edge ids are until edges are selected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+
+class Consecutive(NDArrayOperatorsMixin):
+    """`length` integers from `first` on; it stands wherever an array of NumPy's is only read.
+
+    Functions that know it take it as it is. All others, and its own methods, make an array of it.
+    """
+
+    ndim, nbytes = 1, 0
+
+    def __init__(self, first: int, length: int, dtype: DTypeLike) -> None:
+        self.first, self.shape, self.dtype = first, (length,), np.dtype(dtype)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        every = range(self.first, self.first + len(self))
+        if isinstance(index, int):
+            return self.dtype.type(every[index])
+        if isinstance(index, slice) and index.step in (None, 1):
+            chosen = every[index]
+            return Consecutive(chosen.start, len(chosen), self.dtype)
+        return np.asarray(self)[index]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.arange(self.first, self.first + len(self), dtype=dtype or self.dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = (np.asarray(each) if isinstance(each, Consecutive) else each for each in inputs)
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked for while it is copied, when it has no length yet
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
