@@ -12,6 +12,7 @@ that. So no scan takes more memory than the buffer, whatever the graph. What a l
 from __future__ import annotations
 
 import collections
+import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -143,20 +144,31 @@ def merge_forests(
     record: tuple[Checkpoint, str] | None,
     is_last: bool,
 ) -> tuple[Any, ...]:
-    """Return what `scan_part` would have of the parts in one: the forest of their forests."""
+    """Return what `scan_part` would have of the parts in one: the forest of their forests.
+
+    A column that is merged again may be a tuple of pieces, as they came.
+    """
     start = time.perf_counter()
     solver = solver.here()
     cut = min((part[-2] for part in parts if part[-2] is not None), default=None)
+    pieces = tuple(_pieces(part[place] for part in parts) for place in range(len(COLUMNS)))
+    lengths = (len(ids) for ids in scratch.load(pieces[-1], solver.ops))
+    if not is_last and sum(lengths) <= num_vertices:
+        return *pieces, cut, Work(time.perf_counter() - start, 0)
     buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):
-        pieces = zip(*(part[: len(COLUMNS)] for part in parts), strict=True)
-        loaded = (list(scratch.load(each, solver.ops)) for each in pieces)
-        columns = tuple(map(solver.ops.concatenate, loaded))
+        columns = tuple(solver.ops.concatenate(list(scratch.load(p, solver.ops))) for p in pieces)
         buffer.restore(solver.up_to(cut, columns), is_forest=False)
-        buffer.reduce(above=0 if is_last else num_vertices)
+        buffer.reduce()
         _leave(buffer, record, 1)
     forest = scratch.store(buffer.copy(), folder, solver.ops)
     return *forest, cut, Work(time.perf_counter() - start, buffer.moved)
+
+
+def _pieces(columns: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the pieces of several columns in a row."""
+    each = (c if type(c) is tuple else (c,) for c in columns)
+    return tuple(itertools.chain.from_iterable(each))
 
 
 def _resume(buffer: EdgeBuffer, record: tuple[Checkpoint, str] | None) -> int:

@@ -50,7 +50,7 @@ PARAMETERS = {
     "light_per_vertex": 1.5,
     "dense": 3.0,
     "small": 2**16,
-    "few": ByBackend(2**16, {"numba": 2**21}),
+    "few": ByBackend(2**16, {"numba": 2**23}),
 }
 
 #: The two scans: before the light edges are joined, and after the last of them are.
