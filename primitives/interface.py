@@ -81,7 +81,7 @@ class PlainPrimitives(Protocol):
         """Return 0, 1, ..., size - 1."""
 
     def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
-        """Return `first`, `first` + 1, ... that are only read: what is no array may stand for it."""
+        """Return `first`, `first` + 1, ... to be read only: a `Consecutive` may stand for it."""
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
         """Return `size` times `value`."""

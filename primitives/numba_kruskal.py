@@ -10,7 +10,10 @@ A record is two words: key above position, and one node above the other.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
 # Numba infers the types of kernels; their callers in numba_arrays are typed.
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 # Numba's cache does not see what changes there: touch this file then.
 from .numba_kernels import AHEAD, ONE, fetch, join, kernel
@@ -45,7 +48,7 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
         records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
-def find_runs(counts):
+def find_runs(counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return where runs end, and in how many bits the numbers of the buckets of each differ.
 
     `counts` are the pairs of each bucket; the first run begins at 0, and some may be empty.

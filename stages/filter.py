@@ -1,5 +1,7 @@
 """Stages that put heavy edges aside until the light ones have told which of them can matter."""
 
+from typing import Any
+
 from ..primitives.fused import ArrayModule
 from .declare import stage
 from .fields import (
@@ -13,14 +15,49 @@ from .fields import (
     Verdict,
 )
 
-#: About so many keys are looked at to choose the pivot.
+#: About so many keys, or edges, are looked at.
 SAMPLE = 2**15
+#: Vertices whose numbers differ by less are near: what belongs to those between stays in a cache.
+NEAR = 2**14
 
 
 @stage(writes="is_sparse")
 def sparse_graph_left(num_edges: Count, num_vertices: Count, small: Count, dense: float) -> Verdict:
     """Tell whether there are too few edges, for each vertex or at all, to put any aside."""
     return num_edges <= max(small, dense * num_vertices)
+
+
+def _sample(ops: ArrayModule, values: Any, edge_id: Any, num_edges: int) -> Any:
+    """Take the values of some edges, the same however the edges are split."""
+    every = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length())
+    if not len(values) or int(edge_id[-1]) - int(edge_id[0]) == len(values) - 1:  # consecutive ids
+        first = -int(edge_id[0]) % every if len(values) else 0
+        return values[first::every]
+    return ops.compact(edge_id & (every - 1) == 0, values)[0]
+
+
+@stage(writes=("sample_u", "sample_v"), over="edges", combine="concatenation")
+def sample_ends(
+    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, edge_id: EdgeIndex, num_edges: Count
+) -> tuple[Index, Index]:
+    """Take the ends of some edges, in order."""
+    return _sample(ops, u, edge_id, num_edges), _sample(ops, v, edge_id, num_edges)
+
+
+@stage(writes="few")
+def join_more_if_scattered(
+    ops: ArrayModule, sample_u: Index, sample_v: Index, few: Count, scattered: Count
+) -> Count:
+    """Raise the number of edges that are few, unless most follow one whose ends are near.
+
+    Rounds read what belongs to vertices in the order of the edges, and gain if that is an order of
+    the vertices, too; edges that are taken by weight have no such order left.
+    """
+    near = 0
+    for ends in (sample_u, sample_v):
+        before, after = ends[:-1], ends[1:]
+        near += ops.count(ops.maximum(before, after) - ops.minimum(before, after) < NEAR)
+    return few if near >= len(sample_u) else few * scattered
 
 
 @stage(writes="few_fragments")
@@ -34,12 +71,8 @@ def few_fragments_left(num_edges: Count, num_vertices: Count, few: Count, dense:
 
 @stage(writes="sample", over="edges", combine="concatenation")
 def sample_keys(ops: ArrayModule, key: EdgeKeys, edge_id: EdgeIndex, num_edges: Count) -> Keys:
-    """Take the keys of some edges, the same however the edges are split."""
-    every = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length())
-    if not len(key) or int(edge_id[-1]) - int(edge_id[0]) == len(key) - 1:  # consecutive ids
-        first = -int(edge_id[0]) % every if len(key) else 0
-        return key[first::every]
-    return ops.compact(edge_id & (every - 1) == 0, key)[0]
+    """Take the keys of some edges."""
+    return _sample(ops, key, edge_id, num_edges)
 
 
 @stage(writes="pivot")

@@ -8,7 +8,7 @@ small graphs. A graph of few edges takes the last part alone.
 
 Rounds stop early: once fragments are few, most edges join the same ones over and over, and the rest
 is joined one by one, in the order of the weights. Where compiled loops do that, the light edges are
-mostly few enough from the start.
+mostly few enough from the start, the more so if they are in no order that rounds would gain from.
 
 Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
 Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
@@ -23,6 +23,8 @@ from ...stages.filter import (
     choose_pivot,
     few_fragments_left,
     hold_edges,
+    join_more_if_scattered,
+    sample_ends,
     sample_keys,
     select_joining_edges,
     select_light_edges,
@@ -45,12 +47,14 @@ from .boruvka_edgelist import CONTRACT, JOIN
 
 #: Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
 #: join. A graph is worth two scans if it is dense and not small. It is joined one edge after
-#: another, not in rounds, from `few` edges on down. Chosen by `benchmarks/parameters.py`.
+#: another, not in rounds, from `few` edges on down, or `scattered` times as many if those next to
+#: each other have far ends. Chosen by `benchmarks/parameters.py`.
 PARAMETERS = {
     "light_per_vertex": 1.5,
     "dense": 3.0,
     "small": 2**16,
-    "few": ByBackend(2**16, {"numba": 2**23}),
+    "few": ByBackend(2**16, {"numba": 2**22}),
+    "scattered": ByBackend(1, {"numba": 8}),
 }
 
 #: The two scans: before the light edges are joined, and after the last of them are.
@@ -72,6 +76,8 @@ filter_boruvka = Pipeline(
     find_signs,
     order_weights,
     count_edges,
+    sample_ends,
+    join_more_if_scattered,
     start_forest,
     Loop(
         *SELECT_LIGHT,
