@@ -295,9 +295,7 @@ class NumbaArrays(NumpyArrays):
         records = empty(2 * length, np.uint64).reshape(-1, 2)
         arguments = _words(u), _words(v), *buckets, cut
         tasks = zip(shares, places, strict=True)
-        self._team.call(
-            kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks]
-        )
+        self._team.call(kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks])
         root = self.iota(size, dtype=self.index_dtype(size))
         joining = empty(min(length, max(0, size - 1)), self.index_dtype(length))
         states, failed = np.zeros(len(ends), np.uint64), np.zeros(1, np.uint8)
