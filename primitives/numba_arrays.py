@@ -7,7 +7,7 @@ import operator
 import threading
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ _MANY_LABELS = 2**20
 _DIGIT = 11
 #: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
 _SORTED_TOGETHER = 2**20
-#: Most pairs that are sorted at once whatever their share of all, which may be 1 / 4 of a thread's.
+#: A run of more pairs is long, if that is a quarter of a thread's share, too: it takes memory again.
 _LONG_RUN = 2**16
 
 
@@ -276,9 +276,30 @@ class NumbaArrays(NumpyArrays):
         return joining[:count], root
 
     def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
-        length, shares = len(key), self._team.shares(len(key))
-        if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:  # than half a word
+        runs = self._deal(u, v, key)
+        if runs is None:
             return super().join_by_key(u, v, key, size)
+        root = self.iota(size, dtype=self.index_dtype(size))
+        joining = empty(min(len(u), max(0, size - 1)), self.index_dtype(len(u)))
+        states, failed = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint8)
+
+        def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
+            other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
+            return kernel(states, *runs[:-1], other, failed, *arrays)
+
+        helpers = [(kruskal.sort_ahead,)] * (len(self._team.shares(len(u))) - 1)
+        main = kruskal.join_runs, _words(root), _words(joining)
+        count, *_ = self._team.call(work, [main, *helpers])
+        if failed[0]:
+            return super().join_by_key(u, v, key, size)
+        kernels.flatten(_words(root))
+        return joining[:count], root
+
+    def _deal(self, u: Array, v: Array, key: Array) -> _Runs | None:
+        """Deal pairs to buckets, which make runs; None if one would be long, or words too short."""
+        length, shares = len(key), self._team.shares(len(key))
+        if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
+            return None
         words, lowest = _words(key), key.min()
         bits = int(key.max() - lowest).bit_length()
         cut, dealt = max(0, bits - 32), min(kruskal.DIGIT, bits, length.bit_length() - 1)
@@ -289,29 +310,14 @@ class NumbaArrays(NumpyArrays):
         ends, unlike = kruskal.find_runs(counts.sum(axis=0))
         unlike += bits - dealt - cut
         longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
-        if longest > max(_LONG_RUN, length // (4 * len(shares))):  # most keys are too much alike
-            return super().join_by_key(u, v, key, size)
+        if longest > max(_LONG_RUN, length // (4 * len(shares))):
+            return None
         places = counts.T.ravel().cumsum().reshape(counts.T.shape).T - counts
         records = empty(2 * length, np.uint64).reshape(-1, 2)
         arguments = _words(u), _words(v), *buckets, cut
         tasks = zip(shares, places, strict=True)
         self._team.call(kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks])
-        root = self.iota(size, dtype=self.index_dtype(size))
-        joining = empty(min(length, max(0, size - 1)), self.index_dtype(length))
-        states, failed = np.zeros(len(ends), np.uint64), np.zeros(1, np.uint8)
-        whole = words if cut else words[:0]
-
-        def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
-            other = empty(2 * longest, np.uint64).reshape(-1, 2)
-            return kernel(states, ends, unlike, whole, records, other, failed, *arrays)
-
-        helpers = [(kruskal.sort_ahead,)] * (len(shares) - 1)
-        main = kruskal.join_runs, _words(root), _words(joining)
-        count, *_ = self._team.call(work, [main, *helpers])
-        if failed[0]:
-            return super().join_by_key(u, v, key, size)
-        kernels.flatten(_words(root))
-        return joining[:count], root
+        return _Runs(ends, unlike, words if cut else words[:0], records, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = _words(self.iota(size, self.index_dtype(size)))
@@ -396,6 +402,16 @@ class NumbaArrays(NumpyArrays):
                     arguments = _words(label), value, known.bits
                     self._team.share(kernels.mark_equal, len(known.bits), *arguments)
             return none if known.bits is None else known.bits
+
+
+class _Runs(NamedTuple):
+    """Pairs dealt to runs: where each ends, in how many bits its keys differ, those cut short."""
+
+    ends: Array
+    bits: Array
+    key: Array
+    records: Array
+    longest: int
 
 
 @dataclass
