@@ -35,7 +35,7 @@ _MANY_LABELS = 2**20
 _DIGIT = 11
 #: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
 _SORTED_TOGETHER = 2**20
-#: A run of more pairs is long, if that is a quarter of a thread's share, too: it takes memory again.
+#: A run of more pairs is long if that is a quarter of a thread's share, too: it takes memory again.
 _LONG_RUN = 2**16
 
 
