@@ -84,9 +84,10 @@ class Size:
 
     @property
     def solved_edge(self) -> int:
-        """Bytes for each edge while the forest of those held is found: sorted keys, ends in order.
+        """Bytes for each edge while the forest of those held is found.
 
-        Kruskal's: keys, records of key and position twice, both ends by order.
+        Kruskal's: keys, records of 16 bytes, and, if keys are too much alike for those, records of
+        key and position twice, both ends by order. What joins is counted with the vertices.
         """
         return 2 * self.weight + 16
 
