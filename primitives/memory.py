@@ -10,13 +10,14 @@ from __future__ import annotations
 import bisect
 import contextlib
 import mmap
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -97,8 +98,8 @@ class _Lease:
         self._block, self._size = block, size
         self.__array_interface__ = self._block.__array_interface__
 
-    def __del__(self) -> None:
-        if _pool is not None:  # at the interpreter's end names are gone
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_ending():  # or names are gone
             _pool.give_back(self._block, self._size)
 
 
