@@ -414,8 +414,12 @@ def list_positions(start, stop, records, order):
 @kernel
 def join(a, b, parent):
     """Make the smaller of two roots the root of both sets; tell whether they were two."""
-    left, right = np.uint64(parent[parent[a]]), np.uint64(parent[parent[b]])
+    left, right = np.uint64(parent[a]), np.uint64(parent[b])
     if left == right:  # as it is most often
+        return False
+    left, right = np.uint64(parent[left]), np.uint64(parent[right])
+    if left == right:
+        parent[a] = parent[b] = left
         return False
     left, right = find_root(left, parent), find_root(right, parent)
     root = min(left, right)
