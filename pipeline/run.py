@@ -44,7 +44,7 @@ def run(
         The fields along the edges, for each part of the edge list, as the scheduler's handles.
         The dicts are taken over: what is no longer needed is removed from them.
     shared : dict
-        The other fields it starts from; taken over like `parts`.
+        The other fields it starts from.
     num_edges : int
         Number of edges in all parts.
     split_every : int

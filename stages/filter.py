@@ -27,13 +27,13 @@ def sparse_graph_left(num_edges: Count, num_vertices: Count, small: Count, dense
     return num_edges <= max(small, dense * num_vertices)
 
 
-def _sample(ops: ArrayModule, values: Any, edge_id: Any, num_edges: int) -> Any:
+def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
     """Take the values of some edges, the same however the edges are split."""
-    every = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length())
-    if not len(values) or int(edge_id[-1]) - int(edge_id[0]) == len(values) - 1:  # consecutive ids
-        first = -int(edge_id[0]) % every if len(values) else 0
-        return values[first::every]
-    return ops.compact(edge_id & (every - 1) == 0, values)[0]
+    every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
+    if not count or int(edge_id[-1]) - int(edge_id[0]) == count - 1:  # consecutive ids
+        first = -int(edge_id[0]) % every if count else 0
+        return tuple(column[first::every] for column in columns)
+    return ops.compact(edge_id & (every - 1) == 0, *columns)
 
 
 @stage(writes=("sample_u", "sample_v"), over="edges", combine="concatenation")
@@ -41,7 +41,8 @@ def sample_ends(
     ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, edge_id: EdgeIndex, num_edges: Count
 ) -> tuple[Index, Index]:
     """Take the ends of some edges, in order."""
-    return _sample(ops, u, edge_id, num_edges), _sample(ops, v, edge_id, num_edges)
+    u, v = _sample(ops, edge_id, num_edges, u, v)
+    return u, v
 
 
 @stage(writes="few")
@@ -72,7 +73,7 @@ def few_fragments_left(num_edges: Count, num_vertices: Count, few: Count, dense:
 @stage(writes="sample", over="edges", combine="concatenation")
 def sample_keys(ops: ArrayModule, key: EdgeKeys, edge_id: EdgeIndex, num_edges: Count) -> Keys:
     """Take the keys of some edges."""
-    return _sample(ops, key, edge_id, num_edges)
+    return _sample(ops, edge_id, num_edges, key)[0]
 
 
 @stage(writes="pivot")
