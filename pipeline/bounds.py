@@ -26,6 +26,9 @@ _READ_EDGE = 48
 #: Bytes of a device for each edge beyond those held, and for each vertex, if the graph is whole
 #: there: keys and places of what is light, records, and what rounds write. Not yet measured.
 _DEVICE_EDGE, _DEVICE_VERTEX = 8, 64
+#: Bytes for each edge beyond those held, for each vertex, and for each of the minima that wait,
+#: while rounds run over partitions: keys and light edges; fragments and levels.
+_ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: Without a bound on memory so many edges are held at least.
 _COMFORTABLE = 2**24
 
@@ -112,14 +115,14 @@ class Scans:
     Attributes
     ----------
     size : Size
-    strategy : {"fold", "tree", "two-scan"}
+    strategy : {"fold", "tree", "two-scan", "iterate"}
     partitions, split_every : int
     threads : int
         Of each task.
     tasks : int
         How many share the memory at once.
     spills : bool
-        Whether forests wait in files until they are merged.
+        Whether forests wait in files until they are used.
     """
 
     size: Size
@@ -147,7 +150,8 @@ class Scans:
         """Return the bytes that a task takes which holds `capacity` edges."""
         forest = min(capacity, self.size.num_vertices)
         solved = max(capacity, self._fan * forest) * self._solved_edge
-        return self._fixed + forest * self._waiting_edge + solved
+        scan = self._fixed + forest * self._waiting_edge + solved
+        return max(scan, self._rounds) if self._is_iterated else scan
 
     def capacity(self, memory: int | None) -> int:
         """Return how many edges each task shall hold, with so many bytes for all of them.
@@ -181,8 +185,32 @@ class Scans:
         return self.strategy == "two-scan"
 
     @property
+    def _is_iterated(self) -> bool:
+        return self.strategy == "iterate"
+
+    @property
     def _fan(self) -> int:
-        return min(self.split_every, self.partitions)
+        """Forests that are merged in one task."""
+        return 1 if self._is_iterated else min(self.split_every, self.partitions)
+
+    @property
+    def _in_memory(self) -> int:
+        """Forests that a task finds in memory beside its own, and its own."""
+        if self.spills:
+            return 1
+        if self._is_iterated:
+            return -(-self.partitions // self.tasks)
+        return self.levels * (self._fan - 1) + 1
+
+    @property
+    def _rounds(self) -> int:
+        """Bytes while rounds run over the forests of all partitions."""
+        size = self.size
+        forest = min(self._most, size.num_vertices)
+        minima = self.levels * (min(self.split_every, self.partitions) - 1) + 1
+        edges = self._in_memory * forest * (size.held_edge + _ROUND_EDGE)
+        vertex = _ROUND_VERTEX + minima * _ROUND_MINIMUM
+        return _FIXED + edges + size.num_vertices * vertex
 
     @property
     def _most(self) -> int:
@@ -220,9 +248,9 @@ class Scans:
 
     @property
     def _waiting_edge(self) -> int:
-        """Bytes for each edge of forests: those that wait at each level, and one to merge."""
-        waiting = self.levels * (self._fan - 1) + 1
-        return 0 if self.spills or not self.levels else waiting * self.size.held_edge
+        """Bytes for each edge of forests that wait, and one to merge."""
+        is_kept = self.levels and not self.spills
+        return self._in_memory * self.size.held_edge if is_kept else 0
 
 
 def parse_bytes(value: int | str) -> int:

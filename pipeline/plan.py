@@ -92,17 +92,17 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
     if strategy == "fold":
         partitions = 1
     capacity = source.num_edges or 0
-    if strategy in SCANNING:
-        # A cluster's workers have memory of their own.
-        shared = 1 if scheduler.name == "distributed" else min(scheduler.workers, partitions)
+    if strategy in SCANNING or (strategy == "iterate" and request.memory is not None):
+        # A cluster's workers have memory of their own, and spill what rounds leave there.
+        is_cluster = scheduler.name == "distributed"
         scans = Scans(
             Size.of(source),
             strategy,
             partitions,
             request.split_every,
             threads,
-            shared,
-            spills=bool(scheduler.task_folder),
+            1 if is_cluster else min(scheduler.workers, partitions),
+            spills=bool(scheduler.task_folder) or (is_cluster and strategy == "iterate"),
         )
         capacity = scans.capacity(request.bound)
     elif request.memory is not None:

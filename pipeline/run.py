@@ -14,6 +14,7 @@ from ..progress import is_heard, tell
 from ..stages import Stage
 from .call import call_stage, combine_results
 from .report import Report, StageCall
+from .tree import reduce_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,22 +115,17 @@ class _Flow:
         if stage.over == "vertices":
             self.keep(stage, [self.shared], [self.submit(stage, self.shared, 0)])
             return
-        results = [
+        results = (
             self.submit(stage, self.shared | fields, part) for part, fields in enumerate(self.parts)
-        ]
+        )
         if stage.combine is None:
-            self.keep(stage, self.parts, results)
+            self.keep(stage, self.parts, list(results))
             return
-        combine = partial(combine_results, stage, self.backend, self.scheduler.task_folder)
-        while len(results) > 1:
-            groups = range(0, len(results), self.split_every)
-            results = [
-                self.scheduler.submit(
-                    f"combine_{stage.name}", combine, *results[start : start + self.split_every]
-                )
-                for start in groups
-            ]
-        self.keep(stage, [self.shared], results)
+        where = self.scheduler
+        combine = partial(combine_results, stage, self.backend, where.task_folder)
+        submit = partial(where.submit, f"combine_{stage.name}", combine)
+        joined = reduce_tree(results, self.split_every, lambda _, some: submit(*some))
+        self.keep(stage, [self.shared], [joined])
 
     def submit(self, stage: Stage, fields: dict[str, Any], part: int) -> Any:
         """Submit one call of a stage; its result is the fields it writes and what it cost."""

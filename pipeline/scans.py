@@ -29,6 +29,7 @@ from . import scratch
 from .partition import COLUMNS
 from .report import Report, StageCall
 from .scan import Scan, merge_forests, scan_part
+from .tree import reduce_tree
 from .workers import device_errors
 
 if TYPE_CHECKING:
@@ -99,6 +100,24 @@ def solve_by_scans(
     return (edge_id,), scans.report
 
 
+def hold_forests(
+    solver: Solver,
+    parts: list[EdgeSource],
+    num_vertices: int,
+    *,
+    capacity: int,
+    scheduler: Scheduler,
+) -> list[Any]:
+    """Return for each part a handle of its table of `COLUMNS`: its forest, or all it has if few."""
+    scan = Scan(num_vertices, num_vertices, capacity, light=None)
+    folder = scheduler.task_folder
+    scans = (partial(scan_part, solver, scan, part, folder, None, None) for part in parts)
+    return [
+        scheduler.submit("local_forest", partial(task, record=None, is_last=False))
+        for task in scans
+    ]
+
+
 @dataclass
 class _Scans:
     """Scans under way: handles of each vertex's fragment, and of the edges that joined them."""
@@ -118,14 +137,12 @@ class _Scans:
     ) -> list[Any]:
         """Return handles of the columns of the forest of all parts, and the cut up to which it is.
 
-        Scans are the leaves of a tree of merges. Forests are merged as soon as there are enough, so
-        that few of them wait.
+        Scans are the leaves of a tree of merges.
         """
         where, folder = self.scheduler, self.scheduler.task_folder
         first_level = 1 + max((call.round for call in self.report.calls), default=-1)
         calls: list[tuple[int, str, int]] = []
         works: list[Any] = []
-        waiting: list[list[Any]] = [[]]  # at each level the forests whose neighbours are to come
 
         def submit(level: int, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
             part = sum(call[0] == level for call in calls)
@@ -136,27 +153,24 @@ class _Scans:
             works.append(where.outputs(task, len(COLUMNS) + 2)[-1])
             return task
 
-        merge = partial(merge_forests, self.solver, num_fragments, folder)
-
-        def add(level: int, forest: Any) -> None:
-            if level == len(waiting):
-                waiting.append([])
-            waiting[level].append(forest)
-            if len(waiting[level]) == self.split_every:
-                group, waiting[level] = waiting[level], []
-                add(level + 1, submit(level + 1, "merge_forests", merge, *group))
-
         scan = Scan(num_vertices, num_fragments, self.capacity, self.light)
         seen = self._edge_counter(parts)
-        for part in parts:
-            function = partial(scan_part, self.solver, scan, part, folder, seen)
-            add(0, submit(0, "local_forest", function, self.labels))
-        rest: list[Any] = []
-        for level, group in enumerate(waiting):
-            rest = [*group, *rest]
-            if len(rest) > 1:
-                rest = [submit(level + 1, "merge_forests", merge, *rest)]
-        root = where.outputs(rest[0], len(COLUMNS) + 1)
+        merge = partial(merge_forests, self.solver, num_fragments, folder)
+        leaves = (
+            submit(
+                0,
+                "local_forest",
+                partial(scan_part, self.solver, scan, part, folder, seen),
+                self.labels,
+            )
+            for part in parts
+        )
+        whole = reduce_tree(
+            leaves,
+            self.split_every,
+            lambda level, forests: submit(level, "merge_forests", merge, *forests),
+        )
+        root = where.outputs(whole, len(COLUMNS) + 1)
         handles = self._settle([*works, *root], self._task_counter(calls))
         *costs, cut = where.fetch([*handles[: len(works)], handles[-1]])
         self.report.calls += [

@@ -20,7 +20,7 @@ from .partition import COLUMNS, load_partitions, placed, split
 from .pipeline import Pipeline
 from .plan import SCANNING, Request, choose_plan, is_streamed
 from .run import forest_ids, run
-from .scans import solve_by_scans
+from .scans import hold_forests, solve_by_scans
 from .schedulers import kernel_threads, open_scheduler
 from .solver import Solver
 
@@ -95,8 +95,9 @@ def minimum_spanning_forest(
         "whole": the graph in memory, in one part. "fold": chunk after chunk, each joined with the
         forest of those before. "tree": a forest of each part, merged up a tree. "two-scan": the
         lightest edges first, then what they leave apart, by further scans while need be.
-        "iterate": every round over all parts. "auto" chooses, and the report says why. All but
-        "whole" and "iterate" suppose that a pipeline finds the whole forest of what it is given.
+        "iterate": every round over all parts, with `memory` over a forest of each. "auto"
+        chooses, and the report says why. All but "whole", and "iterate" without `memory`, suppose
+        that a pipeline finds the whole forest of what it is given.
     split_every : int
         How many results one task joins.
     memory : int or str, optional
@@ -217,7 +218,13 @@ def _solve(
         )
         return edge_ids, tuple(known), report
     num_edges = source.num_edges or 0
-    tables = load_partitions(parts, num_edges, scheduler, backend)
+    if plan.capacity < num_edges:
+        solver = Solver(named_algorithm(_SCANNED), backend, maximum)
+        tables = hold_forests(
+            solver, parts, num_vertices, capacity=plan.capacity, scheduler=scheduler
+        )
+    else:
+        tables = load_partitions(parts, num_edges, scheduler, backend)
     fields = [
         dict(zip(COLUMNS, scheduler.outputs(table, len(COLUMNS)), strict=True)) for table in tables
     ]

@@ -148,6 +148,20 @@ def test_memory_is_chosen_refused_and_enough(folder):
     assert "memory is bounded" in str(forest.report)
 
 
+@pytest.mark.parametrize("scheduler", ["inline", "threads", "processes"])
+def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, scheduler):
+    monkeypatch.setattr("mstflow.pipeline.bounds.BLOCK_EDGES", 500)
+    options = {"strategy": "iterate", "scheduler": scheduler, "threads": 2}
+    for partitions in (1, 3, 20):
+        with pytest.raises(MemoryBoundError, match="'iterate' in") as refusal:
+            mstflow.minimum_spanning_forest(folder, memory=1, partitions=partitions, **options)
+        forest = mstflow.minimum_spanning_forest(
+            folder, memory=refusal.value.needed, partitions=partitions, **options
+        )
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+        assert forest.report.final["num_edges"] < min(M, partitions * N)
+
+
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
 def test_files_that_are_wrong(tmp_path, folder, strategy):
     def solve(path):
