@@ -1,7 +1,9 @@
 """What the memory gives: bandwidth of three columns that are read, time of elements gathered.
 
 No code that reads u, v and weight once, and looks up both ends of each edge, can beat these; a
-share of that floor is comparable between machines. Usage: python floor.py THREADS...
+share of that floor is comparable between machines. The time of words mixed, in the nearest cache,
+tells what further threads are: where processors share a core, it does not fall with them.
+Usage: python floor.py THREADS...
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
+    Loop = Callable[..., Any]
 
 READ = 2**24  # elements of each column
 GATHERED = 2**22
 TABLES = {"64K": 2**16, "1M": 2**20, "4M": 2**22, "32M": 2**25}
+MIXED, ROUNDS = 2**12, 2**12
 REPEATS = 20
 
 
@@ -42,9 +46,10 @@ def rates(threads: int, shrink: int = 1) -> dict[str, Any]:
     -------
     dict
         `read_gb_per_s`; `gather_ns_64K`, `gather_ns_1M`, ... for each element from a table of so
-        many int32; `kernels`, whose loops they are.
+        many int32; `mixed_ns` for each word multiplied and added to; `kernels`, whose loops they
+        are.
     """
-    kernels, read, gather, index = _kernels()
+    kernels, read, gather, mix, index = _kernels()
     random = np.random.default_rng(0)
     columns = [np.ones(READ // shrink, np.int32) for _ in range(3)]
     with pinned(threads), ThreadPoolExecutor(threads) as pool:
@@ -58,6 +63,12 @@ def rates(threads: int, shrink: int = 1) -> dict[str, Any]:
             places = random.integers(0, len(table), GATHERED // shrink, dtype=index)
             parts = [(table, part) for part in _parts(places, threads)]
             found[f"gather_ns_{name}"] = _best(pool, gather, parts) / len(places) * 1e9
+        words, rounds = (
+            [np.arange(MIXED, dtype=np.uint32) for _ in range(threads)],
+            ROUNDS // shrink,
+        )
+        seconds = _best(pool, mix, [(own, rounds) for own in words])
+        found["mixed_ns"] = seconds / (threads * MIXED * rounds) * 1e9
     return found
 
 
@@ -92,7 +103,7 @@ def _best(
     return min(seconds)
 
 
-def _kernels() -> tuple[str, Callable[..., Any], Callable[..., Any], type[np.integer[Any]]]:
+def _kernels() -> tuple[str, Loop, Loop, Loop, type[np.integer[Any]]]:
     """Return loops of numba, or of NumPy, which are slower but also leave other threads alone."""
     try:
         from numba import njit
@@ -100,7 +111,8 @@ def _kernels() -> tuple[str, Callable[..., Any], Callable[..., Any], type[np.int
         from mstflow.primitives.numba_kernels import AHEAD, fetch
     except ImportError:
         # Indices other than intp would be converted first.
-        return "numpy", lambda *columns: [c.max() for c in columns], np.take, np.intp
+        read_all = lambda *columns: [c.max() for c in columns]  # noqa: E731
+        return "numpy", read_all, np.take, _mix_words, np.intp
 
     @njit(nogil=True)
     def read(u: Array, v: Array, w: Array) -> Any:
@@ -117,7 +129,13 @@ def _kernels() -> tuple[str, Callable[..., Any], Callable[..., Any], type[np.int
             total += table[places[i]]
         return total
 
-    return "numba", read, gather, np.int32
+    return "numba", read, gather, njit(nogil=True)(_mix_words), np.int32
+
+
+def _mix_words(words: Array, rounds: int) -> None:
+    for _ in range(rounds):
+        words *= np.uint32(0x9E3779B1)
+        words += np.uint32(1)
 
 
 if __name__ == "__main__":

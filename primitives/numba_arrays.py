@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
-_MANY_LABELS = 2**20
+_MANY_LABELS = 2**18
 #: Most bits of the digits by which `argsort` sorts.
 _DIGIT = 11
 #: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
