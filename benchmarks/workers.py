@@ -16,13 +16,16 @@ import os
 import statistics
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from distributed import Client, LocalCluster
 from machine import about
 
 import mstflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def stay(processor: int) -> None:
@@ -31,14 +34,14 @@ def stay(processor: int) -> None:
         os.sched_setaffinity(int(thread), {processor})
 
 
-def open_cluster(count: int) -> Client:
-    """Return a client of a new cluster with so many workers of one thread each."""
-    client = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None).get_client(
-        set_as_default=False
-    )
-    for processor, worker in enumerate(client.scheduler_info()["workers"]):
-        client.run(stay, processor % (os.cpu_count() or 1), workers=[worker])
-    return client
+@contextlib.contextmanager
+def open_cluster(count: int) -> Iterator[Client]:
+    """Yield a client of a new cluster with so many workers of one thread each."""
+    cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster, set_as_default=False) as client:
+        for processor, worker in enumerate(client.scheduler_info()["workers"]):
+            client.run(stay, processor % (os.cpu_count() or 1), workers=[worker])
+        yield client
 
 
 def main() -> None:

@@ -349,6 +349,39 @@ def test_floor(benchmark_path):
     assert min(found.values()) > 0
 
 
+def on_disk(name, graphs, tmp_path, *arguments):
+    """Run a script about graphs on disk as users do, and return what it kept."""
+    kept = tmp_path / "kept.json"
+    command = [sys.executable, BENCHMARKS / name, graphs.ensure(SMALL, tmp_path), *arguments]
+    subprocess.run([*map(str, command), "--output", str(kept)], check=True, capture_output=True)
+    return json.loads(kept.read_text())
+
+
+def test_scale(tmp_path, graphs):
+    pytest.importorskip("numba")
+    choices = ("--strategies", "fold", "tree", "--partitions", 1, 2)
+    record = on_disk("scale.py", graphs, tmp_path, *choices)
+    assert [run["partitions"] for run in record["runs"]] == [1, 1, 2]
+    assert min(run["peak_bytes"] for run in record["runs"]) > 0
+
+
+def test_ways(tmp_path, graphs):
+    pytest.importorskip("distributed")
+    choices = ("--strategies", "fold", "iterate", "--partitions", 1, 2)
+    schedulers = ("--schedulers", "inline", "distributed")
+    for _ in range(2):  # the second time there is nothing left to run
+        record = on_disk("ways.py", graphs, tmp_path, *choices, *schedulers)
+        assert len(record["runs"]) == 6
+        assert len({run["forest"] for run in record["runs"]}) == 1
+
+
+def test_workers(tmp_path, graphs):
+    pytest.importorskip("distributed")
+    record = on_disk("workers.py", graphs, tmp_path, "--rounds", 2)
+    assert [len(record["seconds"][workers]) for workers in "12"] == [2, 2]
+    assert record["rates"]["2"] > 0
+
+
 #: How each paper's measurements are tried out.
 PAPERS = {
     "sousa": ("--graphs", SMALL, "--parts", 3),
