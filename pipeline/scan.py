@@ -55,15 +55,23 @@ class Scan(NamedTuple):
     num_vertices, num_fragments : int
     capacity : int
         How many edges are held at a time.
-    light : int or None
-        About how many of the lightest edges of a part to take at first, if others may be left to
-        a later scan; None if they may not.
+    is_one_of_several : bool
+        Whether edges may be left to a later scan.
+    limit : int or None
+        The largest key to take, of such a scan; None for all.
     """
 
     num_vertices: int
     num_fragments: int
     capacity: int
-    light: int | None
+    is_one_of_several: bool = False
+    limit: int | None = None
+
+    @property
+    def folds(self) -> bool:
+        """Whether a forest takes the place of the edges that are held, when they are too many."""
+        is_first = self.is_one_of_several and self.num_fragments == self.num_vertices
+        return self.num_fragments <= self.capacity // (_FEW if is_first else 2)
 
 
 @device_errors("local_forest")
@@ -107,12 +115,12 @@ def scan_part(
     start = saved = time.perf_counter()
     solver = solver.here()
     labels = scratch.load(scratch.fetch(labels), solver.ops)
-    is_first = scan.light is not None and labels is None
-    folds = scan.num_fragments <= scan.capacity // (_FEW if is_first else 2)
-    buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=folds)
+    buffer = EdgeBuffer(
+        solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=scan.folds
+    )
     seen = _resume(buffer, record)
-    if is_first and not folds and not seen:
-        _aim(buffer, solver, source, min(scan.light or 0, scan.capacity))
+    if scan.limit is not None and not seen:
+        buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
     rest = source if not seen else source.part(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.iota(size, solver.ops.index_dtype(size))
@@ -150,15 +158,18 @@ def merge_forests(
     """
     start = time.perf_counter()
     solver = solver.here()
-    cut = min((part[-2] for part in parts if part[-2] is not None), default=None)
+    cuts = {part[-2] for part in parts}
+    cut = min(cuts - {None}, default=None)
     pieces = tuple(_pieces(part[place] for part in parts) for place in range(len(COLUMNS)))
     lengths = (len(ids) for ids in scratch.load(pieces[-1], solver.ops))
-    if not is_last and sum(lengths) <= num_vertices:
+    if not is_last and len(cuts) == 1 and sum(lengths) <= num_vertices:
         return *pieces, cut, Work(time.perf_counter() - start, 0)
     buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):
         columns = tuple(solver.ops.concatenate(list(scratch.load(p, solver.ops))) for p in pieces)
-        buffer.restore(solver.up_to(cut, columns), is_forest=False)
+        if len(cuts) > 1:
+            columns = solver.up_to(cut, columns)
+        buffer.restore(columns, is_forest=False)
         buffer.reduce()
         _leave(buffer, record, 1)
     forest = scratch.store(buffer.copy(), folder, solver.ops)
@@ -188,15 +199,6 @@ def _leave(buffer: EdgeBuffer, record: tuple[Checkpoint, str] | None, seen: int)
         state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
         columns = map(buffer.ops.to_host, buffer.columns)
         record[0].save(record[1], columns, {**state, "is_forest": buffer.is_forest})
-
-
-def _aim(buffer: EdgeBuffer, solver: Solver, source: EdgeSource, count: int) -> None:
-    """Let a buffer pass over heavy edges from the start, so that it takes about `count`."""
-    weights = solver.ops.asarray(source.sample_weights())
-    rank = len(weights) * count // max(1, source.num_edges or 0)
-    if rank < len(weights):
-        key = int(solver.ops.partition(solver.keys(weights), rank)[rank])
-        buffer.stop_at(Cut(key, np.iinfo(np.int64).max), key)
 
 
 def _select(

@@ -17,7 +17,7 @@ Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX 2009, the 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,8 +83,7 @@ def solve_by_scans(
     In the report a round is a level of a tree: scans, then merges. Every scan begins a new one.
     """
     fragments = num_vertices
-    light = int(_LIGHT_PER_VERTEX * num_vertices) // len(parts) + 1 if several_scans else None
-    scans = _Scans(solver, scheduler, capacity, light, checkpoint, split_every)
+    scans = _Scans(solver, scheduler, capacity, several_scans, checkpoint, split_every)
     with kept():
         *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
         if cut is None:
@@ -109,7 +108,7 @@ def hold_forests(
     scheduler: Scheduler,
 ) -> list[Any]:
     """Return for each part a handle of its table of `COLUMNS`: its forest, or all it has if few."""
-    scan = Scan(num_vertices, num_vertices, capacity, light=None)
+    scan = Scan(num_vertices, num_vertices, capacity)
     folder = scheduler.task_folder
     scans = (partial(scan_part, solver, scan, part, folder, None, None) for part in parts)
     return [
@@ -125,7 +124,7 @@ class _Scans:
     solver: Solver
     scheduler: Scheduler
     capacity: int
-    light: int | None
+    several_scans: bool
     checkpoint: Checkpoint | None
     split_every: int
     labels: Any = None
@@ -153,7 +152,11 @@ class _Scans:
             works.append(where.outputs(task, len(COLUMNS) + 2)[-1])
             return task
 
-        scan = Scan(num_vertices, num_fragments, self.capacity, self.light)
+        scan = Scan(num_vertices, num_fragments, self.capacity, self.several_scans)
+        if self.several_scans and self.labels is None and not scan.folds:
+            scan = scan._replace(
+                limit=_light_limit(self.solver, parts, num_vertices, scan.capacity)
+            )
         seen = self._edge_counter(parts)
         merge = partial(merge_forests, self.solver, num_fragments, folder)
         leaves = (
@@ -226,6 +229,20 @@ class _Scans:
                 tell(calls[place][1], next(done), len(calls))
 
         return count
+
+
+def _light_limit(
+    solver: Solver, parts: list[EdgeSource], num_vertices: int, capacity: int
+) -> int | None:
+    """Return the key up to which edges are light in all parts; None if it takes a scan to tell."""
+    pieces = itertools.chain.from_iterable(part.pieces for part in parts)
+    whole = replace(parts[0], pieces=tuple(pieces))
+    weights = solver.ops.asarray(whole.sample_weights())
+    light = min(int(_LIGHT_PER_VERTEX * num_vertices), capacity * len(parts))
+    rank = len(weights) * light // max(1, whole.num_edges or 0)
+    if rank >= len(weights):
+        return None
+    return int(solver.ops.partition(solver.keys(weights), rank)[rank])
 
 
 @device_errors("join_fragments")

@@ -47,6 +47,17 @@ def solve(graph, capacity, *, cuts=(), maximum=False, backend="numpy", name="kru
     return edge_ids - BEYOND, report
 
 
+def test_what_is_light_is_so_in_all_parts():
+    random = np.random.default_rng(1)
+    graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
+    cuts = range(600, 6000, 600)
+    found, report = solve(graph, 460, cuts=cuts, several_scans=True)
+    assert np.array_equal(found, kruskal(graph))
+    first = [call.work.bytes for call in report.calls if call.stage == "local_forest"][:10]
+    assert first[0] > 0
+    assert first[2:] == [0] * 8  # nothing there is light
+
+
 @pytest.mark.parametrize("backend", backends())
 @given(
     graph=edge_lists(),
