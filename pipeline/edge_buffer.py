@@ -82,8 +82,10 @@ class EdgeBuffer:
         """What it holds."""
         return tuple(column[: self._size] for column in self._columns)
 
-    def copy(self) -> Columns:
-        """Return what it holds, in memory of its own."""
+    def release(self) -> Columns:
+        """Return what it holds, in memory that has no room for more; it is not used again."""
+        if self._size == len(self._columns[0]):
+            return tuple(self._columns)
         copies = self._allocated(self._size, _dtypes(self._columns))
         for copy, column in zip(copies, self.columns, strict=True):
             copy[:] = column
@@ -125,7 +127,10 @@ class EdgeBuffer:
         (u, v, *rest), moved = self._solver.forest(self.columns, count)
         if touched is not None:
             u, v = (self.ops.gather(touched, ends) for ends in (u, v))
-        self._place(0, (u, v, *rest))
+        if self._capacity:
+            self._place(0, (u, v, *rest))
+        else:  # no more will come
+            self._columns, self._size = [u, v, *rest], len(u)
         self.is_forest = True
         self.moved += moved
 

@@ -139,7 +139,7 @@ def scan_part(
             saved = time.perf_counter()
     buffer.reduce(above=0 if is_last else scan.num_fragments)
     _leave(buffer, record, seen)
-    forest = scratch.store(buffer.copy(), folder, solver.ops)
+    forest = scratch.store(buffer.release(), folder, solver.ops)
     return *forest, buffer.cut, Work(time.perf_counter() - start, buffer.moved)
 
 
@@ -172,7 +172,7 @@ def merge_forests(
         buffer.restore(columns, is_forest=False)
         buffer.reduce()
         _leave(buffer, record, 1)
-    forest = scratch.store(buffer.copy(), folder, solver.ops)
+    forest = scratch.store(buffer.release(), folder, solver.ops)
     return *forest, cut, Work(time.perf_counter() - start, buffer.moved)
 
 
