@@ -364,17 +364,25 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         """Return what a kernel selects of `length` elements, in arrays of these dtypes.
 
-        Each thread writes to the front of its share, and then the shares close ranks.
+        Of two neighbouring shares the first is written to its back and the second to its front, so
+        that they meet; such pairs close ranks.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         words = [_words(out) for out in outs]
-        counts = self._team.share(kernel, length, *arguments, *words)
-        end = counts[0]
-        for (start, _), count in zip(self._team.shares(length)[1:], counts[1:], strict=True):
+        shares = self._team.shares(length)
+        backward = [place % 2 == 0 and place + 1 < len(shares) for place in range(len(shares))]
+        tasks = zip(shares, backward, strict=True)
+        counts = self._team.call(kernel, [(*s, back, *arguments, *words) for s, back in tasks])
+        starts = [
+            stop - count if back else start
+            for (start, stop), back, count in zip(shares, backward, counts, strict=True)
+        ]
+        first = end = starts[0]
+        for start, count in zip(starts, counts, strict=True):
             if start != end:
                 self._team.call(kernels.move, [(end, start, count, out) for out in words])
             end += count
-        return tuple(out[:end] for out in outs)
+        return tuple(out[first:end] for out in outs)
 
     def _most_frequent(self, label: Array, ends: Array) -> Array:
         """Return a bit for each node, whether its label is the one most ends have; empty if none.

@@ -130,21 +130,33 @@ def id_at(i, ids, first):
 
 
 @kernel
-def compact_pairs(start, stop, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids):
-    """Write to the front of the range, and return how many."""
+def block_of(start, stop, backward, k):
+    """Return the first element of the k-th block of a range, from the front or the back."""
+    blocks = (stop - start + BLOCK - 1) // BLOCK
+    return start + BLOCK * (blocks - 1 - k if backward else k)
+
+
+@kernel
+def compact_pairs(
+    start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
+):
+    """Write to the front of the range, or to the back, and return how many."""
     flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
-    place = np.uint64(start)
-    for first in range(start, stop, BLOCK):
+    place = stop if backward else start
+    for k in range((stop - start + BLOCK - 1) // BLOCK):
+        first = block_of(start, stop, backward, k)
         size = min(BLOCK, stop - first)
         us, vs, keys = u[first : first + size], v[first : first + size], key[first : first + size]
         for j in range(size):
             flags[j] = (keys[j] <= limit) & (us[j] != vs[j])
-        for hit in range(list_flags(flags, size, hits)):
-            i = np.uint64(first) + hits[hit]
-            new_u[place], new_v[place] = u[i], v[i]
-            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
-            place += ONE
-    return np.int64(place) - start
+        count = list_flags(flags, size, hits)
+        place -= count * backward
+        for hit in range(count):
+            i, at = np.uint64(first) + hits[hit], np.uint64(place + hit)
+            new_u[at], new_v[at] = u[i], v[i]
+            new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
+        place += count * (not backward)
+    return stop - place if backward else place - start
 
 
 @kernel
@@ -159,9 +171,9 @@ def mark_equal(start, stop, values, value, bits):
 
 @kernel
 def relabel_pairs(
-    start, stop, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
+    start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
-    """Write to the front of the range, and return how many.
+    """Write to the front of the range, or to the back, and return how many.
 
     `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
     lie inside it, a table 32 times smaller answers for them.
@@ -169,9 +181,10 @@ def relabel_pairs(
     flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
     left, right = np.empty(BLOCK, label.dtype), np.empty(BLOCK, label.dtype)
     outside = np.empty(BLOCK, np.uint64)
-    place = np.uint64(start)
+    place = stop if backward else start
     six, low = np.uint64(6), np.uint64(63)
-    for first in range(start, stop, BLOCK):
+    for k in range((stop - start + BLOCK - 1) // BLOCK):
+        first = block_of(start, stop, backward, k)
         size = min(BLOCK, stop - first)
         us, vs = u[first : first + size], v[first : first + size]
         if len(inside):
@@ -187,13 +200,15 @@ def relabel_pairs(
                 left[j], right[j] = label[us[j]], label[vs[j]]
         for j in range(size):
             flags[j] = left[j] != right[j]
-        for hit in range(list_flags(flags, size, hits)):
-            j = hits[hit]
+        count = list_flags(flags, size, hits)
+        place -= count * backward
+        for hit in range(count):
+            j, at = hits[hit], np.uint64(place + hit)
             i = np.uint64(first) + (outside[j] if len(inside) else j)
-            new_u[place], new_v[place] = left[j], right[j]
-            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
-            place += ONE
-    return np.int64(place) - start
+            new_u[at], new_v[at] = left[j], right[j]
+            new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
+        place += count * (not backward)
+    return stop - place if backward else place - start
 
 
 @kernel
