@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     #: First edge id, length, and what reads the columns.
     Block = tuple[int, int, Callable[[], Columns]]
 
-#: The first scan folds only if forests are at most one such part of the buffer: finding them over
-#: and over would cost more than a second scan, which most graphs need once.
+#: A first scan that does not know what is light folds only if forests are at most one such part of
+#: the buffer: finding them over and over would cost more than a second scan.
 _FEW = 8
 
 
@@ -70,6 +70,8 @@ class Scan(NamedTuple):
     @property
     def folds(self) -> bool:
         """Whether a forest takes the place of the edges that are held, when they are too many."""
+        if self.limit is not None:
+            return False
         is_first = self.is_one_of_several and self.num_fragments == self.num_vertices
         return self.num_fragments <= self.capacity // (_FEW if is_first else 2)
 

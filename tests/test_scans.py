@@ -47,6 +47,15 @@ def solve(graph, capacity, *, cuts=(), maximum=False, backend="numpy", name="kru
     return edge_ids - BEYOND, report
 
 
+@pytest.mark.parametrize(("edges", "scans"), [(1500, 1), (3000, 2)])
+def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
+    random = np.random.default_rng(2)
+    graph = edge_list((*random.integers(0, 300, (2, edges)), random.integers(0, 9999, edges)))
+    found, report = solve(graph, 10_000, several_scans=True)
+    assert np.array_equal(found, kruskal(graph))
+    assert sum(call.stage == "local_forest" for call in report.calls) == scans
+
+
 def test_what_is_light_is_so_in_all_parts():
     random = np.random.default_rng(1)
     graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
