@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import OptionError
 from ..graphs.open import open_files
 from .bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
+from .scans import DENSE
 from .schedulers import kernel_threads
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     held = scanned.capacity(machine.memory)
     vertices, edges = size.num_vertices, size.num_edges
     light = min(_LIGHT * vertices, 0.75 * held * parts)
-    scans = 1 if edges <= held * parts else 1 + -int(-_LIGHT * vertices // max(light, 1))
+    is_one = edges <= min(held * parts, DENSE * vertices)
+    scans = 1 if is_one else 1 + -int(-_LIGHT * vertices // max(light, 1))
     record = size.held_edge - 8
     read = scans * edges * record
     forests = min(vertices, held) * size.held_edge  # what a part sends up the tree at most

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 #: Edges for each vertex that the first of several scans takes: see `catalogue.filter_boruvka`.
 _LIGHT_PER_VERTEX = 1.5
 #: With more edges for each vertex a second scan takes less time than to hold and join all of them.
-_DENSE = 6
+DENSE = 6
 
 
 def solve_by_scans(
@@ -156,7 +156,7 @@ class _Scans:
 
         scan = Scan(num_vertices, num_fragments, self.capacity, self.several_scans)
         if self.several_scans and self.labels is None:
-            is_dense = sum(part.num_edges or 0 for part in parts) > _DENSE * num_vertices
+            is_dense = sum(part.num_edges or 0 for part in parts) > DENSE * num_vertices
             if is_dense or not scan.folds:
                 limit = _light_limit(self.solver, parts, num_vertices, self.capacity)
                 scan = scan._replace(limit=limit)
