@@ -154,21 +154,11 @@ class _Scans:
             works.append(where.outputs(task, len(COLUMNS) + 2)[-1])
             return task
 
-        scan = Scan(num_vertices, num_fragments, self.capacity, self.several_scans)
-        if self.several_scans and self.labels is None:
-            is_dense = sum(part.num_edges or 0 for part in parts) > DENSE * num_vertices
-            if is_dense or not scan.folds:
-                limit = _light_limit(self.solver, parts, num_vertices, self.capacity)
-                scan = scan._replace(limit=limit)
         seen = self._edge_counter(parts)
+        scan = partial(scan_part, self.solver, self._begin(parts, num_vertices, num_fragments))
         merge = partial(merge_forests, self.solver, num_fragments, folder)
         leaves = (
-            submit(
-                0,
-                "local_forest",
-                partial(scan_part, self.solver, scan, part, folder, seen),
-                self.labels,
-            )
+            submit(0, "local_forest", partial(scan, part, folder, seen), self.labels)
             for part in parts
         )
         whole = reduce_tree(
@@ -195,6 +185,14 @@ class _Scans:
         (left,) = self._settle([left])
         (count,) = where.fetch([left])
         return int(count)
+
+    def _begin(self, parts: list[EdgeSource], num_vertices: int, num_fragments: int) -> Scan:
+        """Return what all parts of the next scan have in common."""
+        scan = Scan(num_vertices, num_fragments, self.capacity, self.several_scans)
+        is_dense = sum(part.num_edges or 0 for part in parts) > DENSE * num_vertices
+        if self.labels is not None or not self.several_scans or (scan.folds and not is_dense):
+            return scan
+        return scan._replace(limit=_light_limit(self.solver, parts, num_vertices, self.capacity))
 
     def _record(self, level: int, part: int) -> tuple[Checkpoint, str] | None:
         """Return where a task of this scan leaves its result."""
@@ -237,7 +235,7 @@ class _Scans:
 def _light_limit(
     solver: Solver, parts: list[EdgeSource], num_vertices: int, capacity: int
 ) -> int | None:
-    """Return the key up to which edges are light in all parts; None if it takes a scan to tell."""
+    """Return the key up to which edges are light; None if all are, or only a scan could tell."""
     pieces = itertools.chain.from_iterable(part.pieces for part in parts)
     whole = replace(parts[0], pieces=tuple(pieces))
     weights = solver.ops.asarray(whole.sample_weights())
