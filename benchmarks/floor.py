@@ -63,11 +63,9 @@ def rates(threads: int, shrink: int = 1) -> dict[str, Any]:
             places = random.integers(0, len(table), GATHERED // shrink, dtype=index)
             parts = [(table, part) for part in _parts(places, threads)]
             found[f"gather_ns_{name}"] = _best(pool, gather, parts) / len(places) * 1e9
-        words, rounds = (
-            [np.arange(MIXED, dtype=np.uint32) for _ in range(threads)],
-            ROUNDS // shrink,
-        )
-        seconds = _best(pool, mix, [(own, rounds) for own in words])
+        rounds = ROUNDS // shrink
+        words = [(np.arange(MIXED, dtype=np.uint32), rounds) for _ in range(threads)]
+        seconds = _best(pool, mix, words)
         found["mixed_ns"] = seconds / (threads * MIXED * rounds) * 1e9
     return found
 
