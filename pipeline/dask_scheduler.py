@@ -122,10 +122,14 @@ class Dask:
         return settled
 
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Compute; scratch files are read into memory."""
+        """Bring results to the caller; scratch files are read into memory."""
         with _worker_errors():
             if self._client is not None:
-                return self._client.gather(self._client.compute(list(handles)))  # type: ignore[no-any-return]
+                from distributed import futures_of
+
+                there = {future.key: future for future in futures_of(list(handles))}
+                found = [there.get(getattr(h, "key", None), h) for h in handles]
+                return self._client.gather(found)  # type: ignore[no-any-return]
             return [scratch.fetch(value) for value in dask.compute(*handles, **self._options)]
 
     def _wait(

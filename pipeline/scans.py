@@ -84,20 +84,16 @@ def solve_by_scans(
 
     In the report a round is a level of a tree: scans, then merges. Every scan begins a new one.
     """
-    fragments = num_vertices
     scans = _Scans(solver, scheduler, capacity, several_scans, checkpoint, split_every)
+    left: int | None = num_vertices
     with kept():
-        *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
-        if cut is None:
-            wanted = columns if parts[0].is_read_once else columns[-1:]
-            return tuple(column.copy() for column in scheduler.fetch(wanted)), scans.report
-        while cut is not None:
-            fragments = scans.join(fragments, columns, cut)
-            *columns, cut = scans.grow_tree(parts, num_vertices, fragments)
-        scans.found.append(columns[-1])
+        while left is not None:
+            left = scans.take(parts, num_vertices, left)
         found = scheduler.fetch(scans.found)
-    edge_id = np.concatenate(found)
-    edge_id.sort()
+        if parts[0].is_read_once:  # and so scanned once
+            return tuple(column.copy() for column in found), scans.report
+        edge_id = np.concatenate(found)
+    edge_id.sort(kind="stable")  # what each scan found ascends
     return (edge_id,), scans.report
 
 
@@ -121,7 +117,7 @@ def hold_forests(
 
 @dataclass
 class _Scans:
-    """Scans under way: handles of each vertex's fragment, and of the edges that joined them."""
+    """Scans under way: handles of each vertex's fragment, and of what was found of the forest."""
 
     solver: Solver
     scheduler: Scheduler
@@ -133,12 +129,11 @@ class _Scans:
     found: list[Any] = field(default_factory=list)
     report: Report = field(default_factory=Report)
 
-    def grow_tree(
-        self, parts: list[EdgeSource], num_vertices: int, num_fragments: int
-    ) -> list[Any]:
-        """Return handles of the columns of the forest of all parts, and the cut up to which it is.
+    def take(self, parts: list[EdgeSource], num_vertices: int, num_fragments: int) -> int | None:
+        """Scan all parts, and join fragments along the forest of the edges that were taken.
 
-        Scans are the leaves of a tree of merges.
+        Returns how many fragments are left to another scan; None if it would find nothing. Scans
+        are the leaves of a tree of merges.
         """
         where, folder = self.scheduler, self.scheduler.task_folder
         first_level = 1 + max((call.round for call in self.report.calls), default=-1)
@@ -166,25 +161,17 @@ class _Scans:
             self.split_every,
             lambda level, forests: submit(level, "merge_forests", merge, *forests),
         )
-        root = where.outputs(whole, len(COLUMNS) + 1)
-        handles = self._settle([*works, *root], self._task_counter(calls))
-        *costs, cut = where.fetch([*handles[: len(works)], handles[-1]])
+        *columns, cut = where.outputs(whole, len(COLUMNS) + 1)
+        join = partial(join_fragments, self.solver, num_fragments, folder)
+        joined = where.submit("join_fragments", join, self.labels, columns[0], columns[1], cut)
+        self.labels, left = where.outputs(joined, 2)
+        self.found += columns if parts[0].is_read_once else columns[-1:]
+        *costs, count = where.fetch(self._settle([*works, left], self._task_counter(calls)))
         self.report.calls += [
             StageCall(first_level + level, name, part, work)
             for (level, name, part), work in zip(calls, costs, strict=True)
         ]
-        return [*handles[len(works) : -1], cut]
-
-    def join(self, num_fragments: int, columns: list[Any], cut: Cut | None) -> int:
-        """Join fragments along a forest's edges up to the cut; return how many are left."""
-        where = self.scheduler
-        function = partial(join_fragments, self.solver, num_fragments, where.task_folder, cut)
-        step = where.submit("join_fragments", function, self.labels, *columns)
-        self.labels, ids, left = where.outputs(step, 3)
-        self.found.append(ids)
-        (left,) = self._settle([left])
-        (count,) = where.fetch([left])
-        return int(count)
+        return count  # type: ignore[no-any-return]
 
     def _begin(self, parts: list[EdgeSource], num_vertices: int, num_fragments: int) -> Scan:
         """Return what all parts of the next scan have in common."""
@@ -251,24 +238,25 @@ def join_fragments(
     solver: Solver,
     num_fragments: int,
     folder: str | None,
-    cut: Cut | None,
     labels: Any,
-    *columns: Any,
-) -> tuple[Any, ...]:
-    """Join fragments along the edges of a forest that do not come after a cut.
+    u: Any,
+    v: Any,
+    cut: Cut | None,
+) -> tuple[Any, int | None]:
+    """Join fragments along the edges of a forest, if it is one up to a cut only.
 
     Returns
     -------
     labels : index array of length n
         The new fragment of each vertex.
-    edge_id : int64 array
-        The edges that were taken.
-    num_fragments : int
+    num_fragments : int or None
+        None if there is no cut; then labels are as they were.
     """
+    if cut is None:
+        return labels, None
     solver = solver.here()
     ops = solver.ops
-    u, v, _, edge_id = solver.up_to(cut, scratch.load(columns, ops))
-    _, root = ops.join_in_order(u, v, num_fragments)
+    _, root = ops.join_in_order(*scratch.load((u, v), ops), num_fragments)
     number, left = ops.number_roots(root)
     joined = number if labels is None else ops.gather(number, scratch.load(labels, ops))
-    return scratch.store(joined, folder, ops), scratch.store(edge_id, folder, ops), left
+    return scratch.store(joined, folder, ops), left

@@ -52,7 +52,7 @@ class Scheduler(Protocol):
         """
 
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Bring results to the caller."""
+        """Bring results to the caller, of handles that were settled."""
 
 
 class Inline:
