@@ -9,20 +9,16 @@ What a forest must be is checked edge by edge, in memory for the vertices and on
 
 Together these say that it is the one minimum spanning forest under that order (the cycle property).
 
-Boruvka's algorithm on the forest alone gives a tree of merged fragments: its leaves are the
-vertices, each fragment carries the edge it chose, and fragments above one tree's vertices are
-equally many. The heaviest edge between two vertices is the heaviest choice met on the way up from
-both to where they meet, at most log2 n steps. So the paths of a chunk are walked side by side.
-
-Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997):
-the property of Boruvka trees. Where two paths meet is found by climbing, not by her tables, which
-take more memory.
+Of most edges a glance tells the last: lighter edges of the forest connect their ends. For the
+others the path's heaviest edge is found in a tree of merged fragments: see `merge_tree`.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,9 +32,10 @@ from ..graphs.source import EdgeSource
 from ..primitives import array_module
 from ..progress import heard_by, tell
 from .forest import Forest
+from .merge_tree import MergeTree, merge_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -131,8 +128,12 @@ def verify(
         u, v, weights = edges.take(edge_ids)
         _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
         order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
-        tree = _merge_tree(edges, order, u[rank], v[rank])
-        _check_edges(edges, order, tree, maximum=maximum, chunk_edges=chunk_edges)
+        u, v = u[rank], v[rank]
+        tree, closing = merge_tree(u, v, num_vertices)
+        _check_cycles(edges, order.edge_id[closing])
+        chunks = partial(_chunks, edges, tree.parent.dtype, chunk_edges, maximum=maximum)
+        known = _shortcut(chunks(), order, tree, u, v)
+        _check_edges(edges, chunks(), order, tree, known, maximum=maximum)
     return Verification(
         num_vertices,
         num_edges,
@@ -238,148 +239,101 @@ def _keys(weight: NDArray[Any], *, maximum: bool) -> NDArray[Any]:
     return keys
 
 
-class _MergeTree(NamedTuple):
-    """Fragments of Boruvka's algorithm on a forest, at most 2 n; the first n are the vertices."""
-
-    parent: NDArray[Any]  # of each fragment, the one it was merged into, or itself
-    chosen: NDArray[Any]  # of each fragment, the rank of the edge it chose; -1 if it has none
-    height: int
-
-    def heaviest_on_paths(
-        self, u: NDArray[Any], v: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the rank of the heaviest edge between each u and v, and where there is no path.
-
-        Parameters
-        ----------
-        u, v : integer arrays of length k
-            Vertices.
-
-        Returns
-        -------
-        rank : integer array of length k
-            -1 where u is v or there is no path.
-        apart : integer array
-            Positions, ascending, at which u and v are in two trees.
-        """
-        rank = np.full(len(u), -1, self.chosen.dtype)
-        climbing = np.flatnonzero(u != v)
-        u, v = u[climbing], v[climbing]
-        heaviest = np.full(len(climbing), -1, self.chosen.dtype)
-        for _ in range(self.height):
-            np.maximum(heaviest, self.chosen[u], out=heaviest)
-            np.maximum(heaviest, self.chosen[v], out=heaviest)
-            u, v = self.parent[u], self.parent[v]
-            met = u == v
-            if met.any():
-                rank[climbing[met]] = heaviest[met]
-                still = np.flatnonzero(~met)
-                climbing, heaviest, u, v = (x[still] for x in (climbing, heaviest, u, v))
-        return rank, climbing
-
-
-def _merge_tree(
-    graph: EdgeSource, order: _SortedForest, u: NDArray[Any], v: NDArray[Any]
-) -> _MergeTree:
-    """Merge the vertices along the edges of a forest, round by round.
+def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
+    """Check that no edges close a cycle.
 
     Raises
     ------
     VerificationError
-        If there is a cycle: naming the edge with the smallest id among those that close one when
-        edges are added in order.
+        Naming the one with the smallest id among those that do when edges are added in order.
     """
-    edge_ids, size, first = order.edge_id[:-1], graph.num_vertices or 0, 0
-    dtype = _NUMPY.index_dtype(2 * size)
-    u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)
-    rank = np.arange(len(edge_ids), dtype=_NUMPY.index_dtype(len(edge_ids)))
-    parents, choices, closing = [], [], []
-    while True:
-        # Ends that came together by other edges, all of them lighter: every choice was.
-        loop = u == v
-        closing.append(rank[loop])
-        u, v, rank = u[~loop], v[~loop], rank[~loop]
-        if not len(u):
-            break
-        choice, root = _choose(u, v, size)
-        merges = choice < len(u)
-        number = np.cumsum(merges & (root == np.arange(size)), dtype=dtype) - 1
-        new = number[root]
-        own = np.arange(first, first + size, dtype=dtype)
-        parents.append(np.where(merges, first + size + new, own))
-        choices.append(np.where(merges, np.append(rank, rank.dtype.type(-1))[choice], -1))
-        left = np.ones(len(u), np.bool_)
-        left[choice[merges]] = False
-        u, v, rank = new[u[left]], new[v[left]], rank[left]
-        first, size = first + size, int(number[-1]) + 1
-    parents.append(np.arange(first, first + size, dtype=dtype))
-    choices.append(np.full(size, -1, rank.dtype))
-    closes = np.concatenate(closing)
-    if len(closes):
-        edge = int(edge_ids[closes].min())
+    if len(closing):
+        edge = int(closing.min())
         (start,), (end,), _ = _edge(graph, edge)
         how = "is a loop" if start == end else "closes a cycle with other edges of the forest"
         message = f"{_described(graph, edge)} {how}"
         raise VerificationError(message)
-    return _MergeTree(np.concatenate(parents), np.concatenate(choices), len(choices) - 1)
-
-
-def _choose(u: NDArray[Any], v: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Let each fragment choose its first edge, and find the fragments that this merges.
-
-    Parameters
-    ----------
-    u, v : integer arrays of length k
-        Ends of the edges, lightest first; no loops.
-    size : int
-        Number of fragments.
-
-    Returns
-    -------
-    choice : integer array of length `size`
-        Position of the edge each fragment chose; k if it has none.
-    root : integer array of length `size`
-        One of the fragments it is merged with, the same for all of them.
-    """
-    position = np.arange(len(u), dtype=u.dtype)
-    choice = np.full(size, len(u), u.dtype)
-    np.minimum.at(choice, u, position)
-    np.minimum.at(choice, v, position)
-    own = np.arange(size, dtype=u.dtype)
-    target, chooses = own.copy(), np.flatnonzero(choice < len(u))
-    edge = choice[chooses]
-    target[chooses] = u[edge] ^ v[edge] ^ own[chooses]  # the other end
-    # Edges are strictly ordered, so the only cycles are pairs that chose one edge.
-    is_first_of_pair = (target[target] == own) & (own < target)
-    target[is_first_of_pair] = own[is_first_of_pair]
-    return choice, _NUMPY.pointer_jump(target)
 
 
 # The edges of the graph against the forest.
 
 
+class _Chunk(NamedTuple):
+    """Edges of the graph from the id `start` on."""
+
+    start: int
+    u: NDArray[Any]
+    v: NDArray[Any]
+    key: NDArray[Any]
+
+
+class _Shortcut(NamedTuple):
+    """The trees of the lightest edges of the forest: a heavier edge inside one is right."""
+
+    tree: NDArray[Any]  # of each vertex
+    key: int  # of the heaviest of those edges
+
+    def passes_over(self, edges: _Chunk) -> NDArray[np.bool_]:
+        """Tell which edges it shows to be right."""
+        is_inside: NDArray[np.bool_] = self.tree[edges.u] == self.tree[edges.v]
+        return is_inside & (edges.key > self.key)
+
+
+def _chunks(
+    graph: EdgeSource, dtype: np.dtype[Any], chunk_edges: int, *, maximum: bool
+) -> Iterator[_Chunk]:
+    """Yield all edges, ends as ids of a dtype."""
+    for start, _, read in graph.blocks(chunk_edges):
+        u, v, weight = read()
+        u, v = (ids.astype(dtype, copy=False) for ids in (u, v))
+        yield _Chunk(start, u, v, _keys(weight, maximum=maximum))
+
+
+def _shortcut(
+    chunks: Iterator[_Chunk],
+    order: _SortedForest,
+    tree: MergeTree,
+    u: NDArray[Any],
+    v: NDArray[Any],
+) -> _Shortcut:
+    """Return the one that passes over most edges of the first chunk.
+
+    It passes over an edge if it ends anywhere from the heaviest edge on the path on, but before the
+    edge itself.
+    """
+    size = 0
+    for _, *ends, key in itertools.islice(chunks, 1):
+        begins = np.sort(tree.heaviest_on_paths(*ends)[0])
+        stops = np.sort(np.searchsorted(order.key[:-1], key))
+        passed = np.searchsorted(begins, begins, "right") - np.searchsorted(stops, begins, "right")
+        size = int(begins[passed.argmax()]) + 1
+    part, _ = merge_tree(u[:size], v[:size], tree.num_vertices)
+    return _Shortcut(part.trees(), int(order.key[size - 1]))
+
+
 def _check_edges(
     graph: EdgeSource,
+    chunks: Iterator[_Chunk],
     order: _SortedForest,
-    tree: _MergeTree,
+    tree: MergeTree,
+    shortcut: _Shortcut,
     *,
     maximum: bool,
-    chunk_edges: int,
 ) -> None:
     """Check that each edge has a path between its ends, and comes before none of its edges."""
-    for start, count, read in graph.blocks(chunk_edges):
-        u, v, weight = read()
-        u, v = (ids.astype(tree.parent.dtype, copy=False) for ids in (u, v))
+    for chunk in chunks:
+        rest = np.flatnonzero(~shortcut.passes_over(chunk))
+        u, v, key = (column[rest] for column in chunk[1:])
         rank, apart = tree.heaviest_on_paths(u, v)
-        key, path_key = _keys(weight, maximum=maximum), order.key[rank]
-        edge_id, path_id = np.arange(start, start + count), order.edge_id[rank]
+        path_key, path_id, edge_id = order.key[rank], order.edge_id[rank], chunk.start + rest
         before = (key < path_key) | ((key == path_key) & (edge_id < path_id))
         wrong = np.append(apart, np.flatnonzero(before))
         if len(wrong):
             place = int(wrong.min())
-            message = _why_wrong(graph, start + place, int(path_id[place]), maximum=maximum)
+            message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]), maximum=maximum)
             raise VerificationError(message)
-        tell("compare paths", start + count - graph.first_id, graph.num_edges or 0)
+        done = chunk.start + len(chunk.key) - graph.first_id
+        tell("compare paths", done, graph.num_edges or 0)
 
 
 def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:

@@ -398,11 +398,12 @@ def test_a_forest_of_another_graph():
 
 
 def test_it_takes_nothing_from_solvers():
-    source = Path(mstflow.__file__).with_name("pipeline") / "verify.py"
-    nodes = [n for n in ast.walk(ast.parse(source.read_text())) if isinstance(n, ast.ImportFrom)]
+    folder = Path(mstflow.__file__).with_name("pipeline")
+    trees = [ast.parse((folder / name).read_text()) for name in ("verify.py", "merge_tree.py")]
+    nodes = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     neighbours = [n.module for n in nodes if n.level == 1]
     others = {n.module.split(".")[0] for n in nodes if n.level == 2}
-    assert neighbours == ["forest"]  # the result's class
+    assert neighbours == ["forest", "merge_tree"]  # the first for the result's class
     assert others == {"errors", "graphs", "primitives", "progress"}
 
 
