@@ -220,6 +220,13 @@ def test_deep_trees():
             assert f"is lighter than {middle}" in problem(graph, inner - 1)
 
 
+def test_an_edge_just_lighter_than_what_most_are_heavier_than():
+    graph = EdgeList([0, 1, *[0] * 5], [1, 2, *[2] * 5], [1, 5, 9, 9, 9, 3, 9])
+    assert problem(graph, [0, 1]) == (
+        "edge 5 (0-2, weight 3) is lighter than edge 1 (1-2, weight 5) on the path between its ends"
+    )
+
+
 def test_memory_is_that_of_the_vertices_and_a_chunk():
     random = np.random.default_rng(2)
     n, m = 1000, 500_000
