@@ -249,11 +249,11 @@ def join_fragments(
     -------
     labels : index array of length n
         The new fragment of each vertex.
-    num_fragments : int or None
-        None if there is no cut; then labels are as they were.
+    num_fragments : int
+        Both are None if there is no cut: no scan will follow.
     """
     if cut is None:
-        return labels, None
+        return None, None
     solver = solver.here()
     ops = solver.ops
     _, root = ops.join_in_order(*scratch.load((u, v), ops), num_fragments)
