@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import FileFormatError, GraphError
 from .edge_list import EdgeList
+from .forest_file import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,7 +111,11 @@ def _column_names(path: Path, found: Iterable[str]) -> list[str]:
     names = set(found)
     weights = [name for name in _WEIGHTS if name in names]
     # A misspelt column of weights must not make an unweighted graph. A saved forest is one.
-    if not {"u", "v"} <= names or names - {"edge_id", "u", "v", *_WEIGHTS} or len(weights) > 1:
+    if (
+        not {"u", "v"} <= names
+        or names - {"edge_id", IDENTITY, "u", "v", *_WEIGHTS}
+        or len(weights) > 1
+    ):
         shown = ", ".join(sorted(names)) or "nothing"
         message = f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
         raise FileFormatError(message)

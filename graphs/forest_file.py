@@ -1,7 +1,9 @@
-"""Reading saved forests: what `write_columns` made of the columns of a forest."""
+"""Saved forests, which `write_columns` makes: what tells their graph, and how they are read."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import zipfile
 import zlib
 from functools import partial
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FileFormatError
+from .device import host_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,12 +20,45 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .source import EdgeSource
+
 #: What a saved forest may hold along its edges; only the first must be there.
 FOREST_COLUMNS = ("edge_id", "u", "v", "weight")
+#: Under this name a saved forest says of which graph it is.
+IDENTITY = "graph"
+#: So many of the first edges are in a graph's digest.
+_HEAD = 2**12
 
 
-def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
-    """Read the columns of a forest.
+def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
+    """Return what tells a graph from others, in whatever form it is stored.
+
+    Returns
+    -------
+    dict
+        "num_vertices"; "num_edges" and "digest", which are None if it can be read but once. The
+        digest is BLAKE2b, 16 bytes, of the first 4,096 edges: their smaller ends, larger ends
+        (int64) and weights (binary64), column after column, little end first.
+    """
+    sizes: dict[str, int | str | None] = {"num_vertices": graph.num_vertices}
+    if graph.is_read_once:
+        return {**sizes, "num_edges": None, "digest": None}
+    columns = np.empty((2, 0), "<i8"), np.empty(0, "<f8")
+    for *_, read in graph.blocks(_HEAD):
+        u, v, weight = (host_array(column[:_HEAD]) for column in read())
+        ends = np.sort([u.astype("<i8"), v.astype("<i8")], axis=0)
+        columns = np.hstack([columns[0], ends]), np.append(columns[1], weight.astype("<f8"))
+        if len(columns[1]) >= _HEAD:
+            break
+    ends, weights = columns[0][:, :_HEAD], columns[1][:_HEAD]
+    digest = hashlib.blake2b(ends.tobytes() + weights.tobytes(), digest_size=16).hexdigest()
+    return {**sizes, "num_edges": graph.num_edges, "digest": digest}
+
+
+def read_forest(
+    path: Path, weight_dtype: np.dtype[Any]
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
+    """Read the columns of a forest, and what it says of its graph.
 
     Parameters
     ----------
@@ -34,22 +70,27 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[An
 
     Returns
     -------
-    dict
+    columns : dict
         "edge_id", and "u", "v", "weight" if they are there; all of one length, in any order.
+    identity : dict or None
+        The `graph_identity` of its graph, if it is there.
 
     Raises
     ------
     FileFormatError
         If the file cannot be read or holds anything else. Names it.
     """
+    identity = None
     if path.is_dir():
         columns = {file.stem: _load(file, _map_npy) for file in sorted(path.glob("*.npy"))}
+        if (stated := path / f"{IDENTITY}.json").exists():
+            identity = _load(stated, lambda file: _identity(file.read_bytes()))
     elif path.suffix == ".csv":
         columns = _load(path, partial(_read_csv, weight_dtype=weight_dtype))
     elif path.suffix == ".parquet":
-        columns = _load(path, _read_parquet)
+        columns, identity = _load(path, _read_parquet)
     else:
-        columns = _load(path, _read_npz)
+        columns, identity = _load(path, _read_npz)
     if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
         found = ", ".join(columns) or "nothing"
         message = f"{path}: expected columns edge_id, and maybe u, v, weight; found {found}"
@@ -60,7 +101,15 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[An
     for problem in filter(None, problems):
         message = f"{path}: {problem}"
         raise FileFormatError(message)
-    return columns
+    return columns, identity
+
+
+def _identity(text: str | bytes) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        message = f"{IDENTITY} must be a JSON object, not {text!r}"
+        raise ValueError(message)
+    return found
 
 
 def _load(path: Path, load: Callable[[Path], Any]) -> Any:
@@ -77,21 +126,25 @@ def _map_npy(path: Path) -> NDArray[Any]:
     return np.lib.format.open_memmap(path, mode="r")
 
 
-def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+def _read_npz(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
     if not zipfile.is_zipfile(path):
         message = "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"
         raise ValueError(message)
     with np.load(path, allow_pickle=False) as archive:
         # A member that is no array comes as bytes, and is refused as no column of numbers.
-        return {name: np.asarray(archive[name]) for name in archive.files}
+        columns = {name: np.asarray(archive[name]) for name in archive.files}
+    stated = columns.pop(IDENTITY, None)
+    return columns, None if stated is None else _identity(str(stated))
 
 
-def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
+def _read_parquet(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         table = file.read()
-    return {name: np.asarray(table[name]) for name in table.column_names}
+    stated = (table.schema.metadata or {}).get(IDENTITY.encode())
+    columns = {name: np.asarray(table[name]) for name in table.column_names}
+    return columns, None if stated is None else _identity(stated)
 
 
 def _read_csv(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import contextmanager
 from functools import partial
@@ -14,9 +15,9 @@ import numpy as np
 from ..errors import OptionError
 from .dimacs import write_gr
 from .edge_list import EdgeList
+from .forest_file import IDENTITY
 from .geojson import checked_degrees, write_geojson
 from .matrix_market import write_mtx
-from .tables import NUM_VERTICES
 from .text import write_rows
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Columns = Mapping[str, NDArray[Any]]
-    Writer = Callable[[Path, Columns, int | None], None]
+    #: Takes what is stated beside the columns, too: "num_vertices" and "graph".
+    Writer = Callable[[Path, Columns, Mapping[str, Any]], None]
 
 
 def check_output(path: str | os.PathLike[str], coordinates: ArrayLike | None = None) -> None:
@@ -71,6 +73,7 @@ def write_columns(
     *,
     num_vertices: int | None = None,
     coordinates: ArrayLike | None = None,
+    graph: Mapping[str, Any] | None = None,
 ) -> None:
     """Write columns under their names, in the form that the name of `path` asks for.
 
@@ -86,6 +89,9 @@ def write_columns(
         Number of vertices, for the formats that say it; the largest id plus one if not given.
     coordinates : array of shape (n, 2), optional
         Degrees east and north of each vertex, for `.geojson`.
+    graph : mapping, optional
+        What tells the graph that they are of, in JSON's types: `.npz` has it as an array of that
+        name, a folder as `graph.json`, `.parquet` as metadata.
 
     Raises
     ------
@@ -98,7 +104,7 @@ def write_columns(
     _check_columns(columns)
     write = _writer(path, coordinates)
     with replacing(path) as draft:
-        write(draft, columns, num_vertices)
+        write(draft, columns, {"num_vertices": num_vertices, "graph": graph})
 
 
 @contextmanager
@@ -151,49 +157,55 @@ def _check_columns(columns: Columns) -> None:
         raise ValueError(message)
 
 
-def _write_npz(draft: Path, columns: Columns, _: int | None) -> None:
+def _write_npz(draft: Path, columns: Columns, stated: Mapping[str, Any]) -> None:
+    arrays = dict(columns)
+    if stated[IDENTITY] is not None:
+        arrays[IDENTITY] = np.array(json.dumps(stated[IDENTITY]))
     with draft.open("wb") as file:  # given a name, np.savez would add a suffix to it
-        np.savez(file, **columns)  # type: ignore[arg-type]
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def _write_folder(draft: Path, columns: Columns, _: int | None) -> None:
+def _write_folder(draft: Path, columns: Columns, stated: Mapping[str, Any]) -> None:
     draft.mkdir()
     for name, values in columns.items():
         np.save(draft / f"{name}.npy", values, allow_pickle=False)
+    if stated[IDENTITY] is not None:
+        (draft / f"{IDENTITY}.json").write_text(json.dumps(stated[IDENTITY]) + "\n")
 
 
-def _write_csv(draft: Path, columns: Columns, _: int | None) -> None:
+def _write_csv(draft: Path, columns: Columns, _: Mapping[str, Any]) -> None:
     with draft.open("wb") as file:
         file.write((",".join(columns) + "\n").encode())
         write_rows(file, list(columns.values()), ",")
 
 
-def _write_parquet(draft: Path, columns: Columns, num_vertices: int | None) -> None:
+def _write_parquet(draft: Path, columns: Columns, stated: Mapping[str, Any]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    stated = {} if num_vertices is None else {NUM_VERTICES: str(num_vertices)}
-    table = pa.table(dict(columns), metadata=stated)
+    metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
+    table = pa.table(dict(columns), metadata=metadata)
     # A dictionary of ids and weights is no smaller than they are, and twice as slow to read.
     parquet.write_table(table, draft, row_group_size=2**20, use_dictionary=False)
 
 
-def _write_gr(draft: Path, columns: Columns, num_vertices: int | None) -> None:
-    write_gr(draft, _graph(columns, num_vertices))
+def _write_gr(draft: Path, columns: Columns, stated: Mapping[str, Any]) -> None:
+    write_gr(draft, _graph(columns, stated))
 
 
-def _write_mtx(draft: Path, columns: Columns, num_vertices: int | None) -> None:
-    write_mtx(draft, _graph(columns, num_vertices))
+def _write_mtx(draft: Path, columns: Columns, stated: Mapping[str, Any]) -> None:
+    write_mtx(draft, _graph(columns, stated))
 
 
-def _graph(columns: Columns, num_vertices: int | None) -> EdgeList:
-    return EdgeList(columns["u"], columns["v"], columns["weight"], num_vertices=num_vertices)
+def _graph(columns: Columns, stated: Mapping[str, Any]) -> EdgeList:
+    ends_and_weights = (columns[name] for name in ("u", "v", "weight"))
+    return EdgeList(*ends_and_weights, num_vertices=stated["num_vertices"])
 
 
 def _write_geojson(
-    draft: Path, columns: Columns, num_vertices: int | None, coordinates: ArrayLike
+    draft: Path, columns: Columns, stated: Mapping[str, Any], coordinates: ArrayLike
 ) -> None:
-    num_vertices = _graph(columns, num_vertices).num_vertices
+    num_vertices = _graph(columns, stated).num_vertices
     write_geojson(draft, columns, checked_degrees(coordinates, num_vertices))
 
 

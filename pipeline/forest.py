@@ -12,6 +12,8 @@ import numpy as np
 
 from ..graphs import interop
 from ..graphs.device import host_array, is_on_device
+from ..graphs.forest_file import graph_identity
+from ..graphs.source import EdgeSource
 from ..graphs.write import write_columns
 from ..primitives import Backend
 from .hdbscan import hdbscan
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
-    from ..graphs.source import EdgeSource
     from .report import Report
 
 
@@ -108,7 +109,8 @@ class Forest:
     def save(self, path: str | Path, *, coordinates: ArrayLike | None = None) -> None:
         """Write the forest in the form that the name of `path` asks for (`docs/formats.md`).
 
-        `.npz`, `.parquet`, `.csv` or a folder of `.npy` hold columns edge_id, u, v, weight;
+        `.npz`, `.parquet`, `.csv` or a folder of `.npy` hold columns edge_id, u, v, weight, and
+        all but `.csv` what tells the graph (`docs/forest-file.md`);
         `.gr` and `.mtx` the edges as a graph of their own, numbered from 1; `.geojson` lines on
         a map. A file is replaced in one step; a folder must be new or empty.
 
@@ -123,7 +125,14 @@ class Forest:
         OptionError
             If `path` cannot be written, or `coordinates` are missing, wrong or not wanted.
         """
-        write_columns(path, self._columns, num_vertices=self.num_vertices, coordinates=coordinates)
+        source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
+        write_columns(
+            path,
+            self._columns,
+            num_vertices=self.num_vertices,
+            coordinates=coordinates,
+            graph=graph_identity(source),
+        )
 
     def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:
         """Cut the minimum spanning forest of any graph into flat single-linkage clusters.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ import numpy as np
 
 from ..errors import GraphError, OptionError, VerificationError
 from ..graphs.device import host_array
-from ..graphs.forest_file import FOREST_COLUMNS, column_problem, read_forest
+from ..graphs.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import array_module
@@ -121,19 +122,20 @@ def verify(
         source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
         edges = source.with_sizes()
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
-        columns = _forest_columns(forest, edges.first_columns()[2].dtype)
+        columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype)
         edge_ids = columns.pop("edge_id")
-        _check_ids(edge_ids, edges.first_id, num_edges)
-        edge_ids = edge_ids.astype(np.int64, copy=False)
-        u, v, weights = edges.take(edge_ids)
-        _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
-        order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
-        u, v = u[rank], v[rank]
-        tree, closing = merge_tree(u, v, num_vertices)
-        _check_cycles(edges, order.edge_id[closing])
-        chunks = partial(_chunks, edges, tree.parent.dtype, chunk_edges, maximum=maximum)
-        known = _shortcut(chunks(), order, tree, u, v)
-        _check_edges(edges, chunks(), order, tree, known, maximum=maximum)
+        with _another_graph_told(edges, identity):
+            _check_ids(edge_ids, edges.first_id, num_edges)
+            edge_ids = edge_ids.astype(np.int64, copy=False)
+            u, v, weights = edges.take(edge_ids)
+            _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
+            order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
+            u, v = u[rank], v[rank]
+            tree, closing = merge_tree(u, v, num_vertices)
+            _check_cycles(edges, order.edge_id[closing])
+            chunks = partial(_chunks, edges, tree.parent.dtype, chunk_edges, maximum=maximum)
+            known = _shortcut(chunks(), order, tree, u, v)
+            _check_edges(edges, chunks(), order, tree, known, maximum=maximum)
     return Verification(
         num_vertices,
         num_edges,
@@ -146,21 +148,40 @@ def verify(
 # What is given.
 
 
-def _forest_columns(forest: Any, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of a forest of length f, "edge_id" among them."""
+def _forest_columns(
+    forest: Any, weight_dtype: np.dtype[Any]
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return columns of length f, "edge_id" among them, and what a file says of its graph."""
     if isinstance(forest, str | os.PathLike):
-        return read_forest(Path(forest), weight_dtype)
+        columns, identity = read_forest(Path(forest), weight_dtype)
+        return columns, identity or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()
         found = (forest.edge_ids, forest.u, forest.v, forest.weight)
-        return dict(zip(FOREST_COLUMNS, found, strict=True))
+        return dict(zip(FOREST_COLUMNS, found, strict=True)), {}
     edge_ids = np.asarray(host_array(forest))
     if edge_ids.size == 0 and edge_ids.dtype == np.float64:  # np.asarray([])
         edge_ids = edge_ids.astype(np.int64)
     problem = column_problem("edge_id", edge_ids)
     if problem:
         raise GraphError(problem)
-    return {"edge_id": edge_ids}
+    return {"edge_id": edge_ids}, {}
+
+
+@contextmanager
+def _another_graph_told(graph: EdgeSource, identity: Mapping[str, Any]) -> Iterator[None]:
+    """Add to what is wrong with a forest that it says it is of another graph, if it does."""
+    try:
+        yield
+    except VerificationError as error:
+        known = graph_identity(graph)
+        stated = {name: value for name, value in identity.items() if value is not None}
+        differ = [name for name in known.keys() & stated if known[name] != stated[name]]
+        if not differ:
+            raise
+        told = ", ".join(f"{name} {stated[name]}, not {known[name]}" for name in sorted(differ))
+        message = f"{error}; the forest says that it is of another graph: {told}"
+        raise VerificationError(message) from error
 
 
 # The forest by itself.
