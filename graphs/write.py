@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Columns = Mapping[str, NDArray[Any]]
-    #: Takes what is stated beside the columns, too: "num_vertices" and "graph".
+    #: Takes what is stated beside the columns, too: "num_vertices" and `IDENTITY`.
     Writer = Callable[[Path, Columns, Mapping[str, Any]], None]
 
 
@@ -104,7 +104,7 @@ def write_columns(
     _check_columns(columns)
     write = _writer(path, coordinates)
     with replacing(path) as draft:
-        write(draft, columns, {"num_vertices": num_vertices, "graph": graph})
+        write(draft, columns, {"num_vertices": num_vertices, IDENTITY: graph})
 
 
 @contextmanager
