@@ -17,8 +17,8 @@ from ..graphs.source import BLOCK_EDGES
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
 
-#: Loaded kernels and what a block takes on its way, for each thread.
-_FIXED, _THREAD = 160_000_000, 64 * BLOCK_EDGES
+#: Loaded kernels, Dask if it runs the tasks, and what a block takes on its way, for each thread.
+_KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
 #: What the system's allocator keeps of each partition.
 _PARTITION = 5_000_000
 #: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
@@ -123,6 +123,8 @@ class Scans:
         How many share the memory at once.
     spills : bool
         Whether forests wait in files until they are used.
+    by_dask : bool
+        Whether Dask runs the tasks.
     """
 
     size: Size
@@ -132,6 +134,7 @@ class Scans:
     threads: int
     tasks: int = 1
     spills: bool = False
+    by_dask: bool = False
 
     @property
     def levels(self) -> int:
@@ -210,7 +213,7 @@ class Scans:
         minima = self.levels * (min(self.split_every, self.partitions) - 1) + 1
         edges = self._in_memory * forest * (size.held_edge + _ROUND_EDGE)
         vertex = _ROUND_VERTEX + minima * _ROUND_MINIMUM
-        return _FIXED + edges + size.num_vertices * vertex
+        return self._loaded + edges + size.num_vertices * vertex
 
     @property
     def _most(self) -> int:
@@ -228,13 +231,18 @@ class Scans:
         return max(2 * BLOCK_EDGES, min(self._most, held))
 
     @property
+    def _loaded(self) -> int:
+        """Bytes of code, and what it begins with."""
+        return _KERNELS + (_DASK if self.by_dask else 0)
+
+    @property
     def _fixed(self) -> int:
         """Bytes that do not depend on how many edges are held."""
         size = self.size
         vertex = size.solved_vertex + (size.kept_vertex if self._is_several else 0)
         thread = _THREAD + size.at_once * _READ_EDGE
         parts = self.partitions * _PARTITION if self.partitions > 1 else 0
-        return _FIXED + parts + self.threads * thread + size.num_vertices * vertex
+        return self._loaded + parts + self.threads * thread + size.num_vertices * vertex
 
     @property
     def _solved_edge(self) -> int:

@@ -93,16 +93,19 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
         partitions = 1
     capacity = source.num_edges or 0
     if strategy in SCANNING or (strategy == "iterate" and request.memory is not None):
-        # A cluster's workers have memory of their own, and spill what rounds leave there.
+        # A cluster's workers have memory of their own, and spill what rounds leave there. Any
+        # process may come to do what only one can do at a time, and keeps the memory for it.
         is_cluster = scheduler.name == "distributed"
+        tasks = partitions if scheduler.name != "processes" else scheduler.workers
         scans = Scans(
             Size.of(source),
             strategy,
             partitions,
             request.split_every,
             threads,
-            1 if is_cluster else min(scheduler.workers, partitions),
+            1 if is_cluster else min(scheduler.workers, tasks),
             spills=bool(scheduler.task_folder) or (is_cluster and strategy == "iterate"),
+            by_dask=not scheduler.eager,
         )
         capacity = scans.capacity(request.bound)
     elif request.memory is not None:

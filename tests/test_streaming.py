@@ -148,6 +148,17 @@ def test_memory_is_chosen_refused_and_enough(folder):
     assert "memory is bounded" in str(forest.report)
 
 
+def test_each_process_may_come_to_do_a_task(folder):
+    def needed(scheduler, threads):
+        options = {"scheduler": scheduler, "threads": threads, "partitions": 1}
+        with pytest.raises(MemoryBoundError) as refusal:
+            mstflow.minimum_spanning_forest(folder, memory=1, **options)
+        return refusal.value.needed
+
+    assert needed("processes", 3) == 3 * needed("processes", 1)
+    assert needed("threads", 3) == needed("threads", 1) > needed("inline", 1)
+
+
 @pytest.mark.parametrize("scheduler", ["inline", "threads", "processes"])
 def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, scheduler):
     monkeypatch.setattr("mstflow.pipeline.bounds.BLOCK_EDGES", 500)
