@@ -104,7 +104,9 @@ def read_forest(
     return columns, identity
 
 
-def _identity(text: str | bytes) -> dict[str, Any]:
+def _identity(text: str | bytes | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
     found = json.loads(text)
     if not isinstance(found, dict):
         message = f"{IDENTITY} must be a JSON object, not {text!r}"
@@ -134,7 +136,7 @@ def _read_npz(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | Non
         # A member that is no array comes as bytes, and is refused as no column of numbers.
         columns = {name: np.asarray(archive[name]) for name in archive.files}
     stated = columns.pop(IDENTITY, None)
-    return columns, None if stated is None else _identity(str(stated))
+    return columns, _identity(None if stated is None else str(stated))
 
 
 def _read_parquet(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
@@ -144,7 +146,7 @@ def _read_parquet(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] |
         table = file.read()
     stated = (table.schema.metadata or {}).get(IDENTITY.encode())
     columns = {name: np.asarray(table[name]) for name in table.column_names}
-    return columns, None if stated is None else _identity(stated)
+    return columns, _identity(stated)
 
 
 def _read_csv(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
