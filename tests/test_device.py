@@ -409,7 +409,7 @@ def test_processes_hand_over_host_arrays():
 
 def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     """By what is free there: less than the whole graph takes, more than the least of scans."""
-    monkeypatch.setattr("mstflow.pipeline.bounds._FIXED", 0)
+    monkeypatch.setattr("mstflow.pipeline.bounds._KERNELS", 0)
     monkeypatch.setattr("mstflow.pipeline.bounds._THREAD", 0)
     size = 2_500_000
     u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
