@@ -29,8 +29,9 @@ _DEVICE_EDGE, _DEVICE_VERTEX = 8, 64
 #: Bytes for each edge beyond those held, for each vertex, and for each of the minima that wait,
 #: while rounds run over partitions: keys and light edges; fragments and levels.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
-#: Without a bound on memory so many edges are held at least.
-_COMFORTABLE = 2**24
+#: Where memory allows, so many edges are held at least; and as if there were no more parts than
+#: these: then what light edges leave of the fragments fits twice.
+_COMFORTABLE, _PARTS = 2**24, 16
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -165,8 +166,8 @@ class Scans:
             If that is not enough. Says what would do.
         """
         vertices, parts = self.size.num_vertices, self.partitions
-        wanted = max(4 * vertices // (parts if self._is_several else 1), _COMFORTABLE)
-        wanted = min(self._most, wanted)
+        share = min(parts, _PARTS) if self._is_several else 1
+        wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
         if memory is None:
             return max(self._least, wanted)
         if memory < self.least_memory:

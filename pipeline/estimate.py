@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
 from ..graphs.open import open_files
 from .bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
-from .scans import DENSE
+from .scans import DENSE, FILLED, LIGHT_PER_VERTEX
 from .schedulers import kernel_threads
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 #: Nanoseconds of a thread for each edge: of a first scan, of a later one, which looks labels up,
 #: and of those that a scan holds until their forest is found; and for each vertex of that.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
-#: Edges for each vertex that a first scan takes, and the share of all that a later one holds.
-_LIGHT, _LEFT = 1.5, 0.03
+#: The share of what is held that a scan takes which stops at what is held, and the share of all
+#: edges that one holds which comes after fragments are few.
+_STOPPED, _LEFT = 0.75, 0.03
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +50,9 @@ class Estimate:
     ----------
     partitions, scans : int
     held : int
-        Edges that a task holds.
+        Edges that a task will hold.
     peak, least : int
-        Bytes of a worker: with as many held, and with the fewest that will do.
+        Bytes of a worker: with as many held, and with the fewest that must fit.
     read, sent : int
         Bytes from disks and between workers, all in all.
     seconds : float
@@ -76,29 +78,42 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     """
     parts = machine.workers
     scanned = Scans(size, "two-scan", parts, split_every, machine.threads, spills=parts > 1)
-    held = scanned.capacity(machine.memory)
+    room = scanned.capacity(machine.memory)
     vertices, edges = size.num_vertices, size.num_edges
-    light = min(_LIGHT * vertices, 0.75 * held * parts)
-    is_one = edges <= min(held * parts, DENSE * vertices)
-    scans = 1 if is_one else 1 + -int(-_LIGHT * vertices // max(light, 1))
+    taken = _taken(size, room, parts)
+    held = min(room, math.ceil(max(taken) / parts))
+    scans, cores = len(taken), parts * machine.threads
     record = size.held_edge - 8
-    read = scans * edges * record
-    forests = min(vertices, held) * size.held_edge  # what a part sends up the tree at most
-    sent = (
-        0 if parts == 1 else scans * parts * forests + (scans - 1) * parts * (vertices * size.index)
-    )
-    streaming = [_FIRST] + [_AGAIN] * (scans - 1)
-    cores = parts * machine.threads
     scanning = sum(
         max(edges * nanoseconds * 1e-9 / cores, edges * record / machine.disk / parts)
-        for nanoseconds in streaming
+        for nanoseconds in [_FIRST] + [_AGAIN] * (scans - 1)
     )
-    solved = light if scans > 1 else edges
-    solving = scans * (_HELD * solved / parts + (1 + scanned.levels) * _VERTEX * vertices) * 1e-9
-    solving += _HELD * 1e-9 * (_LEFT * edges / parts if scans > 1 else 0)
-    seconds = scanning + solving + sent / machine.network / parts
-    peak, least = scanned.memory(held), scanned.least_memory
-    return Estimate(parts, scans, held, peak, least, int(read), int(sent), seconds)
+    solving = sum(_HELD * edges / parts for edges in taken)
+    solving += scans * (1 + scanned.levels) * _VERTEX * vertices
+    # What a part sends up the tree, and labels that it gets.
+    forests = sum(min(vertices, held, each / parts) * size.held_edge for each in taken)
+    sent = parts * (forests + (scans - 1) * vertices * size.index) if parts > 1 else 0
+    seconds = scanning + solving * 1e-9 + sent / machine.network / parts
+    least = scanned.least_memory
+    peak = max(scanned.memory(held), least)
+    return Estimate(parts, scans, held, peak, least, scans * edges * record, int(sent), seconds)
+
+
+def _taken(size: Size, room: int, parts: int) -> list[float]:
+    """Return how many edges each scan takes, of parts that hold as many as there is room for.
+
+    What c random edges for each vertex leave of the fragments is about exp(-1.5 c).
+    """
+    vertices, edges, held = size.num_vertices, size.num_edges, room * parts
+    is_dense = edges > DENSE * vertices
+    if edges <= held and not is_dense:
+        return [edges]
+    taken = [min(LIGHT_PER_VERTEX * vertices, FILLED * held) if is_dense else _STOPPED * held]
+    fragments = vertices * math.exp(-1.5 * taken[0] / vertices)
+    while fragments > room / 2:
+        taken.append(_STOPPED * held)
+        fragments *= math.exp(-1.5 * taken[-1] / fragments)
+    return [*taken, _LEFT * edges]
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -138,7 +153,7 @@ def run(options: argparse.Namespace, own: int) -> None:
         return
     lines = {
         "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
-        "strategy": f"two-scan: {found.scans} scans of {found.partitions} partitions",
+        "strategy": f"two-scan; scans: {found.scans}, partitions: {found.partitions}",
         "peak memory": f"{show_bytes(found.peak)} a worker; at least {show_bytes(found.least)}",
         "edges held": f"{found.held:,} a task",
         "read": show_bytes(found.read),
@@ -154,5 +169,8 @@ def _size(options: argparse.Namespace) -> Size:
         return Size.of(open_files(options.inputs).with_sizes())
     if options.vertices is None or options.edges is None:
         message = "plan needs --vertices and --edges, or files"
+        raise OptionError(message)
+    if options.vertices < 1 <= options.edges:
+        message = "edges need vertices"
         raise OptionError(message)
     return Size(int(options.vertices), int(options.edges), options.weight_bytes)

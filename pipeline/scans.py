@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from .solver import Cut, Solver
 
 #: Edges for each vertex that the first of several scans takes: see `catalogue.filter_boruvka`.
-_LIGHT_PER_VERTEX = 1.5
+LIGHT_PER_VERTEX = 1.5
+#: The share of what is held that it takes at most: where light ends is known from a sample, and
+#: what then proves too much is halved.
+FILLED = 7 / 8
 #: With more edges for each vertex a second scan takes less time than to hold and join all of them.
 DENSE = 6
 
@@ -226,7 +229,7 @@ def _light_limit(
     pieces = itertools.chain.from_iterable(part.pieces for part in parts)
     whole = replace(parts[0], pieces=tuple(pieces))
     weights = solver.ops.asarray(whole.sample_weights())
-    light = min(int(_LIGHT_PER_VERTEX * num_vertices), capacity * len(parts))
+    light = int(min(LIGHT_PER_VERTEX * num_vertices, FILLED * capacity * len(parts)))
     rank = len(weights) * light // max(1, whole.num_edges or 0)
     if rank >= len(weights):
         return None

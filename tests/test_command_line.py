@@ -250,6 +250,9 @@ def test_plan(capsys, tmp_path):
     assert "not feasible: each worker needs at least" in capsys.readouterr().err
     assert main(["plan"]) == 2
     assert "plan needs --vertices and --edges" in capsys.readouterr().err
+    assert main(["plan", "--vertices", "0", "--edges", "1"]) == 2
+    assert "edges need vertices" in capsys.readouterr().err
+    assert plan("--vertices", "0", "--edges", "0")["scans"] == 1
     folder = str(tmp_path / "graph")
     assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
     capsys.readouterr()
