@@ -80,7 +80,7 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     scanned = Scans(size, "two-scan", parts, split_every, machine.threads, spills=parts > 1)
     room = scanned.capacity(machine.memory)
     vertices, edges = size.num_vertices, size.num_edges
-    taken = _taken(size, room, parts)
+    taken = edges_taken(size, room, parts)
     held = min(room, math.ceil(max(taken) / parts))
     scans, cores = len(taken), parts * machine.threads
     record = size.held_edge - 8
@@ -99,7 +99,7 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     return Estimate(parts, scans, held, peak, least, scans * edges * record, int(sent), seconds)
 
 
-def _taken(size: Size, room: int, parts: int) -> list[float]:
+def edges_taken(size: Size, room: int, parts: int) -> list[float]:
     """Return how many edges each scan takes, of parts that hold as many as there is room for.
 
     What c random edges for each vertex leave of the fragments is about exp(-1.5 c).

@@ -13,6 +13,7 @@ from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.checkpoint import Checkpoint
+from mstflow.pipeline.estimate import edges_taken
 from mstflow.pipeline.plan import SCANNING
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
@@ -54,6 +55,16 @@ def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
     found, report = solve(graph, 10_000, several_scans=True)
     assert np.array_equal(found, kruskal(graph))
     assert sum(call.stage == "local_forest" for call in report.calls) == scans
+
+
+@pytest.mark.parametrize(("capacity", "scans"), [(1200, 3), (1800, 2), (3000, 2), (8000, 2)])
+def test_a_plan_tells_how_many_scans_there_are(capacity, scans):
+    random = np.random.default_rng(0)
+    ends = random.integers(0, 2000, (2, 60_000))
+    graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
+    _, report = solve(graph, capacity, several_scans=True)
+    assert sum(call.stage == "local_forest" for call in report.calls) == scans
+    assert len(edges_taken(Size(2000, 60_000), capacity, 1)) == scans
 
 
 def test_what_is_light_is_so_in_all_parts():
