@@ -205,9 +205,11 @@ class NumbaArrays(NumpyArrays):
         return parent, kept
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
-        size = len(root)
+        size, number = len(root), empty(len(root), root.dtype)
+        count = kernels.number_in_order(_words(root), _words(number))
+        if count >= 0:
+            return number, count
         counts = self._team.share(kernels.count_roots, size, _words(root))
-        number = empty(size, root.dtype)
         self._write(kernels.number_roots, size, counts, _words(root), _words(number))
         return self.gather(number, root), sum(counts)
 

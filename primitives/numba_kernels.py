@@ -24,6 +24,9 @@ kernel = njit(nogil=True, cache=True, boundscheck=False, error_model="numpy")
 
 AHEAD = 16
 BLOCK = 2048
+#: Words in a line of the cache. Where many places are written in turns, the next line of each is
+#: fetched before it is reached.
+LINE = np.uint64(8)
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
 
@@ -342,6 +345,20 @@ def count_roots(start, stop, root):
 
 
 @kernel
+def number_in_order(root, out):
+    """Give numbers in one pass; return how many, or -1 where a node comes before its root."""
+    number, last = np.uint64(0), len(root) - 1
+    for i in range(len(root)):
+        fetch(out, root[min(i + AHEAD, last)])
+        if root[i] > np.uint64(i):
+            return -1
+        out[i] = number
+        out[i] = out[root[i]]
+        number += root[i] == np.uint64(i)
+    return np.int64(number)
+
+
+@kernel
 def number_roots(start, stop, number, end, root, out):
     for i in range(start, stop):
         out[i] = number
@@ -416,8 +433,10 @@ def sort_by_digit(start, stop, records, shift, places, moved):
     shift, low = np.uint64(shift), np.uint64(len(places) - 1)
     for i in range(start, stop):
         digit = (records[i] >> shift) & low
-        moved[places[digit]] = records[i]
-        places[digit] += 1
+        place = places[digit]
+        places[digit] = place + ONE
+        fetch(moved, place + LINE)
+        moved[place] = records[i]
 
 
 @kernel

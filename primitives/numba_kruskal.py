@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Numba's cache does not see what changes there: touch this file then.
-from .numba_kernels import AHEAD, ONE, fetch, join, kernel
+from .numba_kernels import AHEAD, LINE, ONE, fetch, join, kernel
 from .numba_union_find import compare_and_swap, load, store
 
 #: Most bits of a digit, by which pairs are dealt and runs are sorted.
@@ -44,6 +44,7 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
         above = np.uint64(key[i]) - lowest
         place = places[above >> shift]
         places[above >> shift] = place + ONE
+        fetch(records, (place << ONE) + LINE)
         records[place, 0] = above >> cut << _HALF | np.uint64(i)
         records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 

@@ -87,9 +87,12 @@ filter_boruvka = Pipeline(
         *SELECT_JOINING,
         until=sparse_graph_left,
     ),
-    drop_loops,
-    count_edges,
-    Loop(*JOIN, *CONTRACT, until=few_fragments_left),
+    Loop(
+        drop_loops,  # which only rounds must not meet
+        count_edges,
+        Loop(*JOIN, *CONTRACT, until=few_fragments_left),
+        until=few_fragments_left,
+    ),
     *JOIN_REST,
     list_forest,
     values=PARAMETERS,

@@ -458,7 +458,9 @@ def cut_mirrors(rng, n):
 
 
 def number_roots(rng, n):
-    return (NumpyArrays().pointer_jump(CASES["pointer_jump"][1](rng, rng.choice(INDEX), n)[0][0]),)
+    root = NumpyArrays().pointer_jump(CASES["pointer_jump"][1](rng, rng.choice(INDEX), n)[0][0])
+    _, first, tree = np.unique(root, return_index=True, return_inverse=True)
+    return (rng.choice([root, first[tree].astype(root.dtype)]),)
 
 
 def sort_distinct(rng, n):
