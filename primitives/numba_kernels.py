@@ -166,9 +166,9 @@ def compact_pairs(
 def mark_equal(start, stop, values, value, bits):
     """Set the bit of each value that equals one; the range is of words of 64 bits."""
     for i in range(start, stop):
-        word = np.uint64(0)
-        for j in range(64 * i, min(64 * i + 64, len(values))):
-            word |= np.uint64(values[j] == value) << np.uint64(j - 64 * i)
+        word, those = np.uint64(0), values[64 * i : 64 * i + 64]
+        for j in range(len(those)):
+            word |= np.uint64(those[j] == value) << np.uint64(j)
         bits[i] = word
 
 
