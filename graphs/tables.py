@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Key in a file's metadata of the number of vertices, where the edges do not tell.
-NUM_VERTICES = b"num_vertices"
+NUM_VERTICES = "num_vertices"
 
 #: What the columns of the two ends may be called; the first pair that is there is taken.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
@@ -135,7 +135,7 @@ def arrow_graph(table: Any, weight: str | None) -> EdgeList:
 
 def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
     """Read the number of vertices that a file's metadata may give."""
-    stated = (metadata or {}).get(NUM_VERTICES)
+    stated = (metadata or {}).get(NUM_VERTICES.encode())
     return None if stated is None else int(stated)
 
 

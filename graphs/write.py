@@ -18,6 +18,7 @@ from .edge_list import EdgeList
 from .forest_file import IDENTITY
 from .geojson import checked_degrees, write_geojson
 from .matrix_market import write_mtx
+from .tables import NUM_VERTICES
 from .text import write_rows
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Columns = Mapping[str, NDArray[Any]]
-    #: Takes what is stated beside the columns, too: "num_vertices" and `IDENTITY`.
+    #: Takes what is stated beside the columns, too: `NUM_VERTICES` and `IDENTITY`.
     Writer = Callable[[Path, Columns, Mapping[str, Any]], None]
 
 
@@ -104,7 +105,7 @@ def write_columns(
     _check_columns(columns)
     write = _writer(path, coordinates)
     with replacing(path) as draft:
-        write(draft, columns, {"num_vertices": num_vertices, IDENTITY: graph})
+        write(draft, columns, {NUM_VERTICES: num_vertices, IDENTITY: graph})
 
 
 @contextmanager
@@ -199,7 +200,7 @@ def _write_mtx(draft: Path, columns: Columns, stated: Mapping[str, Any]) -> None
 
 def _graph(columns: Columns, stated: Mapping[str, Any]) -> EdgeList:
     ends_and_weights = (columns[name] for name in ("u", "v", "weight"))
-    return EdgeList(*ends_and_weights, num_vertices=stated["num_vertices"])
+    return EdgeList(*ends_and_weights, num_vertices=stated[NUM_VERTICES])
 
 
 def _write_geojson(
