@@ -19,6 +19,8 @@ from .schedulers import kernel_threads
 if TYPE_CHECKING:
     import argparse
 
+#: Seconds to load kernels.
+_LOADING = 0.8
 #: Nanoseconds of a thread for each edge: of a first scan, of a later one, which looks labels up,
 #: and of those that a scan holds until their forest is found; and for each vertex of that.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
@@ -93,7 +95,7 @@ def estimate(size: Size, machine: Machine, *, split_every: int = 4) -> Estimate:
     # What a part sends up the tree, and labels that it gets.
     forests = sum(min(vertices, held, each / parts) * size.held_edge for each in taken)
     sent = parts * (forests + (scans - 1) * vertices * size.index) if parts > 1 else 0
-    seconds = scanning + solving * 1e-9 + sent / machine.network / parts
+    seconds = _LOADING + scanning + solving * 1e-9 + sent / machine.network / parts
     least = scanned.least_memory
     peak = max(scanned.memory(held), least)
     return Estimate(parts, scans, held, peak, least, scans * edges * record, int(sent), seconds)
