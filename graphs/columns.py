@@ -1,6 +1,6 @@
 """Text to columns: blocks of lines parsed at once, and a bad line found and named.
 
-In large files, blocks of plain lines are parsed by `line_kernels`; all others by pyarrow, as they
+In large files, blocks of plain lines are parsed by `lines`; all others by pyarrow, as they
 stand. Where that fails, `_tidy` leaves one blank between fields and drops comments and empty lines,
 and it is tried again. Only a block that is still doubtful is walked line by line, by `_explain`, to
 say what is wrong where.
@@ -50,7 +50,7 @@ class Row:
 
     Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. With a
     `delimiter`, other fields may stand among these, and `places` tells which is which, as in
-    `line_kernels.parse_lines`. `plain` leaves these fields of a block of lines, between blanks, and
+    `lines.parse_lines`. `plain` leaves these fields of a block of lines, between blanks, and
     `split` those of one line; a ValueError says that it cannot.
     """
 
@@ -180,7 +180,7 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
     """Return the compiled parser, if solving such a file is where compiled kernels are loaded."""
     if resolve_backend("auto", path.stat().st_size // _LINE) == "numpy":
         return None
-    from .line_kernels import parse_lines
+    from .lines import parse_lines
 
     places = row.places or range(2 + row.weighted)
     ids = range(row.first_id, row.last_id + 1)

@@ -1,4 +1,4 @@
-"""Compiled loops over bytes: lines of numbers to columns in one pass, without the GIL.
+"""Compiled loops over bytes: lines of numbers to columns in one pass.
 
 A decimal becomes the float nearest to it: its digits, as one integer, times a power of ten, of
 which 128 bits always suffice. Positions are unsigned: one that may be negative costs a test.
@@ -10,19 +10,11 @@ Source: Lemire, "Number parsing at a gigabyte per second", Software: Practice an
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, assignment"
 # Numba infers the types of kernels.
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
+from ..primitives.numba_kernels import OPTIONS, kernel
 from .text import LARGEST_EXACT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .text import Columns
 
 _LINE_END, _RETURN, _TAB, _BLANK, _QUOTE = (np.uint8(ord(mark)) for mark in '\n\r\t "')
 _PLUS, _MINUS, _POINT, _ZERO_DIGIT, _E = (np.uint8(ord(mark)) for mark in "+-.0e")
@@ -44,52 +36,11 @@ def _power(exponent: int) -> tuple[int, int]:
 
 _POWERS = np.array([_power(q) for q in range(_LEAST_EXPONENT, _LARGEST_EXPONENT + 1)], np.uint64)
 
-kernel = njit(nogil=True, cache=True, boundscheck=False, error_model="numpy")
-inlined = njit(forceinline=True, boundscheck=False, error_model="numpy")
-
-
-def parse_lines(
-    text: bytes, tag: bytes, places: Sequence[int], delimiter: bytes, ids: range
-) -> Columns | None:
-    """Parse whole lines, if all of them are plain.
-
-    Parameters
-    ----------
-    text : bytes
-        Ends with a line end.
-    tag : bytes
-        A letter that stands before the fields, or nothing.
-    places : sequence of int
-        What each field is: u (0), v (1), the weight (2), or to be passed over (-1).
-    delimiter : bytes
-        What stands between fields; if nothing, any number of blanks and tabs.
-    ids : range
-        The vertex ids there are.
-
-    Returns
-    -------
-    u, v : int64 arrays
-        Vertex ids, the first of `ids` as 0.
-    weight : int64 or float64 array, or None
-        float64 if a weight is decimal: the floats nearest to what is written.
-
-    Nothing at all if a line has another form, an id is not in `ids`, an integer weight is beyond
-    int64 or, beside decimal ones, not exact, or a weight has over 19 digits or is not a normal
-    float.
-    """
-    data = np.frombuffer(text, np.uint8)
-    columns = np.empty((max(places) + 1, np.count_nonzero(data == _LINE_END)), np.uint64)
-    form = np.uint8(ord(tag or b"\0")), np.array(places), np.uint8(ord(delimiter or b"\0"))
-    bounds = np.uint64(ids.start), np.uint64(len(ids))
-    for dtype in (np.int64, np.float64):  # what is plain only as the second is decimal
-        if _parse(data, *form, *bounds, dtype is np.float64, columns):
-            u, v, *weight = columns
-            return u.view(np.int64), v.view(np.int64), weight[0].view(dtype) if weight else None
-    return None
+inlined = njit(forceinline=True, **OPTIONS)
 
 
 @kernel
-def _parse(text, tag, places, delimiter, first_id, num_ids, is_decimal, columns):
+def parse(text, tag, places, delimiter, first_id, num_ids, is_decimal, columns):
     """Fill the columns, and tell whether all lines are plain. Every loop stops at a line end."""
     i = _ZERO
     for row in range(columns.shape[1]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +19,19 @@ from ..graphs.device import is_on_device
 from ..graphs.pieces import ArrayPiece
 from ..graphs.source import EdgeSource
 from ..primitives import array_module, why_not
+from ..primitives.native import Kernels
 from .catalogue.components import components
 from .partition import COLUMNS, load_columns, placed
 from .run import run
 from .schedulers import Inline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from ..primitives import Backend
     from .forest import Forest
+
+_compiled = Kernels(__name__)
 
 
 def component_labels(
@@ -209,13 +209,5 @@ def _join_compiled(u: NDArray[np.int64], v: NDArray[np.int64], n: int) -> tuple[
     f = len(u)
     parent, size = np.arange(n + f), np.ones(n + f, np.int64)
     left, right = np.empty(f, np.int64), np.empty(f, np.int64)
-    _compiled_join()(u, v, parent, size, left, right)
+    _compiled._join(u, v, parent, size, left, right)
     return left, right, size[n:]
-
-
-@cache
-def _compiled_join() -> Callable[..., None]:
-    from ..primitives.numba_kernels import kernel
-
-    compiled: Callable[..., None] = kernel(_join)
-    return compiled

@@ -35,11 +35,12 @@ def describe_machine() -> dict[str, Any]:
 
     Keys are "python", "platform", "processors", "threads" (of compiled kernels, by default),
     "backends" (for each, whether it is usable, its version, and why it is not), "cuda" (None, or
-    versions and devices), "kernels" (the folder of those compiled for GPUs), "packages" (None, or
+    versions and devices), "kernels" (the folder where compiled ones are kept), "packages" (None, or
     their versions), "formats" and "plugins".
     """
     # Imported here, since every command imports this module.
-    from ..primitives.cuda_device import describe_devices, kernel_folder
+    from ..primitives.cuda_device import describe_devices
+    from ..primitives.kernel_store import kernel_folder
 
     reasons = {name: why_not(name) for name in known_backends()}
     folder = kernel_folder()

@@ -8,7 +8,7 @@ from ..errors import OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import LOADED_FROM, Backend, array_module, resolve_backend
+from ..primitives import COMPILED_FROM, Backend, array_module, resolve_backend
 from ..primitives.team import lent
 from ..progress import heard_by
 from .bounds import parse_bytes
@@ -145,7 +145,7 @@ def minimum_spanning_forest(
         source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
         source = source.with_sizes()
         on_device = source.is_on_device
-        num_edges = LOADED_FROM if source.num_edges is None else source.num_edges
+        num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)
         ops = Backend(name, task_threads)
         device_memory = array_module(ops).device_memory() if where.eager else None

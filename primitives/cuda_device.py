@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import hashlib
 import os
-import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import KernelError
+from .kernel_store import digest, kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -188,55 +187,17 @@ def _nvrtc() -> tuple[int, list[int]]:
     return 1000 * major + 10 * minor, list(architectures)
 
 
-def kernel_folder() -> Path | None:
-    """Return the folder where compiled kernels are kept; None if there is no home for it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    return cache / "mstflow" / "kernels" if cache.is_absolute() else None
-
-
 def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
     """Return what `compile_kernel` does, without compiling what was compiled before.
-
-    An entry of the folder is a digest, the name, a zero and the cubin. It is written whole under
-    another name first, so processes may share the folder; one that is damaged is replaced.
 
     Raises
     ------
     KernelError
         As there.
     """
-    folder = kernel_folder()
-    if folder is None:
-        return compile_kernel(file, kernel, architecture)
-    entry = folder / _key(file, kernel, architecture)
-    with contextlib.suppress(OSError):
-        digest, content = (data := entry.read_bytes())[:32], data[32:]
-        if hashlib.sha256(content).digest() == digest:
-            name, _, cubin = content.partition(b"\0")
-            return name.decode(), cubin
-    found, cubin = compile_kernel(file, kernel, architecture)
-    with contextlib.suppress(OSError):  # such as a file system that is full, or read-only
-        _write(entry, b"\0".join((found.encode(), cubin)))
-    return found, cubin
-
-
-def _key(file: str, kernel: str, architecture: str) -> str:
-    """Return a name for all that decides what a cubin holds."""
     sources = [SOURCES / f"{file}.cu", *sorted(SOURCES.glob("*.cuh"))]
-    parts = [kernel, architecture, _LANGUAGE, _nvrtc(), *(path.read_text() for path in sources)]
-    return f"{file}-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
-
-
-def _write(entry: Path, content: bytes) -> None:
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    file, name = tempfile.mkstemp(dir=entry.parent)
-    try:
-        with os.fdopen(file, "wb") as stream:
-            stream.write(hashlib.sha256(content).digest() + content)
-        os.replace(name, entry)
-    except BaseException:
-        os.unlink(name)
-        raise
+    parts = kernel, architecture, _LANGUAGE, _nvrtc(), [path.read_text() for path in sources]
+    return kept(f"{file}-{digest(*parts)}", lambda: compile_kernel(file, kernel, architecture))
 
 
 @functools.cache

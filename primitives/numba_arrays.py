@@ -7,16 +7,15 @@ import operator
 import threading
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from . import numba_kernels as kernels
-from . import numba_kruskal as kruskal
-from . import numba_union_find as union_find
 from .consecutive import Consecutive
 from .fused import helper_parts
 from .memory import empty
+from .native import Kernels
+from .numba_runs import DIGIT, Runs, find_runs
 from .numpy_arrays import NumpyArrays
 from .team import team
 
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from .team import Team
 
     Array = NDArray[Any]
+
+kernels = Kernels(f"{__package__}.numba_kernels")
+kruskal = Kernels(f"{__package__}.numba_kruskal")
+union_find = Kernels(f"{__package__}.numba_union_find")
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
 _MANY_LABELS = 2**18
@@ -183,7 +186,7 @@ class NumbaArrays(NumpyArrays):
 
         def fill(row: int, block: int) -> None:
             low, high = size * block // blocks, size * (block + 1) // blocks
-            records[row, low * words : high * words] = kernels.NONE
+            records[row, low * words : high * words] = self.largest(np.uint64)
             start, stop = none * row // rows, none * (row + 1) // rows
             lower(start, stop, low, high, *arrays, records[row])
 
@@ -297,19 +300,19 @@ class NumbaArrays(NumpyArrays):
         kernels.flatten(_words(root))
         return joining[:count], root
 
-    def _deal(self, u: Array, v: Array, key: Array) -> _Runs | None:
+    def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
         """Deal pairs to buckets, which make runs; None if one would be long, or words too short."""
         length, shares = len(key), self._team.shares(len(key))
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
         words, lowest = _words(key), key.min()
         bits = int(key.max() - lowest).bit_length()
-        cut, dealt = max(0, bits - 32), min(kruskal.DIGIT, bits, length.bit_length() - 1)
+        cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
         buckets = words, np.uint64(lowest), bits - dealt
         counts = np.zeros((len(shares), 2**dealt), np.uint64)
         tasks = zip(shares, counts, strict=True)
         self._team.call(kruskal.count_buckets, [(*share, *buckets, row) for share, row in tasks])
-        ends, unlike = kruskal.find_runs(counts.sum(axis=0))
+        ends, unlike = find_runs(counts.sum(axis=0))
         unlike += bits - dealt - cut
         longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
         if longest > max(_LONG_RUN, length // (4 * len(shares))):
@@ -319,7 +322,7 @@ class NumbaArrays(NumpyArrays):
         arguments = _words(u), _words(v), *buckets, cut
         tasks = zip(shares, places, strict=True)
         self._team.call(kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks])
-        return _Runs(ends, unlike, words if cut else words[:0], records, longest)
+        return Runs(ends, unlike, words if cut else words[:0], records, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = _words(self.iota(size, self.index_dtype(size)))
@@ -349,8 +352,7 @@ class NumbaArrays(NumpyArrays):
         words[:] = parent
         pairs = _words(u), _words(v), by_rank, _words(is_joining)
         self._team.share(union_find.unite, len(u), words, *pairs)
-        words &= union_find.PARENT
-        tree[:] = words
+        self._team.share(union_find.list_parents, len(tree), words, _words(tree))
         return tree, is_joining
 
     def _write(
@@ -414,16 +416,6 @@ class NumbaArrays(NumpyArrays):
             return none if known.bits is None else known.bits
 
 
-class _Runs(NamedTuple):
-    """Pairs dealt to runs: where each ends, in how many bits its keys differ, those cut short."""
-
-    ends: Array
-    bits: Array
-    key: Array
-    records: Array
-    longest: int
-
-
 @dataclass
 class _LookedUp:
     """How often labels were looked up, and what is known of them."""
@@ -431,15 +423,6 @@ class _LookedUp:
     label: Callable[[], Array | None]
     count: int = 0
     bits: Array | None = None
-
-
-class _Writable:
-    """The memory of an array that may only be read, without that mark: see `_words`."""
-
-    def __init__(self, array: Array) -> None:
-        self._array = array
-        interface = array.__array_interface__
-        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:
@@ -450,9 +433,5 @@ def _ids(array: Array) -> tuple[Array, np.uint64]:
 
 
 def _words(array: Array) -> Array:
-    """Return an array as kernels take them: unsigned, contiguous and as if they could write to it.
-
-    Numba would compile every kernel once more for arrays that may only be read.
-    """
-    words = np.ascontiguousarray(array).view(f"u{array.itemsize}")
-    return words if words.flags.writeable else np.asarray(_Writable(words))
+    """Return an array as kernels take them: contiguous, and unsigned, so that few are compiled."""
+    return np.ascontiguousarray(array).view(f"u{array.itemsize}")

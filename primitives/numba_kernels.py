@@ -9,18 +9,29 @@ the processor sees only a few iterations ahead by itself. And what is kept of a 
 always, and kept by moving on: there is no branch to predict wrongly.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,call-arg,var-annotated"
 # Numba infers the types of kernels; their callers in numba_arrays are typed.
 
 import operator
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
-kernel = njit(nogil=True, cache=True, boundscheck=False, error_model="numpy")
+#: Functions are compiled without what Python would call them by (`native` does), and take no memory
+#: from a heap, which would have to be Numba's.
+OPTIONS: dict[str, Any] = {
+    "boundscheck": False,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
+kernel = njit(**OPTIONS)
 
 AHEAD = 16
 BLOCK = 2048
@@ -49,6 +60,45 @@ def fetch(_, array, index):
         pointer = builder.bitcast(builder.gep(data, [place]), byte)
         builder.call(prefetch, [pointer, is_write, locality, is_data])
         return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _make_array(context, builder, array, data, shape):
+    itemsize = stride = context.get_constant(types.intp, array.dtype.bitwidth // 8)
+    strides = []
+    for extent in reversed(shape):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, extent)
+    made = context.make_array(array)(context, builder)
+    populate_array(made, data, shape, strides, itemsize, meminfo=None)
+    return made._getvalue()
+
+
+@intrinsic
+def array_at(_, pointer, shape):
+    """Return a contiguous array that lies at a pointer to its first element."""
+    signature = types.Array(pointer.dtype, len(shape), "C")(pointer, shape)
+
+    def generate(context, builder, signature, arguments):
+        extents = cgutils.unpack_tuple(builder, arguments[1])
+        return _make_array(context, builder, signature.return_type, arguments[0], extents)
+
+    return signature, generate
+
+
+@intrinsic(prefer_literal=True)
+def scratch(_, dtype, size):
+    """Return an array of `size` elements, which is a constant, on the stack."""
+    signature = types.Array(dtype.dtype, 1, "C")(dtype, size)
+
+    def generate(context, builder, signature, _):
+        array, extent = signature.return_type, context.get_constant(types.intp, size.literal_value)
+        data = cgutils.alloca_once(builder, context.get_data_type(array.dtype), extent)
+        # Where it lies is hidden: knowing that no other array overlaps it, LLVM would make gathers
+        # of the lookups, which take twice as long.
+        data = builder.asm(ir.FunctionType(data.type, [data.type]), "", "=r,0", [data], False)
+        return _make_array(context, builder, array, data, [extent])
 
     return signature, generate
 
@@ -144,7 +194,7 @@ def compact_pairs(
     start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
 ):
     """Write to the front of the range, or to the back, and return how many."""
-    flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
+    flags, hits = scratch(np.uint8, BLOCK), scratch(np.uint64, BLOCK)
     place = stop if backward else start
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first = block_of(start, stop, backward, k)
@@ -181,9 +231,9 @@ def relabel_pairs(
     `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
     lie inside it, a table 32 times smaller answers for them.
     """
-    flags, hits = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint64)
-    left, right = np.empty(BLOCK, label.dtype), np.empty(BLOCK, label.dtype)
-    outside = np.empty(BLOCK, np.uint64)
+    flags, hits = scratch(np.uint8, BLOCK), scratch(np.uint64, BLOCK)
+    left, right = scratch(label.dtype, BLOCK), scratch(label.dtype, BLOCK)
+    outside = scratch(np.uint64, BLOCK)
     place = stop if backward else start
     six, low = np.uint64(6), np.uint64(63)
     for k in range((stop - start + BLOCK - 1) // BLOCK):

@@ -7,22 +7,18 @@ or a helper that is ahead of it. What comes after the last pair that can join is
 A record is two words: key above position, and one node above the other.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,call-arg,var-annotated"
 # Numba infers the types of kernels; their callers in numba_arrays are typed.
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-# Numba's cache does not see what changes there: touch this file then.
-from .numba_kernels import AHEAD, LINE, ONE, fetch, join, kernel
+from .numba_kernels import AHEAD, LINE, ONE, fetch, join, kernel, scratch
+from .numba_runs import DIGIT
 from .numba_union_find import compare_and_swap, load, store
 
-#: Most bits of a digit, by which pairs are dealt and runs are sorted.
-DIGIT = 11
-#: Pairs that make a run, if no bucket has more; and that are sorted without digits.
-_RUN, _FEW = 2**12, 24
+_DIGITS = 2**DIGIT
+#: Pairs that are sorted without digits.
+_FEW = 24
 #: What becomes of a run, which at first is nobody's.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
 
@@ -49,22 +45,11 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
         records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
-def find_runs(counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return where runs end, and in how many bits the numbers of the buckets of each differ.
-
-    `counts` are the pairs of each bucket; the first run begins at 0, and some may be empty.
-    """
-    ends = counts.cumsum().astype(np.int64)
-    last = np.flatnonzero(np.diff(ends // _RUN, append=-1))
-    first = np.append(0, last[:-1] + 1)
-    return ends[last], np.frexp(first ^ last)[1].astype(np.int64)
-
-
 @kernel
 def sort_run(records, bits, other):
     """Sort by the lower `bits` of the keys, which have no others, and leave the result in place."""
     size = len(records)
-    counts = np.empty(1 << DIGIT, np.uint64)
+    counts = scratch(np.uint64, _DIGITS)
     widest = 4
     while widest < DIGIT and size >> widest:
         widest += 1

@@ -5,15 +5,14 @@ it, so that others may read the old or the new value. What they shall see change
 or the compiler might read it once and never again.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, call-arg"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,call-arg,var-annotated"
 # Numba infers the types of kernels; their callers in numba_arrays are typed.
 
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-# Numba's cache does not see what changes there: touch this file then.
-from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, list_flags
+from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, list_flags, scratch
 
 #: A word holds a node's parent below its rank, which is at most the logarithm of their number.
 RANK = np.uint64(58)
@@ -113,9 +112,15 @@ def unite(start, stop, words, u, v, by_rank, is_joining):
 
 
 @kernel
+def list_parents(start, stop, words, parent):
+    for i in range(start, stop):
+        parent[i] = words[i] & PARENT
+
+
+@kernel
 def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     """Join in order the pairs that are undecided; return how many joined, and how many were."""
-    hits = np.empty(BLOCK, np.uint64)
+    hits = scratch(np.uint64, BLOCK)
     joined = examined = 0
     for first in range(start, stop, BLOCK):
         store(reached, np.uint64(0), np.uint64(first))

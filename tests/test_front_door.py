@@ -216,13 +216,13 @@ def test_report_of_rounds(algorithm):
     assert "order_weights" in str(report)
 
 
-@pytest.mark.parametrize("is_loaded", [False, True])
-def test_auto_takes_kernels_where_they_save_more_than_they_cost(is_loaded, monkeypatch):
-    kernels = "mstflow.primitives.numba_arrays"
-    monkeypatch.setitem(sys.modules, kernels, None)
-    if not is_loaded:
-        monkeypatch.delitem(sys.modules, kernels)
-    least = primitives.COMPILED_FROM if is_loaded else primitives.LOADED_FROM
+@pytest.mark.parametrize("kernels", ["USED", "LOADED", "COMPILED"])
+def test_auto_takes_kernels_where_they_save_more_than_they_cost(kernels, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mstflow.primitives.numba_arrays", None)
+    if kernels != "USED":
+        monkeypatch.delitem(sys.modules, "mstflow.primitives.numba_arrays")
+    monkeypatch.setattr(primitives.Kernels, "are_kept", lambda _: kernels == "LOADED")
+    least = getattr(primitives, f"{kernels}_FROM")
     best = "numba" if "numba" in mstflow.backends() else "numpy"
     assert primitives.resolve_backend("auto", least - 1) == "numpy"
     assert primitives.resolve_backend("auto", least) == best

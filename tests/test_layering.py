@@ -14,7 +14,17 @@ LAYERS = {
     "graphs": {"primitives"},
     "pipeline": {"primitives", "stages", "graphs"},
 }
-HEAVY = ["distributed", "numba", "cupy", "matplotlib", "pandas", "pyarrow", "scipy", "rich"]
+HEAVY = [
+    "cupy",
+    "distributed",
+    "llvmlite",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "scipy",
+]
 ARRAY_LIBRARIES = {"numpy", "cupy", "numba", "dask"}
 MODULES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 

@@ -16,15 +16,16 @@ from mstflow.graphs.columns import BLOCK_SIZE
 from mstflow.graphs.delimited import read_csv
 from mstflow.graphs.dimacs import read_gr
 from mstflow.graphs.edge_text import read_txt
+from mstflow.graphs.lines import parse_lines
 from mstflow.graphs.matrix_market import read_mtx
 
-line_kernels = pytest.importorskip("mstflow.graphs.line_kernels")
+pytest.importorskip("numba")
 
 ANY_IDS = range(2**63 - 1)
 
 
 def parse(text, tag=b"", places=(0, 1, 2), delimiter=b"", ids=ANY_IDS):
-    found = line_kernels.parse_lines(text, tag, places, delimiter, ids)
+    found = parse_lines(text, tag, places, delimiter, ids)
     return found and [None if column is None else column.tolist() for column in found]
 
 

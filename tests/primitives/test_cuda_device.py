@@ -14,7 +14,7 @@ import mstflow
 from mstflow import primitives
 from mstflow.__main__ import main
 from mstflow.errors import KernelError, OptionError
-from mstflow.primitives import cuda_device
+from mstflow.primitives import cuda_device, kernel_store
 
 HEADER = "#pragma once\nusing u32 = unsigned int;\nusing u64 = unsigned long long;\n"
 SOURCE = """#include "common.cuh"
@@ -53,7 +53,7 @@ def compiled(sources, monkeypatch):
 
 
 def entries():
-    return sorted(cuda_device.kernel_folder().iterdir())
+    return sorted(kernel_store.kernel_folder().iterdir())
 
 
 @pytest.mark.usefixtures("sources")

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from mstflow.primitives import numba_union_find as union_find
-from mstflow.primitives.numba_arrays import NumbaArrays
+from mstflow.primitives.numba_arrays import NumbaArrays, union_find
+from mstflow.primitives.numba_union_find import PARENT, RANK
 from mstflow.primitives.team import Team
 
 
@@ -61,6 +61,6 @@ def test_unions_of_one_path_by_many_threads(by_rank):
 
         joined = team.call(unite, [(part,) for part in range(8)])
         assert sum(joined) == size - 1
-        parent = (words & union_find.PARENT).astype(np.int64)
+        parent = (words & PARENT).astype(np.int64)
         assert len(set(NumbaArrays().pointer_jump(parent).tolist())) == 1
-        assert int((words >> union_find.RANK).max()) <= (15 if by_rank else 0)
+        assert int((words >> RANK).max()) <= (15 if by_rank else 0)
