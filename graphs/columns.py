@@ -18,8 +18,9 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import FileFormatError, GraphError
-from ..primitives import resolve_backend
+from ..primitives import why_not
 from .edge_list import EdgeList, join_weights
+from .lines import kernels, parse_lines
 from .text import LARGEST_EXACT, fail, shown, split_fields
 
 if TYPE_CHECKING:
@@ -177,11 +178,9 @@ def _ahead(
 
 
 def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
-    """Return the compiled parser, if solving such a file is where compiled kernels are loaded."""
-    if resolve_backend("auto", path.stat().st_size // _LINE) == "numpy":
+    """Return the compiled parser, if a solver's kernels would be loaded for as many edges."""
+    if why_not("numba") or not kernels.pay_for(path.stat().st_size // _LINE):
         return None
-    from .lines import parse_lines
-
     places = row.places or range(2 + row.weighted)
     ids = range(row.first_id, row.last_id + 1)
     return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .text import Columns
 
-_kernels = Kernels(f"{__package__}.line_kernels")
+kernels = Kernels(f"{__package__}.line_kernels")
 
 
 def parse_lines(
@@ -50,7 +50,7 @@ def parse_lines(
     form = np.uint8(ord(tag or b"\0")), np.array(places), np.uint8(ord(delimiter or b"\0"))
     bounds = np.uint64(ids.start), np.uint64(len(ids))
     for dtype in (np.int64, np.float64):  # what is plain only as the second is decimal
-        if _kernels.parse(data, *form, *bounds, dtype is np.float64, columns):
+        if kernels.parse(data, *form, *bounds, dtype is np.float64, columns):
             u, v, *weight = columns
             return u.view(np.int64), v.view(np.int64), weight[0].view(dtype) if weight else None
     return None

@@ -8,7 +8,8 @@ from ..errors import OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import COMPILED_FROM, Backend, array_module, resolve_backend
+from ..primitives import Backend, array_module, resolve_backend
+from ..primitives.native import COMPILED_FROM
 from ..primitives.team import lent
 from ..progress import heard_by
 from .bounds import parse_bytes

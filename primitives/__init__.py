@@ -6,13 +6,11 @@ import functools
 import importlib
 import importlib.util
 import os
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import OptionError
 from ..plugins import Plugin, registered
 from .checked import CheckedModule
-from .native import Kernels
 
 if TYPE_CHECKING:
     from .fused import ArrayModule
@@ -27,13 +25,6 @@ _EXTRAS = {
     "numba": "mstflow[cpu]",
     "cupy": "mstflow[cuda12] or mstflow[cuda13], whichever the driver takes",
 }
-
-#: From so many edges on "auto" takes compiled kernels: once a run in this process has used them,
-USED_FROM = 30_000
-#: if they were compiled before, which leaves a tenth of a second to load them,
-LOADED_FROM = 500_000
-#: and if it must compile them, which takes some seconds.
-COMPILED_FROM = 4_000_000
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -93,7 +84,9 @@ def resolve_backend(backend: str, num_edges: int) -> str:
         If there is no such backend, or it is not usable here.
     """
     if backend == "auto":
-        return "numba" if not why_not("numba") and _pays_to_compile(num_edges) else "numpy"
+        from .numba_arrays import kernels
+
+        return "numba" if not why_not("numba") and kernels.pay_for(num_edges) else "numpy"
     if backend not in known_backends():
         known = ", ".join(backends())
         message = f"backend {backend!r} is not available; choose from: auto, {known}"
@@ -102,12 +95,6 @@ def resolve_backend(backend: str, num_edges: int) -> str:
         message = f"backend {backend!r} is not usable here: {reason}"
         raise OptionError(message)
     return backend
-
-
-def _pays_to_compile(num_edges: int) -> bool:
-    if num_edges < LOADED_FROM:
-        return num_edges >= USED_FROM and f"{__name__}.numba_arrays" in sys.modules
-    return num_edges >= COMPILED_FROM or Kernels(f"{__name__}.numba_kernels").are_kept()
 
 
 @functools.cache

@@ -25,6 +25,13 @@ from .kernel_store import digest, kept, kernel_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: From so many edges on "auto" takes kernels: once some are loaded,
+USED_FROM = 30_000
+#: if they were compiled before, which leaves less than a tenth of a second to load them,
+LOADED_FROM = 500_000
+#: and if they must be compiled, which takes some seconds.
+COMPILED_FROM = 4_000_000
+
 #: How many int64 there are in what kernels return.
 _NUM_RESULTS = {"none": 0, "bool": 1, "int64": 1, "UniTuple(int64 x 2)": 2}
 #: What functions return that end without an exception: with a result, and without.
@@ -46,6 +53,16 @@ class Kernels:
         kernel = Kernel(self._module, name)
         setattr(self, name, kernel)
         return kernel
+
+    def pay_for(self, num_edges: int) -> bool:
+        """Tell whether "auto" takes them for so many edges."""
+        if num_edges < LOADED_FROM:
+            return num_edges >= USED_FROM and self.are_loaded()
+        return num_edges >= COMPILED_FROM or self.are_kept()
+
+    def are_loaded(self) -> bool:
+        """Tell whether any of them was called in this process."""
+        return len(vars(self)) > 1
 
     def are_kept(self) -> bool:
         """Tell whether any of them was compiled before, as they are now, for this processor."""

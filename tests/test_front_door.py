@@ -1,7 +1,6 @@
 """The front door: what a graph may be, what options do, what is refused and how."""
 
 import math
-import sys
 
 import dask
 import numpy as np
@@ -11,6 +10,7 @@ import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.primitives import native
 from oracle import kruskal
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
@@ -218,11 +218,9 @@ def test_report_of_rounds(algorithm):
 
 @pytest.mark.parametrize("kernels", ["USED", "LOADED", "COMPILED"])
 def test_auto_takes_kernels_where_they_save_more_than_they_cost(kernels, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mstflow.primitives.numba_arrays", None)
-    if kernels != "USED":
-        monkeypatch.delitem(sys.modules, "mstflow.primitives.numba_arrays")
-    monkeypatch.setattr(primitives.Kernels, "are_kept", lambda _: kernels == "LOADED")
-    least = getattr(primitives, f"{kernels}_FROM")
+    monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: kernels == "USED")
+    monkeypatch.setattr(native.Kernels, "are_kept", lambda _: kernels == "LOADED")
+    least = getattr(native, f"{kernels}_FROM")
     best = "numba" if "numba" in mstflow.backends() else "numpy"
     assert primitives.resolve_backend("auto", least - 1) == "numpy"
     assert primitives.resolve_backend("auto", least) == best

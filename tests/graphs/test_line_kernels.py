@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 
 import pytest
 from hypothesis import example, given, settings
@@ -18,6 +17,7 @@ from mstflow.graphs.dimacs import read_gr
 from mstflow.graphs.edge_text import read_txt
 from mstflow.graphs.lines import parse_lines
 from mstflow.graphs.matrix_market import read_mtx
+from mstflow.primitives.native import Kernels
 
 pytest.importorskip("numba")
 
@@ -180,7 +180,7 @@ WEIGHTS = st.one_of(
 
 @pytest.mark.parametrize(("size", "is_compiled"), [(10**5, False), (10**8, True)])
 def test_large_files_are_compiled(tmp_path, monkeypatch, size, is_compiled):
-    monkeypatch.delitem(sys.modules, "mstflow.primitives.numba_arrays", raising=False)
+    monkeypatch.setattr(columns, "kernels", Kernels("anything"))
     path = tmp_path / "graph"
     path.touch()
     os.truncate(path, size)
@@ -198,8 +198,8 @@ def test_files_compiled_or_not(tmp_path_factory, reader, rows, block_size):
     path = tmp_path_factory.mktemp("any") / "graph"
     path.write_bytes((start + "".join(form.format(*row) + "\n" for row in rows)).encode())
     found = []
-    for backend in ("numpy", "numba"):
+    for is_compiled in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(columns, "resolve_backend", lambda *_, choice=backend: choice)
+            patch.setattr(Kernels, "pay_for", lambda *_, choice=is_compiled: choice)
             found.append(outcome(reader, path, block_size))
     assert found[0] == found[1]

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mstflow import primitives
-from mstflow.primitives import kernel_store, native
+from mstflow.primitives import native
 from mstflow.primitives.native import Kernels
 
 pytest.importorskip("numba")
@@ -53,11 +52,14 @@ def test_what_one_process_compiled_others_load_without_numba():
 
 
 @pytest.mark.usefixtures("home")
-def test_auto_loads_kernels_where_some_are_kept(monkeypatch):
-    monkeypatch.delitem(sys.modules, "mstflow.primitives.numba_arrays", raising=False)
-    assert primitives.resolve_backend("auto", primitives.LOADED_FROM) == "numpy"
-    kernel_store.kept(f"{native._folder(MODULE)}/anything", lambda: ("", b""))
-    assert primitives.resolve_backend("auto", primitives.LOADED_FROM) == "numba"
+def test_kernels_that_are_kept_or_loaded_pay_for_smaller_graphs():
+    kernels, other = Kernels(MODULE), Kernels("mstflow.primitives.numba_kruskal")
+    assert not kernels.pay_for(native.LOADED_FROM)
+    assert kernels.flatten(np.zeros(1, np.int8)) == []  # of no run's dtype
+    assert kernels.pay_for(native.LOADED_FROM)
+    assert kernels.pay_for(native.USED_FROM)
+    assert not other.pay_for(native.LOADED_FROM)
+    assert not Kernels(MODULE).pay_for(native.USED_FROM)
 
 
 @pytest.mark.usefixtures("forgetful")
