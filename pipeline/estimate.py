@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
 #: Seconds to load kernels.
-_LOADING = 0.8
+_LOADING = 0.1
 #: Nanoseconds of a thread for each edge: of a first scan, of a later one, which looks labels up,
 #: and of those that a scan holds until their forest is found; and for each vertex of that.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
