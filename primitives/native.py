@@ -137,7 +137,7 @@ class _Function(NamedTuple):
     num_results: int
 
 
-@functools.cache
+@functools.cache  # called by one thread at a time, or code might be linked twice
 def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
     entry = "-".join([f"{_folder(module)}/{name}", *map(str, types)])
     label, code = kept(entry, lambda: _compile(module, name, types))
@@ -194,7 +194,8 @@ def _folder(module: str) -> str:
 @functools.cache
 def _compilers() -> tuple[Any, ...]:
     """Return what else decides: kernels that others call, libraries, the processor, its options."""
-    binding, _ = _linker()
+    from llvmlite import binding
+
     sources = sorted(Path(__file__).parent.glob("numba_*.py"))
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
     processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
@@ -204,7 +205,7 @@ def _compilers() -> tuple[Any, ...]:
 
 @functools.cache
 def _linker() -> tuple[Any, Any]:
-    """Return llvmlite's binding, and what links object files."""
+    """Return llvmlite's binding, and what links object files: one, and for good."""
     from llvmlite import binding
 
     binding.initialize_native_target()
