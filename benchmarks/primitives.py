@@ -71,6 +71,10 @@ def arguments(size: int) -> dict[str, Call]:
     node = np.arange(size, dtype=np.int32)
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
+    found["concatenate"] = (([u, v],), {})
+    found["iota"] = ((size,), {"dtype": "int32"})
+    found["consecutive"] = ((0, size), {"dtype": "int32"})
+    found["full"] = ((size, 1), {"dtype": "int32"})
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found
 
@@ -91,13 +95,13 @@ def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
 
 
 def compare(case: str, call: Call, threads: int) -> dict[str, Any]:
-    """Time both in turns and return nanoseconds for each element of the largest argument."""
+    """Time both in turns and return nanoseconds for each element of the largest array."""
     ops, name = NumbaArrays(threads), case.partition(",")[0]
     functions = definition(ops, name), getattr(ops, name)
     best = [np.inf, np.inf]
     given, options = call
     flat = [part for each in given for part in (each if isinstance(each, tuple | list) else [each])]
-    elements = max(len(part) if np.ndim(part) else 1 for part in flat)
+    elements = max([len(part) for part in flat if np.ndim(part)] or given)
     with pinned(threads):
         for _ in range(ROUNDS):
             for which, function in enumerate(functions):

@@ -456,6 +456,16 @@ def test_file(tmp_path, graphs):
     assert graphs.title(str(path)) == "roads.gr"
 
 
+def test_primitives(tmp_path):
+    pytest.importorskip("numba")
+    output = tmp_path / "record.json"
+    command = [sys.executable, BENCHMARKS / "primitives.py", "--size", "3000", "--output", output]
+    subprocess.run(command, check=True, capture_output=True)
+    rows = json.loads(output.read_text())["rows"]
+    assert {row["threads"] for row in rows} == {1, 2}
+    assert all(row["override_ns"] > 0 for row in rows)
+
+
 def test_accesses(graphs, tmp_path):
     import accesses
 
