@@ -288,20 +288,38 @@ class Forest:
         )
 
 
+#: The least exponent of a float's 53 bits, as an integer, is larger than minus this.
+_SCALE = 1127
+
+
 def total(weight: NDArray[Any]) -> int | float:
     """Sum weights without rounding on the way: an int, or one binary64 rounded at the end."""
+    pieces = [weight[start : start + 2**20] for start in range(0, len(weight), 2**20)]
     if weight.dtype.kind != "f":
-        pieces = range(0, len(weight), 2**20)  # as Python integers, a few at a time
-        return sum(sum(weight[start : start + 2**20].tolist()) for start in pieces)
+        return sum(map(_sum_integers, pieces))
     infinite = weight[np.isinf(weight)]
     if len(infinite):
         return float(infinite[0]) if (infinite == infinite[0]).all() else math.nan
-    values = weight.astype(np.float64)
-    try:
-        return math.fsum(values)
-    except OverflowError:  # of a partial sum; the whole may still be finite
-        exact = sum(map(Fraction, values.tolist()), Fraction())
+    exact = Fraction(sum(map(_sum_floats, pieces)), 2**_SCALE)
     try:
         return float(exact)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
+
+
+def _sum_integers(values: NDArray[Any]) -> int:
+    """Sum at most 2^20 integers, in halves that no word is too short for."""
+    words = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
+    low = words.dtype.type(2**32 - 1)
+    return (int((words >> 32).sum()) << 32) + int((words & low).sum())
+
+
+def _sum_floats(values: NDArray[Any]) -> int:
+    """Sum at most 2^20 floats, times 2^`_SCALE`: those of one exponent as integers, in halves."""
+    mantissa, exponent = np.frexp(values.astype(np.float64))
+    words = np.ldexp(mantissa, 53).astype(np.int64)
+    least = exponent.min()
+    high, low = (np.bincount(exponent - least, part) for part in (words >> 26, words & 2**26 - 1))
+    shift = int(least) + _SCALE - 53
+    sums = (int(a) * 2**26 + int(b) for a, b in zip(high, low, strict=True))
+    return sum(each << (shift + place) for place, each in enumerate(sums))

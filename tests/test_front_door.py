@@ -1,15 +1,20 @@
 """The front door: what a graph may be, what options do, what is refused and how."""
 
 import math
+from fractions import Fraction
 
 import dask
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.pipeline.forest import total
 from mstflow.primitives import native
 from oracle import kruskal
 
@@ -229,3 +234,27 @@ def test_auto_takes_kernels_where_they_save_more_than_they_cost(kernels, monkeyp
 def test_forest_says_what_it_is():
     text = repr(minimum_spanning_forest((U, V, W)))
     assert text == "<Forest: 3 edges on 4 vertices, 1 components, total weight 8.0>"
+
+
+@given(
+    st.sampled_from(WEIGHT_DTYPES).flatmap(
+        lambda dtype: arrays.arrays(
+            dtype,
+            st.integers(0, 20),
+            elements=arrays.from_dtype(np.dtype(dtype), allow_nan=False, allow_infinity=False),
+        )
+    )
+)
+def test_total_weight_is_exact_or_rounded_once(weights):
+    exact = sum(map(Fraction, weights.tolist()), Fraction())
+    try:
+        rounded = float(exact)
+    except OverflowError:
+        rounded = math.inf if exact > 0 else -math.inf
+    assert total(weights) == (rounded if weights.dtype.kind == "f" else exact)
+
+
+def test_total_weight_of_many_pieces():
+    count = 2**21 + 3
+    assert total(np.full(count, -0.1)) == float(-count * Fraction(0.1))
+    assert total(np.full(count, 2**64 - 1, np.uint64)) == count * (2**64 - 1)
