@@ -34,4 +34,4 @@ class PrimitiveError(MstflowError, ValueError):
 
 
 class KernelError(MstflowError, RuntimeError):
-    """A GPU that fails, or a kernel that does not compile for it. Names the task, or the file."""
+    """A GPU that fails, or a kernel that does not compile. Names the task, or what fails."""

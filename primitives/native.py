@@ -67,7 +67,7 @@ class Kernels:
     def are_kept(self) -> bool:
         """Tell whether any of them was compiled before, as they are now, for this processor."""
         folder = kernel_folder()
-        return folder is not None and (folder / _folder(self._module)).is_dir()
+        return folder is not None and os.path.isdir(folder / _folder(self._module))
 
 
 class Kernel:
@@ -123,8 +123,8 @@ class _Type(NamedTuple):
     @classmethod
     def of(cls, argument: Any) -> _Type:
         if isinstance(argument, np.ndarray):
-            return cls(argument.dtype.str[1:], argument.ndim)
-        return cls(np.dtype(type(argument)).str[1:], 0)
+            return cls(argument.dtype.str.lstrip("<|"), argument.ndim)
+        return cls(np.dtype(type(argument)).str.lstrip("<|"), 0)
 
     def __str__(self) -> str:
         return self.dtype + (f"x{self.ndim}" if self.ndim else "")
@@ -158,19 +158,19 @@ def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, byt
 
     It calls the kernel on arrays that it makes from addresses and shapes.
     """
-    import numba
-
     from .numba_kernels import array_at, kernel
 
-    numba_types: Any = numba.types
-
+    numba: Any = importlib.import_module("numba")
     parameters, arguments, signature = [], [], []
     for i, (dtype, ndim) in enumerate(types):
-        number: Any = numba.from_dtype(np.dtype(dtype))
+        number = numba.from_dtype(np.dtype(dtype))
         shape = [f"n{i}_{axis}" for axis in range(ndim)]
         parameters += [f"a{i}", *shape]
         arguments.append(f"array_at(a{i}, ({', '.join(shape)},))" if ndim else f"a{i}")
-        signature += [numba_types.CPointer(number), *[numba.int64] * ndim] if ndim else [number]
+        signature += [numba.types.CPointer(number), *[numba.int64] * ndim] if ndim else [number]
+    if numba.config.DISABLE_JIT:
+        message = f"the kernel {name} is not compiled yet, and NUMBA_DISABLE_JIT is set"
+        raise KernelError(message)
     function = getattr(importlib.import_module(module), name)
     call = function if hasattr(function, "overloads") else kernel(function)
     scope = {"__name__": module, "array_at": array_at, "call": call}
@@ -196,11 +196,12 @@ def _compilers() -> tuple[Any, ...]:
     """Return what else decides: kernels that others call, libraries, the processor, its options."""
     from llvmlite import binding
 
-    sources = sorted(Path(__file__).parent.glob("numba_*.py"))
+    sources = [Path(__file__), *sorted(Path(__file__).parent.glob("numba_*.py"))]
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
-    processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    options = [os.environ.get(f"NUMBA_{name}") for name in ("CPU_NAME", "CPU_FEATURES", "OPT")]
-    return [path.read_text() for path in sources], versions, processor, options
+    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    texts = [path.read_text() for path in sources]
+    return texts, versions, binding.get_process_triple(), cpu, options
 
 
 @functools.cache

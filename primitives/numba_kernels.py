@@ -122,14 +122,15 @@ def scatter(start, stop, index, values, out):
 def scatter_reduce(reduce):
     """Return a kernel that reduces what meets at a place; bits of `flip` are turned meanwhile."""
 
-    @kernel
     def scatter(index, values, flip, out):
         last = len(index) - 1
         for i in range(len(index)):
             fetch(out, index[min(i + AHEAD, last)])
             out[index[i]] = reduce(out[index[i]] ^ flip, values[i] ^ flip) ^ flip
 
-    return scatter
+    # Kernels are compiled apart and linked together: no two may have one name.
+    scatter.__qualname__ = f"scatter_{reduce.__name__}"
+    return kernel(scatter)
 
 
 scatter_min = scatter_reduce(min)

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mstflow.primitives import native
+from mstflow.errors import KernelError
+from mstflow.graphs import line_kernels
+from mstflow.primitives import native, numba_kernels, numba_kruskal, numba_union_find
 from mstflow.primitives.native import Kernels
 
 pytest.importorskip("numba")
@@ -81,6 +83,34 @@ def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
     read = Path.read_text
     monkeypatch.setattr(Path, "read_text", lambda *args, **options: read(*args, **options) + "\n")
     assert folder() != first
+
+
+def test_no_two_kernels_share_a_name():
+    """They are compiled by several processes and linked in one, by names."""
+    modules = [numba_kernels, numba_kruskal, numba_union_find, line_kernels]
+    functions = {
+        value.py_func
+        for each in modules
+        for value in vars(each).values()
+        if hasattr(value, "py_func")
+    }
+    names = [(function.__module__, function.__qualname__) for function in functions]
+    assert len(set(names)) == len(names) > 50
+
+
+def test_a_kernel_that_cannot_be_compiled(home, monkeypatch):
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    with pytest.raises(KernelError, match="count_roots is not compiled yet, and NUMBA_DISABLE_JIT"):
+        Kernels(MODULE).count_roots(0, 9, np.arange(9, dtype=np.uint16))  # of no run's dtype
+
+
+def test_a_folder_that_cannot_be_searched(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr("os.stat", refuse)
+    assert not Kernels(MODULE).are_kept()
 
 
 def test_one_kernel_for_arrays_of_many_kinds():
