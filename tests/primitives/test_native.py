@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mstflow.errors import KernelError
-from mstflow.graphs import line_kernels
-from mstflow.primitives import native, numba_kernels, numba_kruskal, numba_union_find
+from mstflow.primitives import native
 from mstflow.primitives.native import Kernels
 
 pytest.importorskip("numba")
@@ -87,13 +86,12 @@ def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
 
 def test_no_two_kernels_share_a_name():
     """They are compiled by several processes and linked in one, by names."""
-    modules = [numba_kernels, numba_kruskal, numba_union_find, line_kernels]
-    functions = {
-        value.py_func
-        for each in modules
-        for value in vars(each).values()
-        if hasattr(value, "py_func")
-    }
+    from mstflow.graphs import line_kernels
+    from mstflow.primitives import numba_kernels, numba_kruskal, numba_union_find
+
+    modules = numba_kernels, numba_kruskal, numba_union_find, line_kernels
+    values = [value for module in modules for value in vars(module).values()]
+    functions = {value.py_func for value in values if hasattr(value, "py_func")}
     names = [(function.__module__, function.__qualname__) for function in functions]
     assert len(set(names)) == len(names) > 50
 
