@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..errors import OptionError
 from ..plugins import Plugin, registered
 from .checked import CheckedModule
+from .native import USED_FROM
 
 if TYPE_CHECKING:
     from .fused import ArrayModule
@@ -84,9 +85,11 @@ def resolve_backend(backend: str, num_edges: int) -> str:
         If there is no such backend, or it is not usable here.
     """
     if backend == "auto":
+        if num_edges < USED_FROM or why_not("numba"):
+            return "numpy"
         from .numba_arrays import kernels
 
-        return "numba" if not why_not("numba") and kernels.pay_for(num_edges) else "numpy"
+        return "numba" if kernels.pay_for(num_edges) else "numpy"
     if backend not in known_backends():
         known = ", ".join(backends())
         message = f"backend {backend!r} is not available; choose from: auto, {known}"
