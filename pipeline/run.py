@@ -211,4 +211,4 @@ def forest_ids(pipeline: Pipeline, found: Any, first: int, stop: int) -> NDArray
     if not is_set:
         message = f"pipeline {pipeline.name!r}: its forest is no set of edge ids: {edge_ids}"
         raise PipelineError(message)
-    return edge_ids.astype(np.int64, copy=False)
+    return edge_ids.astype(np.int64)  # a copy: a module may hand the memory of its own on

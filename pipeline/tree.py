@@ -23,19 +23,20 @@ def reduce_tree(
     join : callable
         Told the level, from 1 on, and the results to join, in order.
     """
-    waiting: list[list[Any]] = [[]]
-
-    def add(level: int, result: Any) -> None:
-        if level == len(waiting):
-            waiting.append([])
-        waiting[level].append(result)
-        if len(waiting[level]) == split_every:
+    waiting: list[list[Any]] = []
+    for result in leaves:
+        level = 0
+        while True:
+            if level == len(waiting):
+                waiting.append([])
+            waiting[level].append(result)
+            del result  # or it would outlive its joining
+            if len(waiting[level]) < split_every:
+                break
             group, waiting[level] = waiting[level], []
-            add(level + 1, join(level + 1, group))
-
-    for leaf in leaves:
-        add(0, leaf)
-        del leaf  # or it would outlive its joining
+            level += 1
+            result = join(level, group)
+            del group
     rest: list[Any] = []
     for level, group in enumerate(waiting):
         rest = [*group, *rest]

@@ -225,7 +225,8 @@ class NumbaArrays(NumpyArrays):
             ordered: Array = super().sort_distinct(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
-        rows = np.zeros((len(shares), words), np.uint64)
+        rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
+        rows[:] = 0
         base = np.uint64(lowest % 2**64)
         for array in filled:  # each thread marks a row of its own
             parts = zip(self._team.shares(len(array)), rows, strict=False)
@@ -233,7 +234,7 @@ class NumbaArrays(NumpyArrays):
                 kernels.mark, [(*share, _words(array), base, row) for share, row in parts]
             )
         counts = self._team.share(kernels.join_marks, words, rows)
-        out = np.empty(count, np.result_type(*arrays))
+        out = empty(count, np.result_type(*arrays))
         self._write(kernels.list_marks, words, counts, rows[0], base, _words(out))
         return out
 
@@ -287,13 +288,14 @@ class NumbaArrays(NumpyArrays):
         root = self.iota(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), max(0, size - 1)), self.index_dtype(len(u)))
         states, failed = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint8)
+        is_late = np.zeros(1, np.uint64)
 
         def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
             other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
-            return kernel(states, *runs[:-1], other, failed, *arrays)
+            return kernel(states, *runs[:-1], other, failed, is_late, _words(root), *arrays)
 
         helpers = [(kruskal.sort_ahead,)] * (len(self._team.shares(len(u))) - 1)
-        main = kruskal.join_runs, _words(root), _words(joining)
+        main = kruskal.join_runs, _words(joining)
         count, *_ = self._team.call(work, [main, *helpers])
         if failed[0]:
             return super().join_by_key(u, v, key, size)

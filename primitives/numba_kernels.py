@@ -168,26 +168,17 @@ def order_key(start, stop, bits, top, signed, is_float, descending, out):
 
 
 @kernel
-def list_flags(flags, count, hits):
-    """List the positions of the first `count` flags that are true, and return how many."""
-    place = np.uint64(0)
-    for j in range(count):
-        hits[place] = j
-        place += np.uint64(flags[j])
-    return np.int64(place)
-
-
-@kernel
 def id_at(i, ids, first):
     """Return an id of those there are, or of consecutive ones."""
     return np.uint64(ids[i]) if len(ids) else first + np.uint64(i)
 
 
 @kernel
-def block_of(start, stop, backward, k):
-    """Return the first element of the k-th block of a range, from the front or the back."""
+def block(start, stop, backward, k):
+    """Return where the k-th block of a range, from the front or the back, begins and ends."""
     blocks = (stop - start + BLOCK - 1) // BLOCK
-    return start + BLOCK * (blocks - 1 - k if backward else k)
+    first = start + BLOCK * (blocks - 1 - k if backward else k)
+    return np.uint64(first), np.uint64(min(first + BLOCK, stop))
 
 
 @kernel
@@ -195,21 +186,25 @@ def compact_pairs(
     start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
 ):
     """Write to the front of the range, or to the back, and return how many."""
-    flags, hits = scratch(np.uint8, BLOCK), scratch(np.uint64, BLOCK)
+    hits = scratch(np.uint64, BLOCK)
     place = stop if backward else start
     for k in range((stop - start + BLOCK - 1) // BLOCK):
-        first = block_of(start, stop, backward, k)
-        size = min(BLOCK, stop - first)
-        us, vs, keys = u[first : first + size], v[first : first + size], key[first : first + size]
-        for j in range(size):
-            flags[j] = (keys[j] <= limit) & (us[j] != vs[j])
-        count = list_flags(flags, size, hits)
-        place -= count * backward
+        first, end = block(start, stop, backward, k)
+        count = np.uint64(0)
+        for i in range(first, end):
+            hits[count] = i
+            count += np.uint64(key[i] <= limit)
+        found, count = count, np.uint64(0)
+        for hit in range(found):
+            i = hits[hit]
+            hits[count] = i
+            count += np.uint64(u[i] != v[i])
+        place -= np.int64(count) * backward
         for hit in range(count):
-            i, at = np.uint64(first) + hits[hit], np.uint64(place + hit)
+            i, at = hits[hit], np.uint64(place) + hit
             new_u[at], new_v[at] = u[i], v[i]
             new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
-        place += count * (not backward)
+        place += np.int64(count) * (not backward)
     return stop - place if backward else place - start
 
 
@@ -232,36 +227,35 @@ def relabel_pairs(
     `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
     lie inside it, a table 32 times smaller answers for them.
     """
-    flags, hits = scratch(np.uint8, BLOCK), scratch(np.uint64, BLOCK)
-    left, right = scratch(label.dtype, BLOCK), scratch(label.dtype, BLOCK)
-    outside = scratch(np.uint64, BLOCK)
+    hits = scratch(np.uint64, BLOCK)
     place = stop if backward else start
     six, low = np.uint64(6), np.uint64(63)
     for k in range((stop - start + BLOCK - 1) // BLOCK):
-        first = block_of(start, stop, backward, k)
-        size = min(BLOCK, stop - first)
-        us, vs = u[first : first + size], v[first : first + size]
+        first, end = block(start, stop, backward, k)
+        count = np.uint64(0)
         if len(inside):
-            for j in range(size):
-                a, b = np.uint64(us[j]), np.uint64(vs[j])
+            for i in range(first, end):
+                hits[count] = i
+                a, b = np.uint64(u[i]), np.uint64(v[i])
                 both = (inside[a >> six] >> (a & low)) & (inside[b >> six] >> (b & low))
-                flags[j] = ~both & ONE
-            size = list_flags(flags, size, outside)
-            for j in range(size):
-                left[j], right[j] = label[us[outside[j]]], label[vs[outside[j]]]
+                count += ~both & ONE
+            found, count = count, np.uint64(0)
+            for hit in range(found):
+                i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+                fetch(label, u[ahead])
+                fetch(label, v[ahead])
+                hits[count] = i
+                count += np.uint64(label[u[i]] != label[v[i]])
         else:
-            for j in range(size):
-                left[j], right[j] = label[us[j]], label[vs[j]]
-        for j in range(size):
-            flags[j] = left[j] != right[j]
-        count = list_flags(flags, size, hits)
-        place -= count * backward
+            for i in range(first, end):
+                hits[count] = i
+                count += np.uint64(label[u[i]] != label[v[i]])
+        place -= np.int64(count) * backward
         for hit in range(count):
-            j, at = hits[hit], np.uint64(place + hit)
-            i = np.uint64(first) + (outside[j] if len(inside) else j)
-            new_u[at], new_v[at] = left[j], right[j]
+            i, at = hits[hit], np.uint64(place) + hit
+            new_u[at], new_v[at] = label[u[i]], label[v[i]]
             new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
-        place += count * (not backward)
+        place += np.int64(count) * (not backward)
     return stop - place if backward else place - start
 
 

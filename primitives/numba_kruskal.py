@@ -2,7 +2,8 @@
 
 Pairs are dealt to buckets by the top bits of their keys; buckets next to each other make a run, few
 enough to stay in a cache. One thread sorts a run: the main one, which joins all of them in order,
-or a helper that is ahead of it. What comes after the last pair that can join is never sorted.
+or a helper that is ahead of it. What comes after the last pair that can join is never sorted, nor,
+once most pairs are inside a set, those that are seen to be: the filter of Filter-Kruskal, by runs.
 
 A record is two words: key above position, and one node above the other.
 """
@@ -19,7 +20,7 @@ from .numba_union_find import compare_and_swap, load, store
 _DIGITS = 2**DIGIT
 #: Pairs that are sorted without digits.
 _FEW = 24
-#: What becomes of a run, which at first is nobody's.
+#: What becomes of a run, which at first is nobody's; to `SORTED` is added how many pairs it kept.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
@@ -99,26 +100,49 @@ def insert(records, key, patience):
 
 
 @kernel
-def sort_next(run, ends, bits, key, records, other, failed):
-    start, stop = ends[run - 1] if run else 0, ends[run]
-    size = stop - start
-    if size > _FEW:
-        sort_run(records[start:stop], bits[run], other)
-    if (size <= _FEW or len(key)) and not insert(records[start:stop], key, _FEW * size):
-        failed[0] = 1
+def drop_inside(records, parent):
+    """Keep in order the pairs that are not seen to be inside a set; return how many.
+
+    The main thread may be joining: what was an ancestor once is in the same set ever after.
+    """
+    kept, last = _ZERO, len(records) - 1
+    for i in range(len(records)):
+        ahead = records[min(i + AHEAD, last), 1]
+        fetch(parent, ahead >> _HALF)
+        fetch(parent, ahead & _BELOW)
+        second = records[i, 1]
+        a = np.uint64(parent[parent[second >> _HALF]])
+        b = np.uint64(parent[parent[second & _BELOW]])
+        records[kept, 0], records[kept, 1] = records[i, 0], a << _HALF | b
+        kept += np.uint64(a != b)
+    return kept
 
 
 @kernel
-def sort_ahead(states, ends, bits, key, records, other, failed):
+def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
+    """Sort what may join of a run; return how many pairs that is."""
+    own = records[ends[run - 1] if run else 0 : ends[run]]
+    if load(is_late, _ZERO):
+        own = own[: drop_inside(own, parent)]
+    size = len(own)
+    if size > _FEW:
+        sort_run(own, bits[run], other)
+    if (size <= _FEW or len(key)) and not insert(own, key, _FEW * size):
+        failed[0] = 1
+    return np.uint64(size)
+
+
+@kernel
+def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent):
     """Sort the runs that nobody has, in order."""
     for run in range(len(ends)):
         if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
-            sort_next(run, ends, bits, key, records, other, failed)
-            store(states, run, SORTED)
+            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
+            store(states, run, SORTED + size)
 
 
 @kernel
-def join_runs(states, ends, bits, key, records, other, failed, parent, joining):
+def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
     """Join the pairs of each run in order, when it is sorted; return how many joined two sets."""
     count = start = 0
     for run in range(len(ends)):
@@ -126,11 +150,12 @@ def join_runs(states, ends, bits, key, records, other, failed, parent, joining):
             store(states, run, TAKEN)
             continue
         if compare_and_swap(states, run, _ZERO, TAKEN):
-            sort_next(run, ends, bits, key, records, other, failed)
+            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
         else:
-            while load(states, run) != SORTED:
+            while load(states, run) < SORTED:
                 pass
-        last = ends[run] - 1
+            size = load(states, run) - SORTED
+        before, last = count, start + np.int64(size) - 1
         for i in range(start, last + 1):
             far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
             fetch(parent, far >> _HALF)
@@ -140,5 +165,6 @@ def join_runs(states, ends, bits, key, records, other, failed, parent, joining):
             if join(records[i, 1] >> _HALF, records[i, 1] & _BELOW, parent):
                 joining[count] = records[i, 0] & _BELOW
                 count += 1
+        store(is_late, _ZERO, np.uint64(2 * (count - before) < ends[run] - start))
         start = ends[run]
     return count

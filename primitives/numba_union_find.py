@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, list_flags, scratch
+from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, scratch
 
 #: A word holds a node's parent below its rank, which is at most the logarithm of their number.
 RANK = np.uint64(58)
@@ -124,17 +124,18 @@ def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     joined = examined = 0
     for first in range(start, stop, BLOCK):
         store(reached, np.uint64(0), np.uint64(first))
-        size = min(BLOCK, stop - first)
-        us, vs = u[first : first + size], v[first : first + size]
-        count = list_flags(undecided[first : first + size], size, hits)
+        count = np.uint64(0)
+        for i in range(np.uint64(first), np.uint64(min(first + BLOCK, stop))):
+            hits[count] = i
+            count += np.uint64(undecided[i])
         for hit in range(count):
-            ahead, i = hits[min(hit + AHEAD, count - 1)], hits[hit]
-            fetch(parent, us[ahead])
-            fetch(parent, vs[ahead])
-            if join(np.uint64(us[i]), np.uint64(vs[i]), parent):
-                joining[joined] = np.uint64(first) + i
+            ahead, i = hits[min(hit + np.uint64(AHEAD), count - ONE)], hits[hit]
+            fetch(parent, u[ahead])
+            fetch(parent, v[ahead])
+            if join(np.uint64(u[i]), np.uint64(v[i]), parent):
+                joining[joined] = i
                 joined += 1
-        examined += count
+        examined += np.int64(count)
     return joined, examined
 
 

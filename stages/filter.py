@@ -16,7 +16,7 @@ from .fields import (
 )
 
 #: About so many keys, or edges, are looked at.
-SAMPLE = 2**15
+SAMPLE = 2**13
 #: Vertices whose numbers differ by less are near: what belongs to those between stays in a cache.
 NEAR = 2**14
 

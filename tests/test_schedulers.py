@@ -1,11 +1,13 @@
 """What schedulers promise beside the answer: arrays stay with them, and nothing is left behind."""
 
+import gc
 import os
 import re
 import subprocess
 import sys
 import threading
 import types
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import dask
@@ -15,7 +17,7 @@ import pytest
 import mstflow
 from mstflow import Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
-from mstflow.pipeline import scans, scratch
+from mstflow.pipeline import run, scans, scratch
 from mstflow.pipeline.dask_scheduler import Dask
 from mstflow.pipeline.workers import worker_backend
 from mstflow.primitives import Backend, array_module
@@ -265,6 +267,29 @@ def test_merges_come_before_later_leaves(monkeypatch):
     )
     assert waiting == 1
     assert most <= 3 * (3 - 1) + 1  # two wait at each of three levels, and one is new
+
+
+def test_what_no_later_stage_needs_is_let_go_at_once(monkeypatch):
+    light, left, call_stage = [], [], run.call_stage
+
+    def spy(stage, *arguments):
+        if stage.name == "select_joining_edges":
+            left.extend(edges() for edges in light)
+        written = call_stage(stage, *arguments)
+        if stage.name == "select_light_edges":
+            light.extend(map(weakref.ref, written[:4]))
+        return written
+
+    monkeypatch.setattr(run, "call_stage", spy)
+    gc.disable()  # which would find what only refers to itself, but later
+    try:
+        mstflow.minimum_spanning_forest(
+            GRAPH, algorithm=mstflow.algorithm("filter-boruvka").given(small=0)
+        )
+    finally:
+        gc.enable()
+    assert left
+    assert all(edges is None for edges in left)
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,9 @@ from .boruvka_edgelist import CONTRACT, JOIN
 #: another, not in rounds, from `few` edges on down, or `scattered` times as many if those next to
 #: each other have far ends. Chosen by `benchmarks/parameters.py`.
 PARAMETERS = {
-    "light_per_vertex": 1.5,
+    "light_per_vertex": 1.75,
     "dense": 3.0,
-    "small": 2**16,
+    "small": ByBackend(2**16, {"numba": 2**19}),
     "few": ByBackend(2**16, {"numba": 2**22}),
     "scattered": ByBackend(1, {"numba": 8}),
 }

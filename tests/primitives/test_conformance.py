@@ -571,6 +571,17 @@ def test_keys_that_differ_below_what_is_dealt_and_sorted_by(ops):
             assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize("bits", [10, 32, 64])
+def test_runs_of_which_most_lies_inside_a_set(ops, bits):
+    """They may be filtered, by more than one thread, while others are joined."""
+    rng, n, size = np.random.default_rng(bits), 300_000, 9_000
+    u, v = rng.integers(0, size, (2, n), dtype=np.int32)
+    key = rng.integers(0, 2**bits, n, np.uint64).astype("u8" if bits > 32 else "u4")
+    expected = NumpyArrays().join_by_key(u, v, key, size)
+    for result, one in zip(ops.join_by_key(u, v, key, size), expected, strict=True):
+        assert_array_equal(result, one)
+
+
 @given(rng=st.randoms(), n=st.integers(0, 40), by_rank=st.booleans())
 def test_unite(ops, rng, n, by_rank):
     """The sets are as defined; which pairs join them is open where pairs close a cycle."""
