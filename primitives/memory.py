@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
-_SMALLEST = 2**16
+_SMALLEST = 2**20
 #: Blocks are whole pages of the largest size that a first touch gets, and begin where one does:
 #: their ends would be touched by small pages, each of which takes as long as 50 kB of a large one.
 _PAGE = 2**21

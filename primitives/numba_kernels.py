@@ -64,6 +64,48 @@ def fetch(_, array, index):
     return signature, generate
 
 
+@intrinsic
+def at_most(_, values, first, limit):
+    """Compare 64 values from `first` on with a limit; return a bit for each that is at most that.
+
+    Of a loop that sets bits LLVM makes no comparison of many values at once.
+    """
+    signature = types.uint64(values, types.uint64, values.dtype)
+
+    def generate(context, builder, signature, arguments):
+        array, first, limit = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        vector = ir.VectorType(limit.type, 64)
+        place = builder.bitcast(builder.gep(data, [first]), vector.as_pointer())
+        those = builder.load(place, align=signature.args[0].dtype.bitwidth // 8)
+        none = ir.Constant(vector, ir.Undefined)
+        one = builder.insert_element(none, limit, ir.IntType(32)(0))
+        limits = builder.shuffle_vector(one, none, ir.VectorType(ir.IntType(32), 64)(None))
+        return builder.bitcast(builder.icmp_unsigned("<=", those, limits), ir.IntType(64))
+
+    return signature, generate
+
+
+@intrinsic
+def lowest_bit(_, word):
+    """Return the place of the lowest bit of a word that is not 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return word(word), generate
+
+
+@intrinsic
+def highest_bit(_, word):
+    """Return the place of the highest bit of a word that is not 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.xor(builder.ctlz(arguments[0], ir.IntType(1)(1)), ir.IntType(64)(63))
+
+    return word(word), generate
+
+
 def _make_array(context, builder, array, data, shape):
     itemsize = stride = context.get_constant(types.intp, array.dtype.bitwidth // 8)
     strides = []
@@ -174,11 +216,11 @@ def id_at(i, ids, first):
 
 
 @kernel
-def block(start, stop, backward, k):
+def block(start, stop, backward, k, size):
     """Return where the k-th block of a range, from the front or the back, begins and ends."""
-    blocks = (stop - start + BLOCK - 1) // BLOCK
-    first = start + BLOCK * (blocks - 1 - k if backward else k)
-    return np.uint64(first), np.uint64(min(first + BLOCK, stop))
+    blocks = (stop - start + size - 1) // size
+    first = start + size * (blocks - 1 - k if backward else k)
+    return np.uint64(first), np.uint64(min(first + size, stop))
 
 
 @kernel
@@ -186,26 +228,23 @@ def compact_pairs(
     start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
 ):
     """Write to the front of the range, or to the back, and return how many."""
-    hits = scratch(np.uint64, BLOCK)
-    place = stop if backward else start
-    for k in range((stop - start + BLOCK - 1) // BLOCK):
-        first, end = block(start, stop, backward, k)
-        count = np.uint64(0)
-        for i in range(first, end):
-            hits[count] = i
-            count += np.uint64(key[i] <= limit)
-        found, count = count, np.uint64(0)
-        for hit in range(found):
-            i = hits[hit]
-            hits[count] = i
-            count += np.uint64(u[i] != v[i])
-        place -= np.int64(count) * backward
-        for hit in range(count):
-            i, at = hits[hit], np.uint64(place) + hit
-            new_u[at], new_v[at] = u[i], v[i]
-            new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
-        place += np.int64(count) * (not backward)
-    return stop - place if backward else place - start
+    place = np.uint64(stop - 1 if backward else start)
+    step = NONE if backward else ONE  # which adds -1, or 1
+    for k in range((stop - start + 63) // 64):
+        first, end = block(start, stop, backward, k, 64)
+        if end - first == np.uint64(64):
+            word = at_most(key, first, limit)
+        else:
+            word = np.uint64(0)
+            for i in range(first, end):
+                word |= np.uint64(key[i] <= limit) << (i - first)
+        while word:
+            bit = highest_bit(word) if backward else lowest_bit(word)
+            i, word = first + bit, word ^ (ONE << bit)
+            new_u[place], new_v[place] = u[i], v[i]
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
+            place += step * np.uint64(u[i] != v[i])
+    return stop - 1 - np.int64(place) if backward else np.int64(place) - start
 
 
 @kernel
@@ -231,7 +270,7 @@ def relabel_pairs(
     place = stop if backward else start
     six, low = np.uint64(6), np.uint64(63)
     for k in range((stop - start + BLOCK - 1) // BLOCK):
-        first, end = block(start, stop, backward, k)
+        first, end = block(start, stop, backward, k, BLOCK)
         count = np.uint64(0)
         if len(inside):
             for i in range(first, end):
