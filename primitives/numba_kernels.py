@@ -232,10 +232,10 @@ def compact_pairs(
     step = NONE if backward else ONE  # which adds -1, or 1
     for k in range((stop - start + 63) // 64):
         first, end = block(start, stop, backward, k, 64)
+        word = np.uint64(0)
         if end - first == np.uint64(64):
-            word = at_most(key, first, limit)
+            word |= at_most(key, first, limit)
         else:
-            word = np.uint64(0)
             for i in range(first, end):
                 word |= np.uint64(key[i] <= limit) << (i - first)
         while word:
