@@ -482,10 +482,9 @@ def list_marks(start, stop, place, end, bits, lowest, out):
     for i in range(start, stop):
         word = bits[i]
         while word:
-            bit = word & (~word + ONE)
-            out[place] = lowest + np.uint64(i * 64) + count_ones(bit - ONE)
+            out[place] = lowest + np.uint64(i * 64) + lowest_bit(word)
             place += 1
-            word ^= bit
+            word &= word - ONE
 
 
 @kernel
