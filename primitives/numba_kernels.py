@@ -5,8 +5,8 @@ place (`find_roots` says why it may), so there are no atomics: where results mee
 fills a row of its own. Arrays are unsigned: an index that may be negative costs a test.
 
 Two habits make them fast. A place that will be read `AHEAD` elements later is fetched now, since
-the processor sees only a few iterations ahead by itself. And what is kept of a selection is written
-always, and kept by moving on: there is no branch to predict wrongly.
+the processor sees only a few iterations ahead by itself. And what may be kept of a selection is
+written always, and kept by moving on: a branch for each would often be predicted wrongly.
 """
 
 # mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,call-arg,var-annotated"
