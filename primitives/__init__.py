@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..errors import OptionError
 from ..plugins import Plugin, registered
 from .checked import CheckedModule
+from .native import USED_FROM
 
 if TYPE_CHECKING:
     from .fused import ArrayModule
@@ -84,8 +85,6 @@ def resolve_backend(backend: str, num_edges: int) -> str:
         If there is no such backend, or it is not usable here.
     """
     if backend == "auto":
-        from .native import USED_FROM  # not at start-up
-
         if num_edges < USED_FROM or why_not("numba"):
             return "numpy"
         from .numba_arrays import kernels
