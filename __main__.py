@@ -23,13 +23,13 @@ from . import (
     read_coordinates,
     verify,
 )
-from .errors import MstflowError, OptionError, VerificationError
+from .errors import MemoryBoundError, MstflowError, OptionError, VerificationError
 from .graphs import convert, generate
 from .graphs.convert import add_inputs
 from .graphs.open import open_files
 from .graphs.write import OUTPUTS, check_output
 from .pipeline import estimate, info, machine
-from .pipeline.bounds import MemoryBoundError, parse_bytes, show_bytes
+from .pipeline.bounds import parse_bytes, show_bytes
 from .pipeline.plan import STRATEGIES, is_streamed
 from .primitives import known_backends
 from .progress import heard_by
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar=name[0].upper(),
             help=", ".join(known),
         )
-    add("--threads", type=int, metavar="T", help="workers of the schedulers threads, processes")
+    add("--threads", type=int, metavar="T", help="of kernels; workers of threads, processes")
     schedulers = "inline, synchronous, threads, processes, dask, or an address"
     add("--scheduler", default="inline", metavar="S", help=schedulers)
     add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")

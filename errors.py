@@ -17,6 +17,20 @@ class OptionError(MstflowError, ValueError):
     """An option that is unknown, out of range, or at odds with another."""
 
 
+class MemoryBoundError(OptionError):
+    """A bound on memory that is too tight.
+
+    Attributes
+    ----------
+    needed : int
+        Bytes that would do.
+    """
+
+    def __init__(self, message: str, needed: int = 0) -> None:
+        super().__init__(message)
+        self.needed = needed
+
+
 class VerificationError(MstflowError, ValueError):
     """A forest that is not the minimum spanning forest of its graph. Names the first edge."""
 

@@ -25,7 +25,7 @@ from machine import about, pinned, wait_for_pause
 import graphs
 from mstflow import algorithm, minimum_spanning_forest
 from mstflow.errors import MstflowError
-from mstflow.primitives.memory import empty
+from mstflow.primitives.memory import keeping_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -208,18 +208,17 @@ def main() -> None:
     options = parser.parse_args()
     wait_for_pause(options.patience)
     rates = [{"threads": t, **floor.rates(t)} for t in options.threads]
-    keep = empty(2**20, np.uint8)  # while an array is in use, memory goes from one to the next
     rows: list[Row] = []
     edges = {}
-    for name in options.graphs:
-        try:
-            graph = graphs.load(graphs.ensure(name, options.cache, options.roads))
-        except MstflowError as error:
-            parser.error(str(error))
-        found = study(graph, rates, options.rounds, options.patience)
-        rows += [{"graph": name, **row} for row in found]
-        edges[name] = len(graph.u)
-    del keep
+    with keeping_blocks():
+        for name in options.graphs:
+            try:
+                graph = graphs.load(graphs.ensure(name, options.cache, options.roads))
+            except MstflowError as error:
+                parser.error(str(error))
+            found = study(graph, rates, options.rounds, options.patience)
+            rows += [{"graph": name, **row} for row in found]
+            edges[name] = len(graph.u)
     for lines in graph_lines, stage_lines:
         print_markdown(lines(rows, edges, options.threads))
     if options.output:

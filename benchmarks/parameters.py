@@ -21,7 +21,7 @@ from machine import about, pinned
 import graphs
 from mstflow import algorithm, minimum_spanning_forest
 from mstflow.errors import MstflowError
-from mstflow.primitives.memory import empty
+from mstflow.primitives.memory import keeping_blocks
 
 
 def study(
@@ -56,19 +56,18 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=graphs.CACHE)
     parser.add_argument("--output", type=Path, metavar="JSON")
     options = parser.parse_args()
-    keep = empty(2**20, np.uint8)  # while an array is in use, memory goes from one to the next
     rows = []
-    for name in options.graphs:
-        try:
-            graph = graphs.load(graphs.ensure(name, options.cache))
-        except MstflowError as error:
-            parser.error(str(error))
-        for threads in options.threads:
-            found = study(options.parameter, options.values, graph, threads, options.rounds)
-            rows.append({"graph": name, "threads": threads, "seconds": found})
-            shown = "  ".join(f"{value}: {seconds * 1e3:.0f}" for value, seconds in found.items())
-            print(f"{name} T={threads} {options.parameter} (ms)  {shown}", flush=True)
-    del keep
+    with keeping_blocks():
+        for name in options.graphs:
+            try:
+                graph = graphs.load(graphs.ensure(name, options.cache))
+            except MstflowError as error:
+                parser.error(str(error))
+            for threads in options.threads:
+                found = study(options.parameter, options.values, graph, threads, options.rounds)
+                rows.append({"graph": name, "threads": threads, "seconds": found})
+                shown = "  ".join(f"{value}: {took * 1e3:.0f}" for value, took in found.items())
+                print(f"{name} T={threads} {options.parameter} (ms)  {shown}", flush=True)
     if options.output:
         record = {"parameter": options.parameter, "machine": about(), "rows": rows}
         options.output.write_text(json.dumps(record, indent=1) + "\n")

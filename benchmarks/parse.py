@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=0, help="seconds, as for compare.py")
     parser.add_argument("--output", help="keep the figures in this file")
     options = parser.parse_args()
-    record: dict[str, Any] = {"about": about(), "edges": options.edges, "rates": []}
+    record: dict[str, Any] = {"machine": about(), "edges": options.edges, "rates": []}
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), options.edges)
         for threads in options.threads:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from machine import about, pinned
 
 from mstflow.primitives.fused import ArrayModule
-from mstflow.primitives.memory import empty
+from mstflow.primitives.memory import keeping_blocks
 from mstflow.primitives.numba_arrays import NumbaArrays
 from mstflow.primitives.numpy_arrays import NumpyArrays
 
@@ -123,19 +124,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", type=int, default=2**20)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--output", type=argparse.FileType("w"))
+    parser.add_argument("--output", type=Path, metavar="JSON")
     options = parser.parse_args()
     calls = arguments(options.size)
-    keep = empty(2**20, np.uint8)  # while an array is in use, memory goes from one to the next
     if missing := set(overridden()) - {case.partition(",")[0] for case in calls}:
         parser.error(f"nothing to call {', '.join(missing)} with")
-    rows = [compare(case, call, t) for case, call in calls.items() for t in options.threads]
-    del keep
+    with keeping_blocks():
+        rows = [compare(case, call, t) for case, call in calls.items() for t in options.threads]
     print(f"{'primitive':20} {'threads':>7} {'definition':>10} {'override':>9} {'ratio':>6}")
     for row in rows:
         print("{:20} {:7} {:10.2f} {:9.2f} {:6.2f}".format(*row.values()))
     if options.output:
-        json.dump({"size": options.size, "machine": about(), "rows": rows}, options.output)
+        record = {"machine": about(), "size": options.size, "rows": rows}
+        options.output.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

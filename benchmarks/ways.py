@@ -68,6 +68,8 @@ def main() -> None:
     if options.alone:
         print(json.dumps(solve(*(each[0] for each in asked), options.limit)))
         return
+    if not options.output:
+        parser.error("--output is needed")
     record: dict[str, Any] = {"machine": about(), "limit": options.limit, "runs": []}
     if options.output.exists():
         record = json.loads(options.output.read_text())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
-from ..primitives.team import reduced
+from ..primitives.team import extreme
 from .device import device_array, host_array, is_on_device
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
     # The minimum of floats is NaN if one of them is: no mask of length m is made.
-    if array.dtype.kind == "f" and array.size and np.isnan(reduced("min", array)):
+    if array.dtype.kind == "f" and array.size and np.isnan(extreme("min", array)):
         message = f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN"
         raise GraphError(message)
     return array
@@ -247,7 +247,7 @@ def _checked_num_vertices(
         if not ids.size:
             continue
         # Read without a sign, a negative id is larger than any other: one pass finds both.
-        top = int(reduced("max", ids.view(f"u{ids.itemsize}")))
+        top = int(extreme("max", ids.view(f"u{ids.itemsize}")))
         if top > np.iinfo(ids.dtype).max:
             edge = int((ids < 0).argmax())
             message = (

@@ -138,7 +138,7 @@ def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
 def circulant(vertices: int, degree: int, **options: Any) -> Generated:
     """Vertices in a ring, each joined to the `degree` next on either side: 2 `degree` neighbours.
 
-    Source of this degree: Bhargava and Zaia, "Parallel minimum spanning forests", benchmark graphs.
+    Source of this degree: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm".
     """
     degree = integer("degree", degree, 0, LARGEST)
     vertices = integer("vertices", vertices, 2 * degree + 1, LARGEST)

@@ -30,7 +30,7 @@ def read_image(path: Path) -> EdgeList:
     try:
         from PIL import Image, UnidentifiedImageError
     except ModuleNotFoundError as error:
-        message = f"{path}: to read images pillow is needed: pip install pillow"
+        message = f"{path}: images need the package pillow: mstflow[io]"
         raise OptionError(message) from error
     try:
         with Image.open(path) as image:

@@ -111,5 +111,5 @@ def _library(module: str, method: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise  # it is there, but lacks something itself
-        message = f"{method}() needs {package}, which is not installed: pip install {package}"
+        message = f"{method}() needs the package {package}: mstflow[io]"
         raise OptionError(message) from error

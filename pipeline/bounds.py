@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import OptionError
+from ..errors import MemoryBoundError, OptionError
 from ..graphs.source import BLOCK_EDGES
 
 if TYPE_CHECKING:
@@ -35,20 +35,6 @@ _COMFORTABLE, _PARTS = 2**24, 16
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
-class MemoryBoundError(OptionError):
-    """A bound on memory that is too tight.
-
-    Attributes
-    ----------
-    needed : int
-        Bytes that would do.
-    """
-
-    def __init__(self, message: str, needed: int) -> None:
-        super().__init__(message)
-        self.needed = needed
 
 
 @dataclass(frozen=True)

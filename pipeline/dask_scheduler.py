@@ -25,7 +25,7 @@ import dask
 from dask.multiprocessing import get_context
 
 from ..errors import OptionError, WorkerError
-from ..primitives.memory import kept
+from ..primitives.memory import keeping_blocks
 from . import scratch
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _start_worker() -> None:
     """Keep memory from task to task, and leave it to the caller when it ends: Ctrl-C, for one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory = contextlib.ExitStack()
-    memory.enter_context(kept())  # from task to task
+    memory.enter_context(keeping_blocks())  # from task to task
     atexit.register(memory.close)
     parent = multiprocessing.parent_process()
     if parent is not None:  # a caller that was killed cannot say so

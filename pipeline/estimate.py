@@ -10,9 +10,9 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from ..errors import OptionError
+from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
-from .bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
+from .bounds import Scans, Size, parse_bytes, show_bytes
 from .scans import DENSE, FILLED, LIGHT_PER_VERTEX
 from .schedulers import kernel_threads
 

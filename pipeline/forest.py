@@ -248,27 +248,62 @@ class Forest:
 
         Weights keep their dtype (float16 becomes float32); zeros are stored like any other. For
         `scipy.sparse.csgraph` say ``directed=False``.
+
+        Raises
+        ------
+        OptionError
+            If scipy is not installed.
         """
         return interop.to_scipy(self._columns, self.num_vertices)
 
     def to_networkx(self) -> Any:
-        """Return a `networkx.Graph` of all vertices, its edges with `weight` and `edge_id`."""
+        """Return a `networkx.Graph` of all vertices, its edges with `weight` and `edge_id`.
+
+        Raises
+        ------
+        OptionError
+            If networkx is not installed.
+        """
         return interop.to_networkx(self._columns, self.num_vertices)
 
     def to_igraph(self) -> Any:
-        """Return an `igraph.Graph` of all vertices, its edges with `weight` and `edge_id`."""
+        """Return an `igraph.Graph` of all vertices, its edges with `weight` and `edge_id`.
+
+        Raises
+        ------
+        OptionError
+            If igraph is not installed.
+        """
         return interop.to_igraph(self._columns, self.num_vertices)
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with columns edge_id, u, v, weight."""
+        """Return a `pandas.DataFrame` with columns edge_id, u, v, weight.
+
+        Raises
+        ------
+        OptionError
+            If pandas is not installed.
+        """
         return interop.to_pandas(self._columns)
 
     def to_polars(self) -> Any:
-        """Return a `polars.DataFrame` with columns edge_id, u, v, weight."""
+        """Return a `polars.DataFrame` with columns edge_id, u, v, weight.
+
+        Raises
+        ------
+        OptionError
+            If polars is not installed.
+        """
         return interop.to_polars(self._columns)
 
     def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table` with columns edge_id, u, v, weight."""
+        """Return a `pyarrow.Table` with columns edge_id, u, v, weight.
+
+        Raises
+        ------
+        OptionError
+            If pyarrow is not installed.
+        """
         return interop.to_arrow(self._columns)
 
     @cached_property
@@ -284,7 +319,8 @@ class Forest:
     def __repr__(self) -> str:
         return (
             f"<Forest: {len(self.edge_ids)} edges on {self.num_vertices} vertices, "
-            f"{self.num_components} components, total weight {self.total_weight}>"
+            f"{self.num_components} component{'s' * (self.num_components != 1)}, "
+            f"total weight {self.total_weight}>"
         )
 
 

@@ -107,19 +107,25 @@ class Pipeline:
         }
 
     def insert_before(self, name: str, *steps: Stage | Loop) -> Pipeline:
-        """Return a copy with `steps` before every stage called `name`."""
+        """Return a copy with `steps` before every stage called `name`.
+
+        Raises
+        ------
+        PipelineError
+            If there is none. Names those there are.
+        """
         return self._edit(name, lambda stage: (*steps, stage))
 
     def insert_after(self, name: str, *steps: Stage | Loop) -> Pipeline:
-        """Return a copy with `steps` after every stage called `name`."""
+        """Return a copy with `steps` after every stage called `name`; see `insert_before`."""
         return self._edit(name, lambda stage: (stage, *steps))
 
     def replace(self, name: str, *steps: Stage | Loop) -> Pipeline:
-        """Return a copy with `steps` in place of every stage called `name`."""
+        """Return a copy with `steps` in place of every stage called `name`; see `insert_before`."""
         return self._edit(name, lambda _: steps)
 
     def remove(self, name: str) -> Pipeline:
-        """Return a copy without the stages called `name`."""
+        """Return a copy without the stages called `name`; see `insert_before`."""
         return self._edit(name, lambda _: ())
 
     def stages(self) -> Iterator[Stage]:

@@ -12,14 +12,31 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """What one call of a stage cost: seconds, and bytes of the arrays it read and wrote."""
+    """What one call of a stage cost.
+
+    Attributes
+    ----------
+    seconds : float
+    bytes : int
+        Of the arrays it read and wrote.
+    """
 
     seconds: float
     bytes: int
 
 
 class StageCall(NamedTuple):
-    """One call of a stage on one part of the edge list."""
+    """One call of a stage.
+
+    Attributes
+    ----------
+    round : int
+        0 is what comes before the first loop.
+    stage : str
+    part : int
+        Which part of the edge list it was given, from 0.
+    work : Work
+    """
 
     round: int
     stage: str
@@ -28,10 +45,18 @@ class StageCall(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One pass of a loop: what it began with, and the seconds and bytes of its stages.
+    """One pass of a loop; in a merge tree a level of it.
 
-    Round 0 is what comes before the loop. `vertices` and `edges` are None in runs that have no
-    such counts, as in a merge tree, where rounds are the levels of the tree.
+    Attributes
+    ----------
+    number : int
+        0 is what comes before the first loop.
+    vertices, edges : int or None
+        How many it began with; None where nobody counts, as in a merge tree.
+    seconds : dict of str to float
+        By stage, all parts and calls added up.
+    bytes : int
+        Of the arrays that stages read and wrote.
     """
 
     number: int
@@ -43,9 +68,18 @@ class Round(NamedTuple):
 
 @dataclass(repr=False)
 class Report:
-    """What was planned, the stage calls in order, and the counts of every round and at the end.
+    """What a run did.
 
-    A merge tree has no counts.
+    Attributes
+    ----------
+    calls : list of StageCall
+        In order.
+    counts : dict of int to dict of str to int
+        By round, the counts and verdicts that were read back before it; none in a merge tree.
+    final : dict of str to int
+        The counts at the end.
+    plan : str
+        The strategy, and why it was that.
     """
 
     calls: list[StageCall] = field(default_factory=list)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..primitives.memory import kept
+from ..primitives.memory import keeping_blocks
 from ..progress import is_heard, tell
 from . import scratch
 from .partition import COLUMNS
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from .schedulers import Scheduler
     from .solver import Cut, Solver
 
-#: Edges for each vertex that the first of several scans takes: see `catalogue.filter_boruvka`.
+#: Edges for each vertex that the first of several scans takes: they are held, so fewer than those
+#: of `catalogue.filter_boruvka`.
 LIGHT_PER_VERTEX = 1.5
 #: The share of what is held that it takes at most: where light ends is known from a sample, and
 #: what then proves too much is halved.
@@ -89,7 +90,7 @@ def solve_by_scans(
     """
     scans = _Scans(solver, scheduler, capacity, several_scans, checkpoint, split_every)
     left: int | None = num_vertices
-    with kept():
+    with keeping_blocks():
         while left is not None:
             left = scans.take(parts, num_vertices, left)
         found = scheduler.fetch(scans.found)

@@ -10,7 +10,7 @@ from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, resolve_backend
 from ..primitives.native import COMPILED_FROM
-from ..primitives.team import lent
+from ..primitives.team import sharing
 from ..progress import heard_by
 from .bounds import parse_bytes
 from .catalogue import algorithm as named_algorithm
@@ -138,7 +138,7 @@ def minimum_spanning_forest(
         heard_by(progress),
         open_scheduler(scheduler, threads) as where,
         # Tasks that run side by side have a processor each.
-        lent(task_threads := (threads or kernel_threads()) if where.eager else 1),
+        sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),
     ):
         edges = open_graph(
             graph, num_vertices, weight, is_streamed=streamed, is_bounded=memory is not None
@@ -176,7 +176,7 @@ def minimum_spanning_forest(
             backend=ops,
             split_every=split_every,
         )
-        report.plan = plan.reason
+        report.plan = f"{plan.strategy}: {plan.reason}"
         return Forest(
             placed(edge_ids, ops, on_device=on_device),
             edges if isinstance(edges, EdgeList) else source,

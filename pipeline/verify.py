@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError, OptionError, VerificationError
+from ..errors import GraphError, VerificationError
 from ..graphs.device import host_array
 from ..graphs.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
 from ..graphs.open import open_graph
@@ -34,6 +34,7 @@ from ..primitives import array_module
 from ..progress import heard_by, tell
 from .forest import Forest
 from .merge_tree import MergeTree, merge_tree
+from .options import check_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -114,9 +115,7 @@ def verify(
     GraphError, OptionError
         If the graph, the edge ids or an option are not what they should be.
     """
-    if isinstance(chunk_edges, bool) or not isinstance(chunk_edges, int) or chunk_edges < 1:
-        message = f"chunk_edges must be an integer of at least 1, not {chunk_edges!r}"
-        raise OptionError(message)
+    check_count("chunk_edges", chunk_edges, 1, optional=False)
     with heard_by(progress):
         found = open_graph(graph, num_vertices, weight, is_streamed=True)
         source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())

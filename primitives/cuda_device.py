@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import KernelError
-from .kernel_store import digest, kept
+from .kernel_store import digest, load_or_compile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -197,7 +197,8 @@ def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
     """
     sources = [SOURCES / f"{file}.cu", *sorted(SOURCES.glob("*.cuh"))]
     parts = kernel, architecture, _LANGUAGE, _nvrtc(), [path.read_text() for path in sources]
-    return kept(f"{file}-{digest(*parts)}", lambda: compile_kernel(file, kernel, architecture))
+    entry = f"{file}-{digest(*parts)}"
+    return load_or_compile(entry, lambda: compile_kernel(file, kernel, architecture))
 
 
 @functools.cache

@@ -31,7 +31,7 @@ class ArrayModule(PlainPrimitives, Protocol):
         return contextlib.nullcontext()
 
     def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
-        """Return an array."""
+        """Return `first`, `first` + 1, ... as an array of their own."""
         count = self.iota(size, dtype=dtype)
         return count + self.asarray(first, dtype) if first else count
 
@@ -156,9 +156,8 @@ class ArrayModule(PlainPrimitives, Protocol):
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join the sets of both members of each pair, one pair after another, as Kruskal does.
 
-        Of all primitives this and the next know what a tree is. It is sequential by nature: a
-        module that can follow pairs one by one does; here rounds in which every set takes its first
-        pair find the same.
+        It is sequential by nature: a module that can follow pairs one by one does; here rounds in
+        which every set takes its first pair find the same.
 
         Parameters
         ----------

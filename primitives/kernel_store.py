@@ -24,14 +24,14 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def kept(entry: str, compile_kernel: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
-    """Return what `compile_kernel` does, a label and machine code, or did before.
+def load_or_compile(entry: str, compiled: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
+    """Return what `compiled` does, a label and machine code, or did before.
 
     Parameters
     ----------
     entry : str
         A path in the folder, which names all that decides what is compiled.
-    compile_kernel : callable
+    compiled : callable
         Called where there is no such entry. What it raises is raised here.
 
     Notes
@@ -41,13 +41,13 @@ def kept(entry: str, compile_kernel: Callable[[], tuple[str, bytes]]) -> tuple[s
     """
     folder = kernel_folder()
     if folder is None:
-        return compile_kernel()
+        return compiled()
     with contextlib.suppress(OSError):
         found, content = (data := (folder / entry).read_bytes())[:32], data[32:]
         if hashlib.sha256(content).digest() == found:
             label, _, code = content.partition(b"\0")
             return label.decode(), code
-    text, code = compile_kernel()
+    text, code = compiled()
     with contextlib.suppress(OSError):  # such as a file system that is full, or read-only
         _write(folder / entry, b"\0".join((text.encode(), code)))
     return text, code

@@ -118,7 +118,7 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def keeping_blocks() -> Iterator[None]:
     """Keep blocks that go for those to come, also while none is in use; none afterwards."""
     lease = _lease(1)
     yield

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import KernelError
-from .kernel_store import digest, kept, kernel_folder
+from .kernel_store import digest, kernel_folder, load_or_compile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +140,7 @@ class _Function(NamedTuple):
 @functools.cache  # called by one thread at a time, or code might be linked twice
 def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
     entry = "-".join([f"{_folder(module)}/{name}", *map(str, types)])
-    label, code = kept(entry, lambda: _compile(module, name, types))
+    label, code = load_or_compile(entry, lambda: _compile(module, name, types))
     symbol, num_results = label.split()
     binding, engine = _linker()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .fused import ArrayModule
 from .memory import empty
-from .team import reduced
+from .team import extreme
 
 Array = NDArray[Any]
 
@@ -170,7 +170,7 @@ class NumpyArrays(ArrayModule):
     def any_signed(weights: Array, /) -> bool:
         if weights.dtype.kind in "bu" or not len(weights):
             return False
-        return bool(reduced("min", weights.view(f"i{weights.dtype.itemsize}")) < 0)
+        return bool(extreme("min", weights.view(f"i{weights.dtype.itemsize}")) < 0)
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False

@@ -66,25 +66,25 @@ def team(size: int) -> Team:
     return Team(size)
 
 
-#: How many share what is `reduced`: one where it was not said how many a call may take.
-_lent = ContextVar("lent", default=1)
+#: How many threads look for an `extreme`: one where it was not said how many a call may take.
+_sharing = ContextVar("sharing", default=1)
 
 
 @contextmanager
-def lent(threads: int) -> Iterator[None]:
-    """Let so many threads share what is `reduced` meanwhile."""
-    token = _lent.set(threads)
+def sharing(threads: int) -> Iterator[None]:
+    """Let so many threads look for an `extreme` meanwhile."""
+    token = _sharing.set(threads)
     try:
         yield
     finally:
-        _lent.reset(token)
+        _sharing.reset(token)
 
 
-def reduced(extreme: Literal["min", "max"], array: NDArray[Any]) -> Any:
+def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
     """Return the minimum or maximum of an array that is not empty, NaN if any element is."""
-    reduce = operator.methodcaller(extreme)
+    reduce = operator.methodcaller(op)
     if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # or it is on a GPU
         return reduce(array)
-    helpers = team(_lent.get())
+    helpers = team(_sharing.get())
     parts = [(array[start:stop],) for start, stop in helpers.shares(len(array))]
     return reduce(np.stack(helpers.call(reduce, parts)))

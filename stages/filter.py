@@ -61,11 +61,11 @@ def join_more_if_scattered(
     return few if near >= len(sample_u) else few * scattered
 
 
-@stage(writes="few_fragments")
-def few_fragments_left(num_edges: Count, num_vertices: Count, few: Count, dense: float) -> Verdict:
-    """Tell whether so few fragments are left that joining them one by one is quicker than rounds.
+@stage(writes="few_edges")
+def few_edges_left(num_edges: Count, num_vertices: Count, few: Count, dense: float) -> Verdict:
+    """Tell whether so few edges are left that to join them one by one is quicker than rounds.
 
-    Rounds stall where most edges join the same fragments over and over.
+    Or so many for each fragment: rounds stall where most join the same ones over and over.
     """
     return num_edges <= few or num_edges > dense * num_vertices
 

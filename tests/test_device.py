@@ -20,9 +20,14 @@ import strict_device
 from cuda_host import HostCudaArrays, HostDevice
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
-from mstflow.errors import GraphError, KernelError, MstflowError, OptionError
+from mstflow.errors import (
+    GraphError,
+    KernelError,
+    MemoryBoundError,
+    MstflowError,
+    OptionError,
+)
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.bounds import MemoryBoundError
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver

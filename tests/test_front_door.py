@@ -233,7 +233,7 @@ def test_auto_takes_kernels_where_they_save_more_than_they_cost(kernels, monkeyp
 
 def test_forest_says_what_it_is():
     text = repr(minimum_spanning_forest((U, V, W)))
-    assert text == "<Forest: 3 edges on 4 vertices, 1 components, total weight 8.0>"
+    assert text == "<Forest: 3 edges on 4 vertices, 1 component, total weight 8.0>"
 
 
 @given(

@@ -129,7 +129,7 @@ def test_a_library_that_is_missing(forest, method, library, monkeypatch):
     for module in [name for name in sys.modules if name.partition(".")[0] == library]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)  # makes its import fail
-    message = rf"{method}\(\) needs {library}, which is not installed: pip install {library}$"
+    message = rf"{method}\(\) needs the package {library}: mstflow\[io\]$"
     with pytest.raises(OptionError, match=message):
         getattr(forest, method)()
 

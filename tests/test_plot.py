@@ -171,5 +171,5 @@ def test_report_of_a_tree_on_axes_of_ones_own():
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for plot in (FOREST.report.plot, lambda: FOREST.plot(PLACES)):
-        with pytest.raises(OptionError, match=r"pip install 'mstflow\[plot\]'"):
+        with pytest.raises(OptionError, match=r"matplotlib: mstflow\[plot\]"):
             plot()

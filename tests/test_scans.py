@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from graph_strategies import edge_lists
 from mstflow import EdgeList, algorithm, backends
+from mstflow.errors import MemoryBoundError
 from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.bounds import MemoryBoundError, Scans, Size, parse_bytes, show_bytes
+from mstflow.pipeline.bounds import Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.checkpoint import Checkpoint
 from mstflow.pipeline.estimate import edges_taken
 from mstflow.pipeline.plan import SCANNING

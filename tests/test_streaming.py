@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import mstflow
-from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.pieces import ArrayPiece, Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.bounds import MemoryBoundError
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver

@@ -26,7 +26,7 @@ from solve_one import checksum  # noqa: E402
 import graphs  # noqa: E402
 from mstflow.primitives import Backend, array_module  # noqa: E402
 from mstflow.primitives.fused import helper_parts  # noqa: E402
-from mstflow.primitives.memory import empty  # noqa: E402
+from mstflow.primitives.memory import keeping_blocks  # noqa: E402
 from mstflow.stages.kruskal import join_with_helpers, sort_by_weight  # noqa: E402
 
 if TYPE_CHECKING:
@@ -85,28 +85,27 @@ def main() -> None:
     add("--plot", type=Path, default=picture, metavar="PICTURE")
     options = parser.parse_args()
     record: dict[str, Any] = {"machine": about(), "reference": "kruskal", "graphs": {}, "runs": []}
-    keep = empty(2**20, np.uint8)  # while an array is in use, memory goes from one to the next
-    for name in options.graphs:
-        graph = graphs.load(graphs.ensure(name, options.cache))
-        record["graphs"][name] = {"spec": name, "vertices": graph.n, "edges": len(graph.u)}
-        edge_id = np.arange(len(graph.u), dtype=np.int32)
-        ops = array_module("numba")
-        ordered = sort_by_weight(ops, graph.u, graph.v, ops.order_key(graph.w))
-        for turn in range(-1, options.rounds):  # the first warms up
-            for threads in options.threads:
-                for code, loop in LOOPS.items():
-                    facts = measure(loop, (*ordered, edge_id), graph.n, threads)
-                    place = {"graph": name, "code": code, "threads": threads, "round": turn}
-                    record["runs"] += [{**place, **facts}] * (turn >= 0)
-        for row in figures.rows(record, name):
-            print(
-                name,
-                row.code,
-                row.threads,
-                f"{row.minimum:.4f} s, ratio {row.ratio:.2f}",
-                flush=True,
-            )
-    del keep
+    with keeping_blocks():
+        for name in options.graphs:
+            graph = graphs.load(graphs.ensure(name, options.cache))
+            record["graphs"][name] = {"spec": name, "vertices": graph.n, "edges": len(graph.u)}
+            edge_id = np.arange(len(graph.u), dtype=np.int32)
+            ops = array_module("numba")
+            ordered = sort_by_weight(ops, graph.u, graph.v, ops.order_key(graph.w))
+            for turn in range(-1, options.rounds):  # the first warms up
+                for threads in options.threads:
+                    for code, loop in LOOPS.items():
+                        facts = measure(loop, (*ordered, edge_id), graph.n, threads)
+                        place = {"graph": name, "code": code, "threads": threads, "round": turn}
+                        record["runs"] += [{**place, **facts}] * (turn >= 0)
+            for row in figures.rows(record, name):
+                print(
+                    name,
+                    row.code,
+                    row.threads,
+                    f"{row.minimum:.4f} s, ratio {row.ratio:.2f}",
+                    flush=True,
+                )
     options.output.write_text(json.dumps(record, indent=1) + "\n")
     plot.draw(record, options.plot)
 

@@ -21,7 +21,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 from ...stages.edges import count_edges, drop_loops, find_signs, order_weights
 from ...stages.filter import (
     choose_pivot,
-    few_fragments_left,
+    few_edges_left,
     hold_edges,
     join_more_if_scattered,
     sample_ends,
@@ -82,16 +82,16 @@ filter_boruvka = Pipeline(
     Loop(
         *SELECT_LIGHT,
         start_levels,
-        Loop(*JOIN, add_level, *CONTRACT, until=few_fragments_left),
+        Loop(*JOIN, add_level, *CONTRACT, until=few_edges_left),
         *JOIN_REST,
         *SELECT_JOINING,
         until=sparse_graph_left,
     ),
-    Loop(
+    Loop(  # one pass at most: what ends the inner loop ends this one
         drop_loops,  # which only rounds must not meet
         count_edges,
-        Loop(*JOIN, *CONTRACT, until=few_fragments_left),
-        until=few_fragments_left,
+        Loop(*JOIN, *CONTRACT, until=few_edges_left),
+        until=few_edges_left,
     ),
     *JOIN_REST,
     list_forest,

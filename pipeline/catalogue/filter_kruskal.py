@@ -29,6 +29,6 @@ filter_kruskal = Pipeline(
     ),
     *JOIN_REST,
     list_forest,
-    values=PARAMETERS,
+    values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
     summary="Kruskal on light edges, then on the heavy ones that join trees",
 )

@@ -23,10 +23,10 @@ def _small_shares():
     st.integers(1, 5),
     st.sampled_from(["min", "max"]),
 )
-def test_reduced_by_shares(values, threads, extreme):
-    with team.lent(threads):
-        found = team.reduced(extreme, values)
-    np.testing.assert_equal(found, getattr(values, extreme)())
+def test_an_extreme_by_shares(values, threads, op):
+    with team.sharing(threads):
+        found = team.extreme(op, values)
+    np.testing.assert_equal(found, getattr(values, op)())
     assert found.dtype == values.dtype
 
 
