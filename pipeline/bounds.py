@@ -23,9 +23,10 @@ _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
 _PARTITION = 5_000_000
 #: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
 _READ_EDGE = 48
-#: Bytes of a device for each edge beyond those held, and for each vertex, if the graph is whole
-#: there: keys and places of what is light, records, and what rounds write. Not yet measured.
-_DEVICE_EDGE, _DEVICE_VERTEX = 8, 64
+#: Bytes of a device for each edge beyond its columns, and for each vertex, if the graph is whole
+#: there: edge ids, keys and places of what is light; records, and what rounds write. Not yet
+#: measured.
+_DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
 #: Bytes for each edge beyond those held, for each vertex, and for each of the minima that wait,
 #: while rounds run over partitions: keys and light edges; fragments and levels.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
@@ -67,12 +68,6 @@ class Size:
         return 2 * self.index + self.weight + 8
 
     @property
-    def on_device(self) -> int:
-        """Bytes of a device that has the whole graph in its memory, and solves it."""
-        edges = self.num_edges * (self.held_edge + _DEVICE_EDGE)
-        return edges + self.num_vertices * _DEVICE_VERTEX
-
-    @property
     def solved_edge(self) -> int:
         """Bytes for each edge while the forest of those held is found.
 
@@ -93,6 +88,14 @@ class Size:
     def kept_vertex(self) -> int:
         """Bytes for each vertex beyond one scan: its fragment, an edge id, the key of a spoke."""
         return self.index + 8 + self.weight
+
+
+def device_bytes(source: EdgeSource) -> int:
+    """Return how many bytes of a device it takes to have the whole graph there, and solve it."""
+    size = Size.of(source)
+    u, v, weight = (column.itemsize for column in source.first_columns())
+    columns = 0 if source.is_on_device else max(u, size.index) + max(v, size.index) + weight
+    return size.num_edges * (columns + _DEVICE_EDGE) + size.num_vertices * _DEVICE_VERTEX
 
 
 @dataclass(frozen=True)

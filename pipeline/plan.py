@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from .bounds import Scans, Size
+from .bounds import Scans, Size, device_bytes
 
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
@@ -119,7 +119,7 @@ def _choose(request: Request, source: EdgeSource, partitions: int) -> tuple[str,
         return "fold", "the graph can be read but once"
     if request.memory is not None:
         return "two-scan", "memory is bounded"
-    if request.device_memory is not None and Size.of(source).on_device > request.device_memory:
+    if request.device_memory is not None and device_bytes(source) > request.device_memory:
         return "two-scan", "the graph is larger than the device's memory"
     if request.is_own and partitions > 1:
         return "iterate", "a pipeline of your own may find something else than forests to merge"

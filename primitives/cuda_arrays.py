@@ -24,6 +24,9 @@ DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
+#: Most bytes that are copied from the host at once: pinned buffers of that size are never given
+#: back, and while one is copied the next is filled.
+_PIECE = 2**25
 
 
 class Device(Protocol):
@@ -68,7 +71,20 @@ class CudaArrays(ArrayModule):
         return self._device.beside()
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
-        return self._xp.asarray(values, dtype=dtype)
+        if not isinstance(values, np.ndarray) or values.nbytes <= _PIECE:
+            array = self._xp.asarray(values, dtype=dtype)
+            return (
+                self._xp.ascontiguousarray(array) if array.ndim else array
+            )  # kernels take no other
+        out = self.empty(len(values), values.dtype if dtype is None else dtype)
+        if not values.strides[0]:  # one value for all
+            out.fill(values[0])
+            return out
+        step = _PIECE // values.itemsize
+        for start in range(0, len(values), step):
+            piece = values[start : start + step]
+            out[start : start + step] = self._xp.asarray(piece, dtype=out.dtype)
+        return out
 
     def to_host(self, array: Array, /) -> Array:
         return self._xp.asnumpy(array)
@@ -201,7 +217,7 @@ class CudaArrays(ArrayModule):
         signed = signed and weights.dtype.kind not in "bu"
         unsigned = f"u{weights.itemsize}"
         if not signed and not descending:
-            return weights.view(unsigned)
+            return self._xp.ascontiguousarray(weights).view(unsigned)
         out = self.empty(len(weights), unsigned)
         options = signed, weights.dtype.kind == "f", descending
         self._launch("order_key", (weights,), len(weights), weights, *options, out)
@@ -256,16 +272,16 @@ class CudaArrays(ArrayModule):
         return number, roots.total
 
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
-        filled = [array for array in arrays if len(array)]
-        count, dtype = sum(map(len, filled)), np.result_type(*(array.dtype for array in arrays))
-        lowest = min((int(array.min()) for array in filled), default=0)
-        span = max((int(array.max()) + 1 for array in filled), default=0) - lowest
-        if span > _WORD * count:  # a bit for each possible value would take more than the values
-            return self.sort(self.concatenate(list(arrays)))
+        values = self._xp.concatenate(arrays)
+        if not len(values):
+            return values
+        lowest = int(values.min())
+        span = int(values.max()) + 1 - lowest
+        if span > _WORD * len(values):  # a bit for each possible value would take more than they do
+            return self.sort(values)
         bits = self._no_bits(span)
-        for array in filled:
-            self._launch("mark", (array,), len(array), array, lowest, bits)
-        return self._list(self._counted(bits, span), lowest, dtype)
+        self._launch("mark", (values,), len(values), values, lowest, bits)
+        return self._list(self._counted(bits, span), lowest, values.dtype)
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join in rounds: every set finds its first pair, and is joined by it.

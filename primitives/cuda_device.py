@@ -73,7 +73,9 @@ class CupyDevice:
         """
         if not size:
             return
-        function = _loaded(file, kernel, self.xp.cuda.runtime.getDevice())
+        device = self.xp.cuda.runtime.getDevice()
+        with _loading:
+            function = _loaded(file, kernel, device)
         words = tuple(map(self._word, (size, *arguments)))
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
@@ -116,6 +118,10 @@ class CupyDevice:
     def _word(self, argument: Any) -> Any:
         is_array = isinstance(argument, self.xp.ndarray)
         return argument if is_array else np.uint64(int(argument) % 2**64)
+
+
+#: What two threads loaded at once, one would unload, while its kernel may run.
+_loading = threading.Lock()
 
 
 @functools.cache
@@ -163,18 +169,16 @@ def compile_kernels(
     try:
         program = program_of((SOURCES / f"{file}.cu").read_text(), "c++", options)
         code = program.compile("cubin", name_expressions=tuple(kernels))
+        names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
     except Exception as error:  # its class has moved between releases
         message = f"{file}.cu: {', '.join(kernels)} for {architecture} does not compile: {error}"
         raise KernelError(message) from error
-    names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
     return names, bytes(code.code)
 
 
 def _compiler() -> tuple[Any, Any]:
-    try:
-        from cuda.core import Program, ProgramOptions
-    except ImportError:  # before its release 1.0
-        from cuda.core.experimental import Program, ProgramOptions
+    from cuda.core import Program, ProgramOptions
+
     return Program, ProgramOptions
 
 

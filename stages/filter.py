@@ -30,9 +30,9 @@ def sparse_graph_left(num_edges: Count, num_vertices: Count, small: Count, dense
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
     """Take the values of some edges, the same however the edges are split."""
     every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
-    if not count or int(edge_id[-1]) - int(edge_id[0]) == count - 1:  # consecutive ids
-        first = -int(edge_id[0]) % every if count else 0
-        return tuple(column[first::every] for column in columns)
+    first = int(edge_id[0]) if count else 0
+    if not count or int(edge_id[-1]) - first == count - 1:  # consecutive ids
+        return tuple(column[-first % every :: every] for column in columns)
     return ops.compact(edge_id & (every - 1) == 0, *columns)
 
 

@@ -14,9 +14,16 @@ def pytest_addoption(parser):
     parser.addoption(
         "--sanitize", action="store_true", help="watch CUDA kernels; preload g++'s libasan.so"
     )
+    parser.addoption(
+        "--no-pool", action="store_true", help="an allocation for each array on a GPU, to watch it"
+    )
 
 
 def pytest_configure(config):
+    if config.getoption("--no-pool"):
+        import cupy
+
+        cupy.cuda.set_allocator(None)
     settings.register_profile(
         "chosen",
         max_examples=config.getoption("--examples"),

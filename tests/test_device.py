@@ -28,6 +28,7 @@ from mstflow.errors import (
     OptionError,
 )
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.bounds import device_bytes
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver
@@ -186,6 +187,24 @@ def test_what_follows_from_a_graph_of_the_host():
     forest = solve(GRAPH, backend="cupy")
     assert type(forest.labels) is type(forest.cut(k=3)) is np.ndarray
     assert forest.labels.tolist() == components(GRAPH).tolist()
+
+
+@pytest.mark.parametrize("values", [np.arange(9), np.arange(18)[::2], np.broadcast_to(7, 9)])
+@pytest.mark.parametrize("dtype", [None, "f4"])
+def test_large_columns_are_copied_in_pieces(values, dtype, monkeypatch):
+    monkeypatch.setattr("mstflow.primitives.cuda_arrays._PIECE", 16)
+    before = len(transfers.to_device)
+    found = HostCudaArrays().asarray(values, dtype)
+    assert max(transfers.to_device[before:], default=0) <= 2
+    assert found.flags.c_contiguous
+    assert found.dtype == (dtype or values.dtype)
+    assert np.array_equal(found.get(), values)
+
+
+def test_what_is_on_the_device_takes_no_more_of_it():
+    host, device = (EdgeSource.of(graph) for graph in (GRAPH, on_device(GRAPH)))
+    columns = GRAPH.u.nbytes + GRAPH.v.nbytes + GRAPH.weight.nbytes
+    assert device_bytes(host) - device_bytes(device) == columns
 
 
 def test_what_is_copied_to_the_host(tmp_path):

@@ -4,7 +4,9 @@ import ctypes
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -217,6 +219,17 @@ def test_launch(compiled, library):
         assert (given[0], given[2]) == (size, value)
         assert given[1] is out
         assert {type(word) for word in given[::2]} == {np.uint64}
+
+
+def test_threads_load_a_kernel_once(compiled, library, monkeypatch):
+    """Two modules of one kernel, and the first to go would take its code from under a launch."""
+    arrays, load = library(Arrays()), cuda_device.kept_kernel
+    monkeypatch.setattr(cuda_device, "kept_kernel", lambda *kernel: sleep(0.1) or load(*kernel))
+    device = cuda_device.CupyDevice()
+    with ThreadPoolExecutor() as team:
+        list(team.map(lambda _: device.launch("own", "fill<u64, u32>", 1), range(2)))
+    assert len(arrays.launched) == 2
+    assert (len(compiled), len(arrays.loaded)) == (1, 1)
 
 
 def fail(error):

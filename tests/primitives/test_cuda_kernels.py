@@ -36,7 +36,7 @@ def watched(*command):
 def test_kernels_under_sanitizers():
     """All definitions and whole runs once more, with all memory and arithmetic watched."""
     tests = HERE / "test_conformance.py", HERE.parent / "test_device.py"
-    options = "-q", "-p", "no:cacheprovider", "--sanitize", "--examples=20", "-k", "cuda or oracle"
+    options = "-q", "-p", "no:cacheprovider", "--sanitize", "--examples=10", "-k", "cuda or oracle"
     run = watched("-m", "pytest", *options, *tests)
     assert run.returncode == 0, run.stdout + run.stderr
     assert " passed" in run.stdout
