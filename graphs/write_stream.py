@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..progress import tell
-from .write import names_folder, replacing
+from .write import names_folder, replacing, write_columns
 
 if TYPE_CHECKING:
     import os
@@ -49,6 +49,28 @@ class Streamed:
     def chunks(self, size: int) -> Iterator[tuple[NDArray[Any], ...]]:
         """Read all edges in order, about `size` at a time."""
         return (read() for *_, read in self.source.blocks(size))
+
+
+def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
+    """Write a graph, edge for edge in order, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        `.npz` or a folder, both written as a stream; `.parquet`, `.csv`, `.gr` or `.mtx`.
+    graph : EdgeSource
+        With its sizes, and columns of one dtype throughout.
+
+    Raises
+    ------
+    OptionError
+        As `write.write_columns`.
+    """
+    if names_folder(path) or Path(path).suffix == ".npz":
+        write_stream(path, Streamed(graph))
+        return
+    columns = dict(zip(("u", "v", "weight"), graph.columns(), strict=True))
+    write_columns(path, columns, num_vertices=graph.num_vertices)
 
 
 def write_stream(

@@ -1,4 +1,4 @@
-"""The command `mstflow plan`: what a graph of some size would take, before it is solved.
+"""What a graph of some size would take, before it is solved.
 
 The formulae are those of `docs/scale.md`, which holds them against measured runs.
 """
@@ -6,18 +6,10 @@ The formulae are those of `docs/scale.md`, which holds them against measured run
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from typing import TYPE_CHECKING
 
-from ..errors import MemoryBoundError, OptionError
-from ..graphs.open import open_files
-from .bounds import Scans, Size, parse_bytes, show_bytes
+from .bounds import Scans, Size
 from .scans import DENSE, FILLED, LIGHT_PER_VERTEX
-from .schedulers import kernel_threads
-
-if TYPE_CHECKING:
-    import argparse
 
 #: Seconds to load kernels.
 _LOADING = 0.1
@@ -116,63 +108,3 @@ def edges_taken(size: Size, room: int, parts: int) -> list[float]:
         taken.append(_STOPPED * held)
         fragments *= math.exp(-1.5 * taken[-1] / fragments)
     return [*taken, _LEFT * edges]
-
-
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the command its options."""
-    add = command.add_argument
-    add("inputs", nargs="*", metavar="INPUT", help="files that together are one graph")
-    add("--vertices", type=float, metavar="N", help="instead of files")
-    add("--edges", type=float, metavar="M", help="instead of files")
-    add("--weight-bytes", type=int, default=4, metavar="B", help="default: %(default)s")
-    add("--memory", metavar="SIZE", help="of a worker")
-    add("--workers", type=int, default=1, metavar="W", help="default: this process alone")
-    add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
-    add("--disk", default="2GB", metavar="RATE", help="bytes a second of a worker's disk")
-    add("--network", default="1GB", metavar="RATE", help="bytes a second of a worker")
-    add("--json", action="store_true", help="print one JSON object")
-
-
-def run(options: argparse.Namespace, own: int) -> None:
-    """Print what the parsed options ask for; `own` is what a process takes anyway, in bytes."""
-    size = _size(options)
-    memory = None if options.memory is None else parse_bytes(options.memory) - own
-    machine = Machine(
-        options.workers,
-        options.threads,
-        memory,
-        parse_bytes(options.disk),
-        parse_bytes(options.network),
-    )
-    try:
-        found = estimate(size, machine)
-    except MemoryBoundError as error:
-        message = f"not feasible: each worker needs at least {show_bytes(error.needed + own)}"
-        raise OptionError(message) from error
-    found = dataclasses.replace(found, peak=found.peak + own, least=found.least + own)
-    if options.json:
-        print(json.dumps(dataclasses.asdict(found)))
-        return
-    lines = {
-        "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
-        "strategy": f"two-scan; scans: {found.scans}, partitions: {found.partitions}",
-        "peak memory": f"{show_bytes(found.peak)} a worker; at least {show_bytes(found.least)}",
-        "edges held": f"{found.held:,} a task",
-        "read": show_bytes(found.read),
-        "sent": show_bytes(found.sent),
-        "time": f"about {found.seconds:,.1f} s",
-    }
-    for name, text in lines.items():
-        print(f"{name:<13} {text}")
-
-
-def _size(options: argparse.Namespace) -> Size:
-    if options.inputs:
-        return Size.of(open_files(options.inputs).with_sizes())
-    if options.vertices is None or options.edges is None:
-        message = "plan needs --vertices and --edges, or files"
-        raise OptionError(message)
-    if options.vertices < 1 <= options.edges:
-        message = "edges need vertices"
-        raise OptionError(message)
-    return Size(int(options.vertices), int(options.edges), options.weight_bytes)

@@ -1,7 +1,9 @@
 """The command line: what it prints, what it leaves behind, how it fails."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -92,14 +94,14 @@ def test_info_of_a_graph(capsys, tmp_path):
     path.write_text("6\n0 1 3\n1 1 -inf\n1 2 2.5\n3 0 3\n")
     assert main(["info", str(path)]) == 0
     assert capsys.readouterr().out == (
-        "vertices    6\n"
-        "edges       4, of which 1 loops\n"
-        "components  3\n"
-        "weights     -inf to 3.0, 2 edges tied\n"
-        "degree      0: 2 vertices\n"
-        "degree      1: 2 vertices\n"
-        "degree      2 to 3: 1 vertices\n"
-        "degree      4 to 7: 1 vertices\n"
+        "vertices      6\n"
+        "edges         4, of which 1 loops\n"
+        "components    3\n"
+        "weights       -inf to 3.0, 2 edges tied\n"
+        "degree        0: 2 vertices\n"
+        "degree        1: 2 vertices\n"
+        "degree        2 to 3: 1 vertices\n"
+        "degree        4 to 7: 1 vertices\n"
     )
     assert main(["info", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
@@ -207,6 +209,15 @@ def test_listings(capsys):
         "why_not": None,
     }
     assert (facts["mstflow"], facts["packages"]["dask"]) == (mstflow.__version__, dask.__version__)
+
+
+def test_nobody_reads_on():
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "mstflow", "algorithms"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 @pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import OptionError
-from mstflow.graphs.convert import write_graph
 from mstflow.graphs.read import read
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import OUTPUTS, check_output, write_columns
+from mstflow.graphs.write_stream import write_graph
 
 COLUMNS = {
     "u": np.array([0, 2**63 - 1]),

@@ -1,21 +1,16 @@
-"""The command `mstflow info FILE`: what a graph is like."""
+"""What a graph is like: counts, degrees, and the range of its weights."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.convert import open_inputs
-from ..progress import heard_by, tell
+from ..progress import tell
 from .solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
-    import argparse
-
     from ..graphs.source import EdgeSource
 
 
@@ -45,25 +40,6 @@ class Summary:
     lightest: Any
     heaviest: Any
     degrees: list[tuple[int, int]]
-
-
-def run(options: argparse.Namespace) -> None:
-    """Read what the parsed options name, and print what it is like."""
-    with heard_by(True):
-        found = summarise(open_inputs(options))
-    if options.json:
-        facts = dataclasses.asdict(found)
-        for name in ("lightest", "heaviest"):  # JSON has no infinity
-            facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None
-        print(json.dumps(facts))
-        return
-    print(f"vertices    {found.num_vertices:,}")
-    print(f"edges       {found.num_edges:,}, of which {found.num_loops:,} loops")
-    print(f"components  {found.num_components:,}")
-    print(f"weights     {found.lightest} to {found.heaviest}, {found.num_tied:,} edges tied")
-    for least, number in found.degrees:
-        name = str(least) if least < 2 else f"{least} to {2 * least - 1}"
-        print(f"degree      {name}: {number:,} vertices")
 
 
 def summarise(graph: EdgeSource) -> Summary:

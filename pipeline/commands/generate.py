@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import inspect
 
-from ..progress import heard_by
-from .generators import FAMILIES
-from .write_stream import write_stream
+from ...graphs.generators import FAMILIES
+from ...graphs.write_stream import write_stream
+from ...progress import heard_by
+
+SUMMARY = "write a graph of a known family"
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 

@@ -1,0 +1,15 @@
+"""The commands of the command line, a module each: `SUMMARY`, `add_arguments` and `run`."""
+
+from . import algorithms, completion, convert, generate, info, plan, solve, verify
+
+#: By name, in the order of the help.
+COMMANDS = {
+    "solve": solve,
+    "verify": verify,
+    "plan": plan,
+    "generate": generate,
+    "convert": convert,
+    "algorithms": algorithms,
+    "info": info,
+    "completion": completion,
+}

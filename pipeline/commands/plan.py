@@ -1,0 +1,78 @@
+"""The command `mstflow plan`: what a graph of some size would take, before it is solved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+from ...errors import MemoryBoundError, OptionError
+from ...graphs.open import open_files
+from ..bounds import Size, parse_bytes, show_bytes
+from ..estimate import Machine, estimate
+from ..schedulers import kernel_threads
+from .output import print_lines, rss_bytes
+
+if TYPE_CHECKING:
+    import argparse
+
+SUMMARY = "tell what a graph of some size would take"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    add = parser.add_argument
+    add("inputs", nargs="*", metavar="INPUT", help="files that together are one graph")
+    add("--vertices", type=float, metavar="N", help="instead of files")
+    add("--edges", type=float, metavar="M", help="instead of files")
+    add("--weight-bytes", type=int, default=4, metavar="B", help="default: %(default)s")
+    add("--memory", metavar="SIZE", help="of a worker")
+    add("--workers", type=int, default=1, metavar="W", help="default: this process alone")
+    add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
+    add("--disk", default="2GB", metavar="RATE", help="bytes a second of a worker's disk")
+    add("--network", default="1GB", metavar="RATE", help="bytes a second of a worker")
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print an estimate; a worker takes what this process takes, too."""
+    size, own = _size(options), rss_bytes()
+    memory = None if options.memory is None else parse_bytes(options.memory) - own
+    machine = Machine(
+        options.workers,
+        options.threads,
+        memory,
+        parse_bytes(options.disk),
+        parse_bytes(options.network),
+    )
+    try:
+        found = estimate(size, machine)
+    except MemoryBoundError as error:
+        message = f"not feasible: each worker needs at least {show_bytes(error.needed + own)}"
+        raise OptionError(message) from error
+    found = dataclasses.replace(found, peak=found.peak + own, least=found.least + own)
+    if options.json:
+        print(json.dumps(dataclasses.asdict(found)))
+        return
+    lines = {
+        "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
+        "strategy": f"two-scan; scans: {found.scans}, partitions: {found.partitions}",
+        "peak memory": f"{show_bytes(found.peak)} a worker; at least {show_bytes(found.least)}",
+        "edges held": f"{found.held:,} a task",
+        "read": show_bytes(found.read),
+        "sent": show_bytes(found.sent),
+        "time": f"about {found.seconds:,.1f} s",
+    }
+    print_lines(lines.items())
+
+
+def _size(options: argparse.Namespace) -> Size:
+    if options.inputs:
+        return Size.of(open_files(options.inputs).with_sizes())
+    if options.vertices is None or options.edges is None:
+        message = "plan needs --vertices and --edges, or files"
+        raise OptionError(message)
+    if options.vertices < 1 <= options.edges:
+        message = "edges need vertices"
+        raise OptionError(message)
+    return Size(int(options.vertices), int(options.edges), options.weight_bytes)
