@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import FileFormatError, GraphError
 from .edge_list import EdgeList
+from .file_errors import file_errors
 from .forest_file import IDENTITY
 
 if TYPE_CHECKING:
@@ -29,16 +30,13 @@ def read_npz(path: Path) -> EdgeList:
     FileFormatError
         If the file is anything else, or holds pickled objects; names the array or edge.
     """
-    try:
+    with file_errors(path, zipfile.BadZipFile):
         if not zipfile.is_zipfile(path):
             path.open("rb").close()  # if that is why, say so
             message = f"{path}: not a .npz file"
             raise FileFormatError(message)
         with np.load(path, allow_pickle=False) as archive:
             columns = {name: _loaded(path, name, archive) for name in archive.files}
-    except (OSError, zipfile.BadZipFile) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
     num_vertices = columns.pop("n", None)
     if num_vertices is None:
         return _graph(path, columns, None)
@@ -70,11 +68,8 @@ def column_files(path: Path) -> list[Path]:
     FileFormatError
         If there are others, or none of those; names the folder.
     """
-    try:
+    with file_errors(path):
         files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
-    except OSError as error:
-        message = f"{path}: {error.strerror}"
-        raise FileFormatError(message) from error
     return [files[name] for name in _column_names(path, files)]
 
 
@@ -86,24 +81,18 @@ def read_bin(path: Path) -> EdgeList:
     FileFormatError
         If the file is anything else; names the edge.
     """
-    try:
+    with file_errors(path, ValueError):
         ids = np.fromfile(path, "<i4").astype(np.int64) - 1
         if path.stat().st_size % 8:
             message = "no whole number of pairs of int32"
             raise ValueError(message)
         return EdgeList(ids[::2], ids[1::2])
-    except (OSError, ValueError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
 
 
 def _graph(path: Path, columns: Mapping[str, NDArray[Any]], num_vertices: int | None) -> EdgeList:
     used = [columns[name] for name in _column_names(path, columns)]
-    try:
+    with file_errors(path, GraphError):
         return EdgeList(*used, num_vertices=num_vertices)
-    except GraphError as error:
-        message = f"{path}: {error}"
-        raise FileFormatError(message) from error
 
 
 def _column_names(path: Path, found: Iterable[str]) -> list[str]:
@@ -135,22 +124,16 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def _mapped(file: Path) -> NDArray[Any]:
-    try:
+    with file_errors(file, EOFError, ValueError):
         return np.lib.format.open_memmap(file, mode="r")
-    except (OSError, EOFError, ValueError) as error:
-        message = f"{file}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
 
 
 def stated_num_vertices(file: Path) -> int | None:
     """Return the number that `file` holds, if it is there."""
-    try:
-        text = file.read_bytes().strip()
-    except FileNotFoundError:
+    if not file.exists():
         return None
-    except OSError as error:
-        message = f"{file}: {error.strerror}"
-        raise FileFormatError(message) from error
+    with file_errors(file):
+        text = file.read_bytes().strip()
     if not text.isdigit() or len(text) > 18:
         message = f"{file}: line 1: expected a number of vertices, found {text[:24]!a}"
         raise FileFormatError(message)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import FileFormatError
 from .device import host_array
+from .file_errors import file_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,7 +83,8 @@ def read_forest(
     """
     identity = None
     if path.is_dir():
-        columns = {file.stem: _load(file, _map_npy) for file in sorted(path.glob("*.npy"))}
+        mapped = partial(np.lib.format.open_memmap, mode="r")
+        columns = {file.stem: _load(file, mapped) for file in sorted(path.glob("*.npy"))}
         if (stated := path / f"{IDENTITY}.json").exists():
             identity = _load(stated, lambda file: _identity(file.read_bytes()))
     elif path.suffix == ".csv":
@@ -116,16 +118,10 @@ def _identity(text: str | bytes | None) -> dict[str, Any] | None:
 
 def _load(path: Path, load: Callable[[Path], Any]) -> Any:
     """Call a function that reads a file; whatever fails names the file."""
-    try:
+    kinds = EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error
+    with file_errors(path, *kinds):
         path.open("rb").close()  # if it is not there, say so
         return load(path)
-    except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
-
-
-def _map_npy(path: Path) -> NDArray[Any]:
-    return np.lib.format.open_memmap(path, mode="r")
 
 
 def _read_npz(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:

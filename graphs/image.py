@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import FileFormatError, OptionError
 from .edge_list import EdgeList
+from .file_errors import file_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,17 +29,13 @@ def read_image(path: Path) -> EdgeList:
         If Pillow is not installed.
     """
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
     except ModuleNotFoundError as error:
         message = f"{path}: images need the package pillow: mstflow[io]"
         raise OptionError(message) from error
-    try:
-        with Image.open(path) as image:
-            # Numbers of a palette are no brightness.
-            pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
-    except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
+    with file_errors(path, SyntaxError, ValueError), Image.open(path) as image:
+        # Numbers of a palette are no brightness.
+        pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":
         message = f"{path}: pixels must be integers, not {pixels.dtype}"
         raise FileFormatError(message)

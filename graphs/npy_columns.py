@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import FileFormatError
 from ..primitives.memory import empty
 from .arrays import column_files, stated_num_vertices
+from .file_errors import file_errors
 from .pieces import file_fingerprint
 from .source import EdgeSource
 
@@ -38,14 +39,10 @@ class _Column:
         values = empty(stop - start, self.dtype)
         view = memoryview(values.data).cast("B") if len(values) else memoryview(b"")
         done = 0
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                file.seek(self.offset + start * self.dtype.itemsize)
-                while done < len(view) and (count := file.readinto(view[done:])):
-                    done += count
-        except OSError as error:
-            message = f"{self.path}: {error.strerror}"
-            raise FileFormatError(message) from error
+        with file_errors(self.path), self.path.open("rb", buffering=0) as file:
+            file.seek(self.offset + start * self.dtype.itemsize)
+            while done < len(view) and (count := file.readinto(view[done:])):
+                done += count
         if done < len(view):
             edge = start + done // self.dtype.itemsize
             message = f"{self.path}: ends at edge {edge}, but should hold {self.length}"
@@ -105,19 +102,15 @@ def npy_source(path: Path) -> EdgeSource:
 
 
 def _opened(path: Path) -> _Column:
-    try:
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = read(file)
-            offset, size = file.tell(), os.fstat(file.fileno()).st_size
-    except (OSError, EOFError, ValueError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
+    with file_errors(path, EOFError, ValueError), path.open("rb") as file:
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read(file)
+        offset, size = file.tell(), os.fstat(file.fileno()).st_size
     if len(shape) != 1:
         message = f"{path}: must be one-dimensional, not of shape {shape}"
         raise FileFormatError(message)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError
+from ..errors import GraphError
 from .device import host_array, refuse_device
+from .file_errors import file_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,16 +72,12 @@ def file_fingerprint(path: Path) -> str:
     FileFormatError
         If it cannot be read. Names it.
     """
-    try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            data = [f"{path.name} {status.st_size} {status.st_mtime_ns}".encode()]
-            for place in range(_PLACES):
-                file.seek(status.st_size * place // _PLACES)
-                data.append(file.read(_BYTES))
-    except OSError as error:
-        message = f"{path}: {error.strerror}"
-        raise FileFormatError(message) from error
+    with file_errors(path), path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        data = [f"{path.name} {status.st_size} {status.st_mtime_ns}".encode()]
+        for place in range(_PLACES):
+            file.seek(status.st_size * place // _PLACES)
+            data.append(file.read(_BYTES))
     return digest(*data)
 
 

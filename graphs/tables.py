@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError, OptionError
+from ..errors import GraphError, OptionError
 from .edge_list import EdgeList
+from .file_errors import file_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,14 +29,9 @@ def naming(path: Path) -> Iterator[None]:
     """Let whatever is wrong with a file of columns name the file."""
     import pyarrow as pa
 
-    try:
+    with file_errors(path, pa.ArrowException, ValueError):
         path.open("rb").close()  # pyarrow would say why it cannot in words of its own
         yield
-    except (FileFormatError, OptionError):
-        raise
-    except (OSError, pa.ArrowException, ValueError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
 
 
 class ColumnNames(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import FileFormatError
 from ..progress import tell
+from .file_errors import file_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,15 +61,12 @@ _BUFFER = 2**17
 @contextlib.contextmanager
 def open_text(path: Path) -> Iterator[IO[bytes]]:
     """Open a plain or compressed file; whatever fails while it is open names the file."""
-    try:
-        with (
-            io.BufferedReader(_TellingFile(path), _BUFFER) as file,
-            DECOMPRESSORS.get(path.suffix, contextlib.nullcontext)(file) as handle,
-        ):
-            yield handle
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
+    with (
+        file_errors(path, EOFError, zlib.error, lzma.LZMAError),
+        io.BufferedReader(_TellingFile(path), _BUFFER) as file,
+        DECOMPRESSORS.get(path.suffix, contextlib.nullcontext)(file) as handle,
+    ):
+        yield handle
 
 
 def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
