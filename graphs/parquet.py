@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from .pieces import Read
-
-    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+    from .pieces import Columns, Read
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:

@@ -19,11 +19,11 @@ from .forest import Forest
 from .options import check_count, choose_backend
 from .partition import COLUMNS, load_partitions, placed, split
 from .pipeline import Pipeline
-from .plan import SCANNING, Request, choose_plan, is_streamed
 from .run import forest_ids, run
 from .scans import hold_forests, solve_by_scans
 from .schedulers import kernel_threads, open_scheduler
 from .solver import Solver
+from .strategy import SCANNING, Request, choose_plan, is_streamed
 
 if TYPE_CHECKING:
     import os
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from ..progress import Listener
     from .checkpoint import Checkpoint
-    from .plan import Plan
     from .report import Report
     from .schedulers import Scheduler
+    from .strategy import Plan
 
 #: What "auto" is for the edges that a scan holds, few for each vertex: it takes least memory.
 _SCANNED = "filter-kruskal"

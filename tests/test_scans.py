@@ -15,10 +15,10 @@ from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.bounds import Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.checkpoint import Checkpoint
 from mstflow.pipeline.estimate import edges_taken
-from mstflow.pipeline.plan import SCANNING
 from mstflow.pipeline.scans import solve_by_scans
 from mstflow.pipeline.schedulers import Inline
 from mstflow.pipeline.solver import Solver
+from mstflow.pipeline.strategy import SCANNING
 from mstflow.primitives import Backend
 from mstflow.progress import heard_by
 from oracle import kruskal

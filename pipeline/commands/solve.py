@@ -18,8 +18,8 @@ from ...primitives import known_backends
 from ...progress import heard_by
 from ..bounds import parse_bytes, show_bytes
 from ..catalogue import algorithms
-from ..plan import STRATEGIES, is_streamed
 from ..solve import minimum_spanning_forest
+from ..strategy import STRATEGIES, is_streamed
 from .inputs import add_inputs
 from .output import costs, counts, peak_rss_bytes, print_lines, rounded, rss_bytes
 
