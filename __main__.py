@@ -25,11 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)  # so that scratch files are cleared away
     try:
-        options = _parser().parse_args(arguments)
-        code: int | None = options.run(options)
-        sys.stdout.flush()
+        try:
+            options = _parser().parse_args(arguments)
+            code: int | None = options.run(options)
+        finally:
+            _flush()
     except BrokenPipeError:  # nobody reads on, as in `mstflow algorithms | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except (MstflowError, OSError, MemoryError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -39,6 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: interrupted", file=sys.stderr)
         return 130
     return code or 0
+
+
+def _flush() -> None:
+    """Let go what was printed; drop what cannot go, or Python would try again as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def _terminate(*_: object) -> NoReturn:

@@ -17,13 +17,13 @@ from .pipeline.run import run
 from .pipeline.schedulers import Inline
 from .pipeline.scratch import ON_HOST
 from .primitives import Backend, backends
+from .stages import Stage
 from .stages.fields import PART_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .pipeline.pipeline import Pipeline
-    from .stages import Stage
 
 _NUMPY = Backend("numpy")
 
@@ -53,6 +53,9 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     PipelineError
         Naming the stage and the promise it breaks.
     """
+    if not isinstance(stage, Stage):
+        message = f"{stage!r} is no stage: declare it by @stage"
+        raise PipelineError(message)
     pipeline = _home(stage, values) if pipeline is None else pipeline
     small = {name: value for name, value in EVERY_STAGE.items() if name in pipeline.values}
     pipeline = pipeline.given(**small, **values)

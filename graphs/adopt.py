@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _SPARSE_FORMATS = ("coo", "csr", "csc")
+#: What speaks Arrow as tables do, but is one column.
+_ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
 
 
 def edge_list(
@@ -51,6 +53,9 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
         return chosen_weight(graph, weight)
     if isinstance(graph, str | os.PathLike) or _is_paths(graph):
         return read(graph, weight=weight)
+    if isinstance(graph, list) and any(isinstance(item, tuple) for item in graph):
+        message = "a graph is no list of edges: give its columns, such as tuple(zip(*edges))"
+        raise GraphError(message)
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
         return chosen_weight(EdgeList(*columns), weight)
@@ -70,12 +75,18 @@ def is_known(graph: Any) -> bool:
     return _taker(graph) is not None
 
 
+def class_names(value: Any) -> list[str]:
+    """Return the library and the name of each class that an object is of."""
+    return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
+
+
 def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
-    for cls in type(graph).__mro__:
-        name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+    names = class_names(graph)
+    for name in names:
         if name in _LIBRARIES:
             return _LIBRARIES[name]
-    return _from_arrow if hasattr(graph, "__arrow_c_stream__") else None
+    is_table = hasattr(graph, "__arrow_c_stream__") and _ARROW_COLUMNS.isdisjoint(names)
+    return _from_arrow if is_table else None
 
 
 def _is_paths(graph: Any) -> bool:
@@ -91,7 +102,11 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         message = f"a graph is a square matrix, not one of shape {matrix.shape}"
         raise GraphError(message)
-    entries = matrix.tocoo()
+    try:
+        entries = matrix.tocoo()
+    except ValueError as error:
+        message = f"the matrix contradicts itself: {error}"
+        raise GraphError(message) from error
     values = entries.data if weight is not None else None
     graph = EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
     return chosen_weight(graph, weight)

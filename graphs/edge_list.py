@@ -188,7 +188,14 @@ def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
     return np.can_cast(narrow, wide) and not (wide.kind == "f" and narrow.itemsize == 8)
 
 
-def _column(name: str, values: Any) -> NDArray[Any]:
+def checked_column(name: str, values: Any) -> NDArray[Any]:
+    """Return values as a column of numbers in the machine's order of bytes, none of them rounded.
+
+    Raises
+    ------
+    GraphError
+        If that cannot be; names the column.
+    """
     if isinstance(values, np.ma.MaskedArray):
         message = f"{name} must not be a masked array; leave out what is masked"
         raise GraphError(message)
@@ -198,10 +205,11 @@ def _column(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(message)
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
         # NumPy turns a list of large or mixed integers into floats.
-        if values and all(isinstance(value, int) for value in values) and min(values) >= 0:
+        integers = [isinstance(value, int | np.integer) for value in values]
+        if values and all(integers) and min(map(int, values)) >= 0:
             return np.array(values, np.uint64)
-        for edge, value in enumerate(values):
-            if isinstance(value, int) and value != float(value):
+        for edge, (value, is_integer) in enumerate(zip(values, integers, strict=True)):
+            if is_integer and int(value) != int(float(value)):
                 message = f"edge {edge}: {name} is {value}, which is not exact as float64"
                 raise GraphError(message)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -218,7 +226,7 @@ def _host_array(name: str, values: Any) -> NDArray[Any]:
 
 
 def _ids(name: str, values: Any) -> NDArray[Any]:
-    array = _column(name, values)
+    array = checked_column(name, values)
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
@@ -228,7 +236,7 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
 
 
 def _weights(values: Any, first_id: int) -> NDArray[Any]:
-    array = _column("weight", values)
+    array = checked_column("weight", values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
-from .adopt import edge_list, is_known
+from ..errors import GraphError, OptionError
+from .adopt import class_names, edge_list, is_known
 from .device import refuse_device
 from .edge_list import EdgeList
 from .npy_columns import npy_source
@@ -55,7 +55,8 @@ def open_graph(
         return edge_list(graph, num_vertices, weight)
     known = source.num_vertices if num_vertices is None else num_vertices
     is_checked = source.is_checked and num_vertices is None
-    return replace(source, num_vertices=known, unweighted=weight is None, is_checked=is_checked)
+    source = replace(source, num_vertices=known, is_checked=is_checked)
+    return source if weight is not None else replace(source, unweighted=True, weight_dtype=None)
 
 
 def open_files(
@@ -111,13 +112,13 @@ def _source(
         return graph
     adopt = partial(_adopted, weight=weight)
     items = graph if isinstance(graph, tuple | list) else ()
-    if isinstance(graph, str | os.PathLike):
+    if isinstance(graph, str | os.PathLike) or _is_delayed(graph):
         items = [graph]
     if items and all(isinstance(item, str | os.PathLike) for item in items):
         if not is_streamed:
             return None
         return open_files(items, weight=weight, is_bounded=is_bounded)
-    if items and all(hasattr(item, "__dask_graph__") for item in items):
+    if items and all(map(_is_delayed, items)):
         return EdgeSource(tuple(Delayed(item, adopt) for item in items))
     if items and all(map(_is_chunk, items)):
         return EdgeSource((Chunks(items, adopt),))
@@ -129,6 +130,10 @@ def _source(
     return None
 
 
+def _is_delayed(item: Any) -> bool:
+    return "dask.Delayed" in class_names(item)
+
+
 def _is_chunk(item: Any) -> bool:
     """Tell chunks from columns: what they hold has a length of its own."""
     if isinstance(item, tuple | list):
@@ -138,7 +143,17 @@ def _is_chunk(item: Any) -> bool:
 
 def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
     if isinstance(chunk, tuple | list):
+        if weight not in ("weight", None):
+            message = f"{name}: columns have no weights called {weight!r}; they have: 'weight'"
+            raise OptionError(message)
         return columns_piece(chunk, name)
-    graph = edge_list(chunk, None, weight)
+    if isinstance(chunk, str | os.PathLike):
+        message = f"{name}: files are no chunks; a list of files is a graph"
+        raise GraphError(message)
+    try:
+        graph = edge_list(chunk, None, weight)
+    except GraphError as error:
+        message = f"{name}: {error}"
+        raise GraphError(message) from error
     refuse_device(graph.u, name)
     return ArrayPiece(graph.u, graph.v, graph.weight)

@@ -105,8 +105,8 @@ class RowGroup:
         return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
-        """Return that of the file, and which row group."""
-        return f"{file_fingerprint(self.path)}[{self.group}]"
+        """Return that of the file, which row group, and which weights."""
+        return f"{file_fingerprint(self.path)}[{self.group}] {self.weight}"
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import GraphError
 from .device import host_array, refuse_device
+from .edge_list import checked_column
 from .file_errors import file_errors
 
 if TYPE_CHECKING:
@@ -126,10 +127,15 @@ def columns_piece(columns: Any, name: str) -> ArrayPiece:
         raise GraphError(message)
     for column in columns:
         refuse_device(column, name)
-    u, v, *weight = (np.asarray(column) for column in columns)
-    if any(column.shape != u.shape or column.ndim != 1 for column in (v, *weight)):
-        shapes = ", ".join(str(column.shape) for column in (u, v, *weight))
-        message = f"{name}: columns must be as long as each other, but have shapes {shapes}"
+    try:
+        names = ("u", "v", "weight")[: len(columns)]
+        u, v, *weight = map(checked_column, names, columns)
+    except GraphError as error:
+        message = f"{name}: {error}"
+        raise GraphError(message) from error
+    if any(len(column) != len(u) for column in (v, *weight)):
+        lengths = ", ".join(str(len(column)) for column in (u, v, *weight))
+        message = f"{name}: columns must be as long as each other, but have lengths {lengths}"
         raise GraphError(message)
     return ArrayPiece(u, v, weight[0] if weight else None)
 
@@ -210,6 +216,8 @@ class Rows:
 
     def reads(self, size: int) -> Iterator[Read]:
         """Read from the beginning, and leave out what comes before."""
+        if not self.stop:
+            return
         first = 0
         for count, read in self.piece.reads(size):
             low, high = max(self.start - first, 0), min(self.stop - first, count)

@@ -135,6 +135,9 @@ def read(
 
 
 def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:
+    if path.is_fifo() or path.is_char_device():
+        message = f"{path}: a pipe cannot be read twice; write it to a file first"
+        raise FileFormatError(message)
     name = name or format_of(path)
     if name in TABLES:
         return TABLES[name](path, weight)
@@ -183,5 +186,5 @@ class WholeFile(Sequential):
         yield from ArrayPiece(graph.u, graph.v, graph.weight).reads(size)
 
     def fingerprint(self) -> str:
-        """Return that of the file."""
-        return file_fingerprint(self.path)
+        """Return that of the file, and how it is read."""
+        return f"{file_fingerprint(self.path)} {self.format} {self.weight}"

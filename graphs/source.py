@@ -186,10 +186,10 @@ class EdgeSource:
         u, v, weight = read()
         if self.unweighted or weight is None:
             weight = ones(u)
+        if not self.is_checked:
+            u, v, weight, _ = checked(u, v, weight, self.num_vertices, first)
         check_dtype(first, weight, self.weight_dtype)
-        if self.is_checked:
-            return u, v, weight
-        return checked(u, v, weight, self.num_vertices, first)[:3]
+        return u, v, weight
 
 
 def check_dtype(first: int, weight: NDArray[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
@@ -200,7 +200,7 @@ def check_dtype(first: int, weight: NDArray[Any], known: np.dtype[Any] | None) -
     GraphError
         If it is not. Names the edge.
     """
-    if known in (None, weight.dtype):
+    if known is None or known == weight.dtype:  # None equals float64, says NumPy
         return weight.dtype
     message = (
         f"edge {first}: weights are {weight.dtype} from here on, but {known} before; all pieces of "

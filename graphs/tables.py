@@ -130,8 +130,17 @@ def arrow_graph(table: Any, weight: str | None) -> EdgeList:
 
 
 def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
-    """Read the number of vertices that a file's metadata may give."""
+    """Read the number of vertices that a table's metadata may give.
+
+    Raises
+    ------
+    GraphError
+        If that is no number.
+    """
     stated = (metadata or {}).get(NUM_VERTICES.encode())
+    if stated is not None and not stated.isdigit():
+        message = f"metadata {NUM_VERTICES!r} is {stated!r}, which is no number"
+        raise GraphError(message)
     return None if stated is None else int(stated)
 
 

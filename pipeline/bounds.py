@@ -251,8 +251,10 @@ class Scans:
         return self._in_memory * self.size.held_edge if is_kept else 0
 
 
-def parse_bytes(value: int | str) -> int:
+def parse_bytes(value: int | str, name: str = "memory") -> int:
     """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
+
+    `name` is for the message.
 
     Raises
     ------
@@ -263,7 +265,7 @@ def parse_bytes(value: int | str) -> int:
     unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
     count = int(float(found[1]) * unit) if found else 0
     if count < 1:
-        message = f"memory must be a number of bytes or a size like '2GB', not {value!r}"
+        message = f"{name} must be a number of bytes or a size like '2GB', not {value!r}"
         raise OptionError(message)
     return count
 

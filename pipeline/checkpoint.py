@@ -98,6 +98,9 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
     """
     path = Path(folder)
     try:
+        if not path.parent.is_dir():
+            message = f"{path}: there is no folder {path.parent}"
+            raise OptionError(message)
         path.mkdir(exist_ok=True)
         for draft in path.glob("*.draft"):  # of a run that was killed
             draft.unlink()
@@ -105,11 +108,13 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
             draft = path / f"{_IDENTITY}.draft"
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
-        known = json.loads((path / _IDENTITY).read_text())
+        known = dict(json.loads((path / _IDENTITY).read_text()))
     except FileNotFoundError as error:
         message = f"{path}: is no checkpoint, and not empty"
         raise OptionError(message) from error
-    except (OSError, ValueError) as error:
+    except OptionError:
+        raise
+    except (OSError, TypeError, ValueError) as error:
         message = f"{path}: no checkpoint can be kept there: {error}"
         raise OptionError(message) from error
     differ = [name for name in identity if known.get(name) != identity[name]]

@@ -39,13 +39,20 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     Raises
     ------
     OptionError
-        If the graph lies on a GPU, and tasks do not share the caller's memory.
+        If the graph lies on a GPU, or can be read but once, and tasks do not share the caller's
+        memory.
     """
     if scheduler.input_folder is not None:
         if source.is_on_device:
             message = (
                 f"tasks of scheduler {scheduler.name!r} cannot see arrays on the GPU of this "
                 "process: copy them to the host (cupy.asnumpy), or choose inline or threads"
+            )
+            raise OptionError(message)
+        if source.is_read_once:
+            message = (
+                f"a graph that can be read but once does not go to tasks of {scheduler.name!r}: "
+                "choose inline or threads"
             )
             raise OptionError(message)
         pieces = enumerate(source.pieces)

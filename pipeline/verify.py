@@ -87,7 +87,7 @@ def verify(
     Parameters
     ----------
     graph
-        As `minimum_spanning_forest` takes it.
+        As `minimum_spanning_forest` takes it, but for what can be read only once.
     forest : Forest, integer array of length f, or path
         What was found, the edge ids alone, or what `Forest.save` wrote (`docs/forest-file.md`).
     num_vertices : int, optional
@@ -119,6 +119,9 @@ def verify(
     with heard_by(progress):
         found = open_graph(graph, num_vertices, weight, is_streamed=True)
         source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
+        if source.is_read_once:
+            message = "the graph is read several times, and this one can be read but once"
+            raise GraphError(message)
         edges = source.with_sizes()
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
         columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype)

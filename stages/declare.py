@@ -11,6 +11,7 @@ parameters name the fields it reads. `stage` declares the fields it writes. Anno
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 from dataclasses import dataclass
@@ -84,10 +85,11 @@ class Stage:
         return f"<stage {self.name}({', '.join(self.reads)}) -> {', '.join(self.writes)}>"
 
     def __reduce__(self) -> Any:
-        # Every process finds a stage of this package under its name; others are sent whole.
+        # A stage is found under its name wherever its module is; that of a script is sent whole.
         module, name = self.function.__module__, self.function.__qualname__
-        if module.startswith(__package__) and _find(module, name) is self:
-            return _find, (module, name)
+        with contextlib.suppress(AttributeError, ImportError):
+            if module != "__main__" and _find(module, name) is self:
+                return _find, (module, name)
         fields = (self.function, dict(self.reads), dict(self.writes))
         return Stage, (*fields, self.over, self.combine, self.resizes)
 
@@ -106,6 +108,9 @@ def stage(
     PipelineError
         If the declaration contradicts itself or the function. Names the stage.
     """
+    if not isinstance(writes, str | tuple | list):
+        message = f"writes is a name or a tuple of names, not {writes!r}"
+        raise PipelineError(message)
     names = (writes,) if isinstance(writes, str) else tuple(writes)
     axes = (resizes,) if isinstance(resizes, str) else tuple(resizes)
 
@@ -114,11 +119,11 @@ def stage(
         if name is None:
             message = f"a stage needs a function with a name, not {function!r}"
             raise PipelineError(message)
-        parameters = inspect.signature(function).parameters.values()
         try:
+            parameters = inspect.signature(function).parameters.values()
             hints = get_type_hints(function, include_extras=True)
-        except NameError as error:
-            message = f"stage {name!r}: its annotations must be readable when it runs: {error}"
+        except (NameError, ValueError) as error:  # max, for one, has no signature
+            message = f"stage {name!r}: its declaration must be readable when it runs: {error}"
             raise PipelineError(message) from error
         outputs = _outputs(hints.get("return"), len(names))
         problem = _contradiction(names, over, combine, axes, parameters, outputs)

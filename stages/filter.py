@@ -24,7 +24,7 @@ NEAR = 2**14
 @stage(writes="is_sparse")
 def sparse_graph_left(num_edges: Count, num_vertices: Count, small: Count, dense: float) -> Verdict:
     """Tell whether there are too few edges, for each vertex or at all, to put any aside."""
-    return num_edges <= max(small, dense * num_vertices)
+    return num_edges <= max(0, small, dense * num_vertices)
 
 
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ def few_edges_left(num_edges: Count, num_vertices: Count, few: Count, dense: flo
 
     Or so many for each fragment: rounds stall where most join the same ones over and over.
     """
-    return num_edges <= few or num_edges > dense * num_vertices
+    return num_edges <= max(0, few) or num_edges > dense * num_vertices
 
 
 @stage(writes="sample", over="edges", combine="concatenation")

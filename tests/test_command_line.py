@@ -116,6 +116,13 @@ def test_info_of_a_graph(capsys, tmp_path):
     }
 
 
+def test_info_of_a_graph_that_is_streamed(capsys, tmp_path):
+    path = str(tmp_path / "random")
+    assert main(["generate", "random", "--vertices", "9", "--edges", "30", "-o", path]) == 0
+    assert main(["info", path]) == 0
+    assert "edges         30, of which" in capsys.readouterr().out
+
+
 def test_info_without_edges(capsys, tmp_path):
     (tmp_path / "none.gr").write_text("p sp 0 0\n")
     assert main(["info", str(tmp_path / "none.gr"), "--json"]) == 0
@@ -176,6 +183,15 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "-o", "{folder}/no/such/out.npz"], "there is no folder"),
         (["solve", "{folder}/bad.txt", "-o", "{folder}/out.npz"], "bad.txt: line 2: 'x' is not"),
         (["solve", "{graph}", "{folder}/bad.txt"], "bad.txt: line 2"),
+        (["solve", "/dev/stdin", "--format", "txt"], "a pipe cannot be read twice"),
+        (["plan", "--vertices", "9", "--edges", "-5"], "expected a whole number, found '-5'"),
+        (["plan", "--vertices", "1.5", "--edges", "5"], "expected a whole number, found '1.5'"),
+        (["plan", "--vertices", "inf", "--edges", "5"], "expected a whole number, found 'inf'"),
+        (["plan", "{graph}", "--edges", "5"], "plan takes files, or --vertices and --edges"),
+        (["plan", "{graph}", "--workers", "0"], "workers must be an integer of at least 1"),
+        (["plan", "{graph}", "--threads", "0"], "threads must be an integer of at least 1"),
+        (["plan", "{graph}", "--disk", "0"], "disk must be a number of bytes"),
+        (["plan", "{graph}", "--weight-bytes", "3"], "--weight-bytes: invalid choice: 3"),
     ],
 )
 def test_bad_input_is_one_line(capsys, graph, tmp_path, arguments, message):
@@ -211,13 +227,26 @@ def test_listings(capsys):
     assert (facts["mstflow"], facts["packages"]["dask"]) == (mstflow.__version__, dask.__version__)
 
 
-def test_nobody_reads_on():
+@pytest.mark.parametrize(
+    ("argument", "unbuffered"), [("algorithms", ""), ("algorithms", "1"), ("--help", "")]
+)
+def test_nobody_reads_on(argument, unbuffered):
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "mstflow", "algorithms"]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "mstflow", argument]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment)
     os.close(writer)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no such file")
+def test_a_full_disk_takes_no_output():
+    command = [sys.executable, "-m", "mstflow", "algorithms"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: ")
 
 
 @pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])

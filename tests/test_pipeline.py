@@ -317,6 +317,11 @@ def test_edits_are_copies():
     assert dict(original.values) == {}
 
 
+def test_values_below_zero_end_rounds_as_zero_does():
+    pipeline = mstflow.algorithm("filter-boruvka").given(few=-1, small=-1, dense=-1.0)
+    assert len(mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline).edge_ids) == 3
+
+
 def test_a_value_by_backend():
     pipeline = mstflow.algorithm("filter-boruvka")
     few = {name: pipeline.values_on(name)["few"] for name in ("numpy", "numba", "another")}

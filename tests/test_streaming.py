@@ -73,6 +73,7 @@ def sources(folder, parquet):
         "list": list(chunks()),
         "again": Again(),
         "edge lists": [mstflow.EdgeList(*chunk) for chunk in chunks()],
+        "one delayed": dask.delayed((U, V, W)),
         "delayed": [dask.delayed(chunk, pure=False) for chunk in map(dask.delayed, chunks())],
         "arrays": (U, V, W),
     }
@@ -205,10 +206,76 @@ def test_files_that_change_while_they_are_read(folder, harm):
         mstflow.minimum_spanning_forest(opened)
 
 
-def test_weights_of_two_dtypes_are_told():
-    mixed = [(U[:10], V[:10], W[:10]), (U[10:], V[10:], W[10:].astype(np.int64))]
-    with pytest.raises(GraphError, match="edge 10: weights are int64 from here on, but float32"):
-        mstflow.minimum_spanning_forest(mixed, num_vertices=N, strategy="fold")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])  # which equals None, says NumPy
+@pytest.mark.parametrize("again", [list, iter])
+def test_weights_of_two_dtypes_are_told(dtype, again):
+    mixed = [(U[:10], V[:10], W[:10].astype(dtype)), (U[10:], V[10:], W[10:].astype(np.int64))]
+    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on, but {dtype}"):
+        mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
+
+
+def test_weights_in_another_order_of_bytes(tmp_path):
+    folder = save(tmp_path / "swapped", U.astype(">i4"), V.astype(">i4"), W.astype(">f4"))
+    for options in ({"memory": "1GB"}, {"partitions": 3}, {}):
+        forest = mstflow.minimum_spanning_forest(folder, **options)
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+    mstflow.verify(folder, forest)
+
+
+@pytest.mark.parametrize("options", [{}, {"strategy": "fold"}, {"memory": "1GB"}])
+def test_pieces_without_edges(options, tmp_path):
+    none = np.empty(0, int)
+    found = mstflow.minimum_spanning_forest([(none, none, none)], num_vertices=3, **options)
+    assert (len(found.edge_ids), found.num_components) == (0, 3)
+    (tmp_path / "none.gr").write_text("p sp 5 0\n")
+    (tmp_path / "two.txt").write_text("0 1 3\n1 2 1\n")
+    files = [tmp_path / name for name in ("none.gr", "two.txt", "none.gr")]
+    assert mstflow.minimum_spanning_forest(files, **options).edge_ids.tolist() == [0, 1]
+    assert mstflow.minimum_spanning_forest(files[0], **options).num_components == 5
+
+
+def test_weights_of_a_source_may_be_left_out(folder):
+    source = mstflow.graphs.open.open_files([folder]).with_sizes()
+    forest = mstflow.minimum_spanning_forest(source, weight=None)
+    assert set(forest.weight.tolist()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("chunk", "message"),
+    [
+        ((U, V, np.ma.array(W, mask=W > 3)), "chunk 0: weight must not be a masked array"),
+        (([0, 0], [1, 1], [2**53 + 1, 0.5]), "chunk 0: edge 0: weight is 9007199254740993, which"),
+        ((U[:2], V[:3]), "chunk 0: columns must be as long as each other, but have lengths 2, 3"),
+        ("graph.csv", "chunk 0: files are no chunks"),
+        (3, "chunk 0: a graph is an EdgeList"),
+    ],
+)
+def test_chunks_that_are_wrong(chunk, message):
+    with pytest.raises(GraphError, match=message):
+        mstflow.minimum_spanning_forest(iter([chunk]), num_vertices=N)
+
+
+def test_chunks_of_columns_have_no_names():
+    with pytest.raises(OptionError, match="have no weights called 'length'"):
+        mstflow.minimum_spanning_forest(chunks(), num_vertices=N, weight="length")
+
+
+def test_an_iterator_does_not_go_to_processes():
+    with pytest.raises(OptionError, match="can be read but once does not go to tasks of 'proc"):
+        mstflow.minimum_spanning_forest(chunks(), num_vertices=N, scheduler="processes")
+    with pytest.raises(GraphError, match="read several times"):
+        mstflow.verify(chunks(), EXPECTED, num_vertices=N)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_checkpoint_belongs_to_its_weights(suffix, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"u": U, "v": V, "length": W, "width": -W})
+    getattr(table, f"to_{suffix[1:]}")(path := tmp_path / f"graph{suffix}", index=False)
+    options = {"memory": "1GB", "checkpoint": tmp_path / "kept"}
+    mstflow.minimum_spanning_forest(path, weight="length", **options)
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(path, weight="width", **options)
 
 
 def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
@@ -227,6 +294,11 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
         mstflow.minimum_spanning_forest(folder, **options)
     with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
         mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": folder})
+    with pytest.raises(OptionError, match="there is no folder"):
+        mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": kept / "a" / "b"})
+    (kept / "identity.json").write_text("null")
+    with pytest.raises(OptionError, match="no checkpoint can be kept there"):
+        mstflow.minimum_spanning_forest(folder, **options)
     with pytest.raises(GraphError, match="a checkpoint needs files or arrays"):
         mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
 

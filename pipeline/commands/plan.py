@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import dataclasses
 import json
-from typing import TYPE_CHECKING
 
 from ...errors import MemoryBoundError, OptionError
 from ...graphs.open import open_files
 from ..bounds import Size, parse_bytes, show_bytes
 from ..estimate import Machine, estimate
+from ..options import check_count
 from ..schedulers import kernel_threads
 from .output import print_lines, rss_bytes
-
-if TYPE_CHECKING:
-    import argparse
 
 SUMMARY = "tell what a graph of some size would take"
 
@@ -23,9 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     add = parser.add_argument
     add("inputs", nargs="*", metavar="INPUT", help="files that together are one graph")
-    add("--vertices", type=float, metavar="N", help="instead of files")
-    add("--edges", type=float, metavar="M", help="instead of files")
-    add("--weight-bytes", type=int, default=4, metavar="B", help="default: %(default)s")
+    add("--vertices", type=_count, metavar="N", help="instead of files")
+    add("--edges", type=_count, metavar="M", help="instead of files")
+    widths = (1, 2, 4, 8)
+    add("--weight-bytes", type=int, choices=widths, default=4, metavar="B", help="1, 2, 4 or 8")
     add("--memory", metavar="SIZE", help="of a worker")
     add("--workers", type=int, default=1, metavar="W", help="default: this process alone")
     add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
@@ -38,13 +38,10 @@ def run(options: argparse.Namespace) -> None:
     """Print an estimate; a worker takes what this process takes, too."""
     size, own = _size(options), rss_bytes()
     memory = None if options.memory is None else parse_bytes(options.memory) - own
-    machine = Machine(
-        options.workers,
-        options.threads,
-        memory,
-        parse_bytes(options.disk),
-        parse_bytes(options.network),
-    )
+    check_count("workers", options.workers, 1)
+    check_count("threads", options.threads, 1)
+    rates = parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network")
+    machine = Machine(options.workers, options.threads, memory, *rates)
     try:
         found = estimate(size, machine)
     except MemoryBoundError as error:
@@ -66,13 +63,26 @@ def run(options: argparse.Namespace) -> None:
     print_lines(lines.items())
 
 
+def _count(text: str) -> int:
+    """Return a number that may be written as 1e9."""
+    with contextlib.suppress(ValueError, OverflowError):
+        if (count := int(value := float(text))) == value and count >= 0:
+            return count
+    message = f"expected a whole number, found {text!r}"
+    raise argparse.ArgumentTypeError(message)
+
+
 def _size(options: argparse.Namespace) -> Size:
+    sizes = options.vertices, options.edges
     if options.inputs:
+        if sizes != (None, None):
+            message = "plan takes files, or --vertices and --edges"
+            raise OptionError(message)
         return Size.of(open_files(options.inputs).with_sizes())
-    if options.vertices is None or options.edges is None:
+    if None in sizes:
         message = "plan needs --vertices and --edges, or files"
         raise OptionError(message)
     if options.vertices < 1 <= options.edges:
         message = "edges need vertices"
         raise OptionError(message)
-    return Size(int(options.vertices), int(options.edges), options.weight_bytes)
+    return Size(*sizes, options.weight_bytes)

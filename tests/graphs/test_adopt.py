@@ -212,6 +212,59 @@ def test_columns_of_any_array_library(protocol):
     assert found.weight.dtype == np.float32
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask"])
+def test_a_tuple_of_one_librarys_columns(library):
+    columns = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3, 1, 2, 5])
+    if library == "pandas":
+        given = map(pytest.importorskip("pandas").Series, columns)
+    elif library == "polars":
+        given = map(pytest.importorskip("polars").Series, columns)
+    elif library == "pyarrow":
+        arrow = pytest.importorskip("pyarrow")
+        given = (arrow.chunked_array([column]) for column in columns)
+    else:
+        given = map(pytest.importorskip("dask.array").from_array, columns)
+    assert minimum_spanning_forest(tuple(given)).edge_ids.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([np.int64(2**53 + 1), np.int64(2**53), 0.5], None),
+        ([np.uint64(2**63 + 1), np.uint64(2**63), np.int64(2**63 - 1)], [2]),
+        ([np.int64(3), 2, 0.5], [2]),
+    ],
+)
+def test_lists_of_numbers_are_not_rounded(weights, expected):
+    columns = [0, 0, 0], [1, 1, 1], weights
+    if expected is None:
+        with pytest.raises(GraphError, match="edge 0: weight is 9007199254740993, which is not"):
+            minimum_spanning_forest(columns)
+    else:
+        assert minimum_spanning_forest(columns).edge_ids.tolist() == expected
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_a_list_of_edges_is_no_graph(count):
+    with pytest.raises(GraphError, match="give its columns"):
+        minimum_spanning_forest([(0, 1, 3)] * count)
+
+
+def test_a_table_that_lies():
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"u": [0], "v": [1]}).replace_schema_metadata({"num_vertices": "many"})
+    with pytest.raises(GraphError, match="metadata 'num_vertices' is b'many'"):
+        minimum_spanning_forest(table)
+
+
+def test_a_matrix_that_contradicts_itself():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_array(([1.0], [1], [0, 1, 1]), shape=(2, 2))
+    matrix.indices[0] = 7
+    with pytest.raises(GraphError):
+        minimum_spanning_forest(matrix)
+
+
 def test_a_device_that_numpy_cannot_reach():
     class OnDevice:
         def __dlpack__(self, **_):
