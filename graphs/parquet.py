@@ -74,7 +74,8 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
         As `read_parquet`.
     """
     with _opened(path) as file:
-        choose_columns(file.schema_arrow.names, weight)
+        for name in choose_columns(file.schema_arrow.names, weight).present:
+            arrow_dtype(name, file.schema_arrow.field(name).type)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         stated = stated_num_vertices(file.metadata.metadata)
     pieces = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))

@@ -48,7 +48,11 @@ class NumpyArrays(ArrayModule):
         return empty(size, dtype)
 
     def iota(self, size: int, /, dtype: DTypeLike) -> Array:
-        return np.arange(size, dtype=dtype)
+        numbers = np.arange(size, dtype=dtype)
+        if len(numbers) < size:  # NumPy gives none where there would be too many
+            message = f"{size:,} values do not fit in memory"
+            raise MemoryError(message)
+        return numbers
 
     def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
         return np.full(size, value, dtype)

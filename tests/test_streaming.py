@@ -104,6 +104,13 @@ def test_every_scheduler(folder, parquet, strategy, scheduler, request):
         assert np.array_equal(forest.edge_ids, EXPECTED), name
 
 
+def test_columns_of_parquet_hold_numbers(parquet):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"u": U, "v": V, "weight": W.astype(str)}).to_parquet(parquet[1])
+    with pytest.raises(FileFormatError, match=r"1.parquet: column 'weight' must hold numbers"):
+        mstflow.minimum_spanning_forest(parquet, memory="1GB")
+
+
 def test_an_iterator_is_folded():
     forest = mstflow.minimum_spanning_forest(chunks(), num_vertices=N)
     assert np.array_equal(forest.edge_ids, EXPECTED)
@@ -186,6 +193,10 @@ def test_files_that_are_wrong(tmp_path, folder, strategy):
     v[23_456] = N
     with pytest.raises(GraphError, match=f"edge 23456: joins .* and {N}, but there are {N}"):
         solve(save(tmp_path / "far", v=v))
+    with pytest.raises(FileFormatError, match=r"real/u.npy: must hold integers, not float32"):
+        solve(save(tmp_path / "real", u=W))
+    with pytest.raises(FileFormatError, match=r"text/w.npy: must hold numbers, not <U"):
+        solve(save(tmp_path / "text", w=W.astype(str)))
     with pytest.raises(FileFormatError, match="columns differ in length"):
         solve(save(tmp_path / "short", v=V[:-1]))
     os.truncate(folder / "v.npy", (folder / "v.npy").stat().st_size - 4)
