@@ -33,7 +33,7 @@ kruskal = Kernels(f"{__package__}.numba_kruskal")
 union_find = Kernels(f"{__package__}.numba_union_find")
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
-_MANY_LABELS = 2**18
+_MANY_LABELS = 2**17
 #: Most bits of the digits by which `argsort` sorts.
 _DIGIT = 11
 #: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
