@@ -25,6 +25,7 @@ import dask
 from dask.multiprocessing import get_context
 
 from ..errors import OptionError, WorkerError
+from ..primitives.cuda_device import computing_here
 from ..primitives.memory import keeping_blocks
 from . import scratch
 
@@ -83,6 +84,8 @@ class Dask:
         self._submitted += 1
         if self.input_folder is not None:  # it goes to another process
             function = partial(_call_packed, name, cloudpickle.dumps(function))
+        else:
+            function = computing_here(function)
         task = dask.delayed(function, pure=False, traverse=False)
         return task(*arguments, dask_key_name=f"{name}-{self._submitted}-{self._token}")
 

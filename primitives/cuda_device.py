@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from ..errors import KernelError
 from .kernel_store import digest, load_or_compile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from .fused import ArrayModule
@@ -118,6 +119,23 @@ class CupyDevice:
     def _word(self, argument: Any) -> Any:
         is_array = isinstance(argument, self.xp.ndarray)
         return argument if is_array else np.uint64(int(argument) % 2**64)
+
+
+def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes on this thread's GPU and stream, whatever thread calls it.
+
+    CUDA has both by thread: another one would begin on the first device and its default stream.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not cupy.cuda.is_available():
+        return function
+    device, stream = cupy.cuda.Device(), cupy.cuda.get_current_stream()
+
+    def compute(*arguments: Any) -> Any:
+        with device, stream:
+            return function(*arguments)
+
+    return compute
 
 
 #: What two threads loaded at once, one would unload, while its kernel may run.

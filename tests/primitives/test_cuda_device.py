@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import local
 from time import sleep
 from types import ModuleType, SimpleNamespace
 
@@ -219,6 +221,25 @@ def test_launch(compiled, library):
         assert (given[0], given[2]) == (size, value)
         assert given[1] is out
         assert {type(word) for word in given[::2]} == {np.uint64}
+
+
+def test_tasks_compute_where_their_caller_does(library):
+    arrays, places = library(Arrays()), local()
+
+    @contextmanager
+    def entered(place):
+        places.now = [*getattr(places, "now", []), place]
+        yield
+        places.now.pop()
+
+    arrays.cuda.is_available = lambda: True
+    arrays.cuda.Device = lambda: entered("device 1")
+    arrays.cuda.get_current_stream = lambda: entered("stream 7")
+    function = cuda_device.computing_here(lambda *given: (*given, *places.now))
+    with ThreadPoolExecutor(1) as team:
+        assert team.submit(function, "task").result() == ("task", "device 1", "stream 7")
+    arrays.cuda.is_available = lambda: False
+    assert cuda_device.computing_here(len) is len
 
 
 def test_threads_load_a_kernel_once(compiled, library, monkeypatch):

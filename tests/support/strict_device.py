@@ -14,6 +14,9 @@ import numpy as np
 #: The sizes of the arrays that were copied to the host, and of those copied from it.
 transfers = types.SimpleNamespace(to_host=[], to_device=[])
 
+#: There is no device that threads could choose.
+cuda = types.SimpleNamespace(is_available=lambda: False)
+
 #: What a kernel takes beside arrays.
 _SCALARS = (bool, int, float, complex, np.generic)
 
