@@ -102,7 +102,16 @@ class PlainPrimitives(Protocol):
         """Return how many flags are true."""
 
     def scan(self, values: Array, /, dtype: DType, *, exclusive: bool = False) -> Array:
-        """Return running sums of integers or flags: with each value, or of those before it."""
+        """Return running sums: with each value, or of those before it.
+
+        Parameters
+        ----------
+        values : bool or integer array of length n
+        dtype : integer dtype
+            Of the sums, an array of length n.
+        exclusive : bool
+            Leave out the value itself, so that the first sum is 0.
+        """
 
     def offsets(self, lengths: Array, /, dtype: DType) -> Array:
         """Return the n + 1 CSR offsets of n segments: 0, then the inclusive scan of `lengths`."""
@@ -118,18 +127,43 @@ class PlainPrimitives(Protocol):
             Numbers; the result has their dtype.
         offsets : integer array of length n + 1
             Ascending from 0 to m.
+        op : {"min", "max", "sum"}
+        initial : number
         """
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
-        """Return the position of the first smallest value of each segment; m for an empty one."""
+        """Return the position of the first smallest value of each segment; m for an empty one.
+
+        Parameters
+        ----------
+        values : array of length m
+            Numbers without NaN.
+        offsets : integer array of length n + 1
+            Ascending from 0 to m.
+        """
 
     def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
-        """Return ``values[i]`` for every position of segment i: the inverse of a reduction."""
+        """Return ``values[i]`` for every position of segment i: the inverse of a reduction.
+
+        Parameters
+        ----------
+        values : array of length n
+        offsets : integer array of length n + 1
+            Ascending from 0 to the length of the result.
+        """
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
-        """Return `size` times `fill`, with `values` written at the places `index`.
+        """Return `size` times `fill`, with `values` written at some places.
 
-        Places are distinct, unless `values` is one value for all of them.
+        Parameters
+        ----------
+        index : integer array of length m
+            Places below `size`: distinct ones, unless `values` is one value for all.
+        values : array of length m, or one value
+        size : int
+        fill : number or bool
+        dtype : dtype
+            Of the result.
         """
 
     def scatter_reduce(
@@ -144,6 +178,9 @@ class PlainPrimitives(Protocol):
             Places below `size`; duplicates welcome.
         values : array of length m
             Numbers; the result has their dtype.
+        size : int
+        op : {"min", "max", "add"}
+        initial : number
         """
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
@@ -163,13 +200,24 @@ class PlainPrimitives(Protocol):
         """
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
-        """Return ``values[index]``; positions equal to ``len(values)`` give `fill` if it is given.
+        """Return ``values[index]``, an array of length m.
 
-        `fill` is one value or an array as long as `index`.
+        Parameters
+        ----------
+        values : array of length n
+        index : integer array of length m
+            Positions below n; equal to n, too, if there is a `fill` for them.
+        fill : one value, or array of length m, optional
         """
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
-        """Return of each array the elements whose flag is true, order kept."""
+        """Return of each array the elements whose flag is true, order kept.
+
+        Parameters
+        ----------
+        mask : bool array of length n
+        *arrays : arrays of length n
+        """
 
     def sort(self, values: Array, /) -> Array:
         """Return the values in ascending order."""
