@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _flush() -> None:
     """Let go what was printed; drop what cannot go, or Python would try again as it ends."""
+    if sys.stdout is None:  # it was closed when Python began
+        return
     try:
         sys.stdout.flush()
     except OSError:

@@ -130,9 +130,9 @@ def _mapped(file: Path) -> NDArray[Any]:
 
 def stated_num_vertices(file: Path) -> int | None:
     """Return the number that `file` holds, if it is there."""
-    if not file.exists():
-        return None
     with file_errors(file):
+        if not file.exists():
+            return None
         text = file.read_bytes().strip()
     if not text.isdigit() or len(text) > 18:
         message = f"{file}: line 1: expected a number of vertices, found {text[:24]!a}"

@@ -111,5 +111,6 @@ def _library(module: str, method: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise  # it is there, but lacks something itself
-        message = f"{method}() needs the package {package}: mstflow[io]"
+        remedy = "mstflow" if package == "pyarrow" else "mstflow[io]"
+        message = f"{method}() needs the package {package}: {remedy}"
         raise OptionError(message) from error

@@ -117,7 +117,7 @@ def _opened(path: Path) -> _Column:
     if dtype.hasobject or offset + shape[0] * dtype.itemsize > size:
         message = f"{path}: does not hold {shape[0]} values of {dtype}"
         raise FileFormatError(message)
-    if dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
+    if shape[0] and dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
         message = f"{path}: must hold {'integers' if path.stem in 'uv' else 'numbers'}, not {dtype}"
         raise FileFormatError(message)
     return _Column(path, dtype, shape[0], offset)

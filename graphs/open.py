@@ -122,8 +122,10 @@ def _source(
         return EdgeSource(tuple(Delayed(item, adopt) for item in items))
     if items and all(map(_is_chunk, items)):
         return EdgeSource((Chunks(items, adopt),))
-    if hasattr(graph, "to_delayed"):  # a Dask DataFrame
-        return EdgeSource(tuple(Delayed(part, adopt) for part in graph.to_delayed()))
+    tables = items or [graph]
+    if all(map(_is_dask_table, tables)):
+        parts = (part for table in tables for part in table.to_delayed())
+        return EdgeSource(tuple(Delayed(part, adopt) for part in parts))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):
         return EdgeSource((Chunks(graph, adopt),))
@@ -132,6 +134,11 @@ def _source(
 
 def _is_delayed(item: Any) -> bool:
     return "dask.Delayed" in class_names(item)
+
+
+def _is_dask_table(item: Any) -> bool:
+    """Tell Dask's tables from its columns."""
+    return hasattr(item, "to_delayed") and getattr(item, "ndim", 2) == 2
 
 
 def _is_chunk(item: Any) -> bool:

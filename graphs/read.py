@@ -17,6 +17,7 @@ from .delimited import read_csv
 from .dimacs import read_gr
 from .edge_list import EdgeList, concatenate
 from .edge_text import read_txt
+from .file_errors import file_errors
 from .image import read_image
 from .matrix_market import read_mtx
 from .metis import read_metis
@@ -135,14 +136,20 @@ def read(
 
 
 def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:
-    if path.is_fifo() or path.is_char_device():
-        message = f"{path}: a pipe cannot be read twice; write it to a file first"
-        raise FileFormatError(message)
+    _refuse_pipe(path)
     name = name or format_of(path)
     if name in TABLES:
         return TABLES[name](path, weight)
     reader = READERS[name] if name in READERS else _plugins()[name].load(Callable)
     return chosen_weight(reader(path), weight)
+
+
+def _refuse_pipe(path: Path) -> None:
+    with file_errors(path):
+        is_pipe = path.is_fifo() or path.is_char_device()
+    if is_pipe:
+        message = f"{path}: a pipe cannot be read twice; write it to a file first"
+        raise FileFormatError(message)
 
 
 def format_of(path: Path) -> str:
@@ -153,6 +160,7 @@ def format_of(path: Path) -> str:
     FileFormatError
         If that does not tell.
     """
+    _refuse_pipe(path)
     if path.is_dir():
         return "npy"
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path

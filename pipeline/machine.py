@@ -31,7 +31,7 @@ def describe_machine() -> dict[str, Any]:
     reasons = {name: why_not(name) for name in known_backends()}
     folder = kernel_folder()
     return {
-        "mstflow": _version("mstflow"),
+        "mstflow": sys.modules["mstflow"].__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processors": os.cpu_count(),

@@ -139,6 +139,6 @@ def _pyplot() -> Any:
     try:
         import matplotlib.pyplot
     except ModuleNotFoundError as error:
-        message = "to draw this needs the package matplotlib: mstflow[plot]"
+        message = "drawings need the package matplotlib: mstflow[plot]"
         raise OptionError(message) from error
     return matplotlib.pyplot

@@ -73,9 +73,7 @@ class CudaArrays(ArrayModule):
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
         if not isinstance(values, np.ndarray) or values.nbytes <= _PIECE:
             array = self._xp.asarray(values, dtype=dtype)
-            return (
-                self._xp.ascontiguousarray(array) if array.ndim else array
-            )  # kernels take no other
+            return self._xp.ascontiguousarray(array) if array.ndim else array
         out = self.empty(len(values), values.dtype if dtype is None else dtype)
         if not values.strides[0]:  # one value for all
             out.fill(values[0])

@@ -31,7 +31,7 @@ class ArrayModule(PlainPrimitives, Protocol):
         return contextlib.nullcontext()
 
     def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
-        """Return `first`, `first` + 1, ... as an array of their own."""
+        """Return `first`, `first` + 1, ... as an array, or what stands for one."""
         count = self.iota(size, dtype=dtype)
         return count + self.asarray(first, dtype) if first else count
 

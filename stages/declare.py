@@ -11,7 +11,6 @@ parameters name the fields it reads. `stage` declares the fields it writes. Anno
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
 from dataclasses import dataclass
@@ -85,11 +84,10 @@ class Stage:
         return f"<stage {self.name}({', '.join(self.reads)}) -> {', '.join(self.writes)}>"
 
     def __reduce__(self) -> Any:
-        # A stage is found under its name wherever its module is; that of a script is sent whole.
+        # Every process finds a stage of this package under its name; others are sent whole.
         module, name = self.function.__module__, self.function.__qualname__
-        with contextlib.suppress(AttributeError, ImportError):
-            if module != "__main__" and _find(module, name) is self:
-                return _find, (module, name)
+        if module.startswith(__package__) and _find(module, name) is self:
+            return _find, (module, name)
         fields = (self.function, dict(self.reads), dict(self.writes))
         return Stage, (*fields, self.over, self.combine, self.resizes)
 

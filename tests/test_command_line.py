@@ -183,7 +183,7 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "-o", "{folder}/no/such/out.npz"], "there is no folder"),
         (["solve", "{folder}/bad.txt", "-o", "{folder}/out.npz"], "bad.txt: line 2: 'x' is not"),
         (["solve", "{graph}", "{folder}/bad.txt"], "bad.txt: line 2"),
-        (["solve", "/dev/stdin", "--format", "txt"], "a pipe cannot be read twice"),
+        (["solve", "/dev/null", "--format", "txt"], "a pipe cannot be read twice"),
         (["plan", "--vertices", "9", "--edges", "-5"], "expected a whole number, found '-5'"),
         (["plan", "--vertices", "1.5", "--edges", "5"], "expected a whole number, found '1.5'"),
         (["plan", "--vertices", "inf", "--edges", "5"], "expected a whole number, found 'inf'"),

@@ -1,8 +1,6 @@
 """Every stage of the catalogue keeps its promises, and `check_stage` finds those that do not."""
 
-import importlib
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -112,15 +110,6 @@ def test_what_is_no_stage():
         stage(writes=5)(lambda key: key)
     with pytest.raises(PipelineError, match="stage 'max': its declaration must be readable"):
         stage(writes="a")(max)
-
-
-def test_a_stage_of_a_module_is_pickled_by_name(tmp_path, monkeypatch):
-    (tmp_path / "stages_of_mine.py").write_text(
-        "import mstflow\n\n\n@mstflow.stage(writes='a')\ndef mine(b):\n    return b\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    mine = importlib.import_module("stages_of_mine").mine
-    assert pickle.loads(pickle.dumps(mine)) is mine
 
 
 def test_a_stage_is_called_like_its_function():

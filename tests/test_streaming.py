@@ -140,6 +140,9 @@ def test_dask_dataframes_and_names():
     frame = frames.from_pandas(table, npartitions=4)
     forest = mstflow.minimum_spanning_forest(frame, weight="length", strategy="two-scan")
     assert np.array_equal(forest.edge_ids, EXPECTED)
+    parts = [frame.partitions[place] for place in range(4)]
+    forest = mstflow.minimum_spanning_forest(parts, weight="length", num_vertices=N)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
     assert mstflow.minimum_spanning_forest(frame, weight=None).weight.dtype == np.int64
 
 
@@ -243,6 +246,10 @@ def test_pieces_without_edges(options, tmp_path):
     files = [tmp_path / name for name in ("none.gr", "two.txt", "none.gr")]
     assert mstflow.minimum_spanning_forest(files, **options).edge_ids.tolist() == [0, 1]
     assert mstflow.minimum_spanning_forest(files[0], **options).num_components == 5
+    (tmp_path / "none").mkdir()
+    for name in "uv":
+        np.save(tmp_path / "none" / f"{name}.npy", [])  # float64, says NumPy
+    assert len(mstflow.minimum_spanning_forest(tmp_path / "none", **options).edge_ids) == 0
 
 
 def test_weights_of_a_source_may_be_left_out(folder):

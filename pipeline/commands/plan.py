@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("inputs", nargs="*", metavar="INPUT", help="files that together are one graph")
     add("--vertices", type=_count, metavar="N", help="instead of files")
     add("--edges", type=_count, metavar="M", help="instead of files")
-    widths = (1, 2, 4, 8)
-    add("--weight-bytes", type=int, choices=widths, default=4, metavar="B", help="1, 2, 4 or 8")
+    widths = "1, 2, 4 or 8; default: %(default)s"
+    add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
     add("--memory", metavar="SIZE", help="of a worker")
     add("--workers", type=int, default=1, metavar="W", help="default: this process alone")
     add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print an estimate; a worker takes what this process takes, too."""
-    size, own = _size(options), rss_bytes()
+    own, size = rss_bytes(), _size(options)
     memory = None if options.memory is None else parse_bytes(options.memory) - own
     check_count("workers", options.workers, 1)
     check_count("threads", options.threads, 1)
