@@ -13,7 +13,7 @@ Source: Lemire, "Number parsing at a gigabyte per second", Software: Practice an
 import numpy as np
 from numba import njit
 
-from ..primitives.numba_kernels import OPTIONS, kernel
+from ..primitives.numba_kernels.intrinsics import OPTIONS, kernel
 from .text import LARGEST_EXACT
 
 _LINE_END, _RETURN, _TAB, _BLANK, _QUOTE = (np.uint8(ord(mark)) for mark in '\n\r\t "')

@@ -87,9 +87,9 @@ def resolve_backend(backend: str, num_edges: int) -> str:
     if backend == "auto":
         if num_edges < USED_FROM or why_not("numba"):
             return "numpy"
-        from .numba_arrays import kernels
+        from .numba_arrays import trees
 
-        return "numba" if kernels.pay_for(num_edges) else "numpy"
+        return "numba" if trees.pay_for(num_edges) else "numpy"
     if backend not in known_backends():
         known = ", ".join(backends())
         message = f"backend {backend!r} is not available; choose from: auto, {known}"

@@ -158,7 +158,7 @@ def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, byt
 
     It calls the kernel on arrays that it makes from addresses and shapes.
     """
-    from .numba_kernels import array_at, kernel
+    from .numba_kernels.intrinsics import array_at, kernel
 
     numba: Any = importlib.import_module("numba")
     parameters, arguments, signature = [], [], []
@@ -196,7 +196,7 @@ def _compilers() -> tuple[Any, ...]:
     """Return what else decides: kernels that others call, libraries, the processor, its options."""
     from llvmlite import binding
 
-    sources = [Path(__file__), *sorted(Path(__file__).parent.glob("numba_*.py"))]
+    sources = [Path(__file__), *sorted(Path(__file__).parent.glob("numba_*/*.py"))]
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
     cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))

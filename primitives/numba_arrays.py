@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-kernels = Kernels(f"{__package__}.numba_kernels")
-kruskal = Kernels(f"{__package__}.numba_kruskal")
-union_find = Kernels(f"{__package__}.numba_union_find")
+elements = Kernels(f"{__package__}.numba_kernels.elements")
+pairs = Kernels(f"{__package__}.numba_kernels.pairs")
+trees = Kernels(f"{__package__}.numba_kernels.trees")
+sorting = Kernels(f"{__package__}.numba_kernels.sorting")
+kruskal = Kernels(f"{__package__}.numba_kernels.kruskal")
+union_find = Kernels(f"{__package__}.numba_kernels.union_find")
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
 _MANY_LABELS = 2**17
@@ -56,7 +59,7 @@ class NumbaArrays(NumpyArrays):
     ) -> Array:
         out = self.full(size, fill, dtype=dtype)
         values = _words(np.atleast_1d(np.asarray(values, dtype)))
-        self._team.share(kernels.scatter, len(index), _words(index), values, _words(out))
+        self._team.share(elements.scatter, len(index), _words(index), values, _words(out))
         return out
 
     def scatter_reduce(
@@ -75,12 +78,12 @@ class NumbaArrays(NumpyArrays):
         sign = _words(values).dtype.type(
             0 if op == "add" or values.dtype.kind == "u" else 1 << (8 * values.itemsize - 1)
         )
-        getattr(kernels, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
+        getattr(elements, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
         return out
 
     def iota(self, size: int, /, dtype: DTypeLike) -> Array:
         out = empty(size, dtype)
-        self._team.share(kernels.count_up, size, _words(out))
+        self._team.share(elements.count_up, size, _words(out))
         return out
 
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
@@ -102,11 +105,11 @@ class NumbaArrays(NumpyArrays):
         out = empty(len(index), values.dtype)
         arrays = _words(values), _words(index)
         if fill is None:
-            self._team.share(kernels.gather, len(index), *arrays, _words(out))
+            self._team.share(elements.gather, len(index), *arrays, _words(out))
         else:
             filling = np.atleast_1d(np.asarray(fill, values.dtype))
             self._team.share(
-                kernels.gather_or_fill, len(index), *arrays, _words(filling), _words(out)
+                elements.gather_or_fill, len(index), *arrays, _words(filling), _words(out)
             )
         return out
 
@@ -119,13 +122,13 @@ class NumbaArrays(NumpyArrays):
         key, out = _words(weights), empty(len(weights), f"u{weights.itemsize}")
         top = np.uint64(8 * weights.itemsize - 1)
         options = top, signed, weights.dtype.kind == "f", descending
-        self._team.share(kernels.order_key, len(key), key, *options, out)
+        self._team.share(elements.order_key, len(key), key, *options, out)
         return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
         scratch[:] = parent
-        self._team.share(kernels.find_roots, len(root), _words(scratch), _words(root))
+        self._team.share(trees.find_roots, len(root), _words(scratch), _words(root))
         return root
 
     def compact_pairs(
@@ -136,7 +139,7 @@ class NumbaArrays(NumpyArrays):
         arrays = [_words(array) for array in (u, v, key)]
         arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
         dtypes = dtype, dtype, key.dtype, columns[0].dtype
-        return self._select(kernels.compact_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.compact_pairs, len(u), arguments, *dtypes)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
@@ -147,7 +150,7 @@ class NumbaArrays(NumpyArrays):
         arrays = [_words(array) for array in (label, inside, u, v, columns[0])]
         arguments = [*arrays, *_ids(columns[1])]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
-        return self._select(kernels.relabel_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
         if len(indices) > 2:
@@ -164,7 +167,7 @@ class NumbaArrays(NumpyArrays):
             return out_key, out_id, other
         arrays = [*map(_words, (position, u, v)), *_ids(ids)]
         no_id = np.uint64(self.largest(ids.dtype))
-        self._team.share(kernels.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
+        self._team.share(pairs.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
         return out_key, out_id, other
 
     def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
@@ -173,9 +176,9 @@ class NumbaArrays(NumpyArrays):
         is_packed = values.itemsize <= 4 and none < 2**32
         lower: Any
         lower, join, words = (
-            (kernels.lower_packed, kernels.join_packed, 1)
+            (pairs.lower_packed, pairs.join_packed, 1)
             if is_packed
-            else (kernels.lower_wide, kernels.join_wide, 2)
+            else (pairs.lower_wide, pairs.join_wide, 2)
         )
         # Rows take memory, so there are at most two; more threads part the places between them.
         shares = len(self._team.shares(none))
@@ -198,22 +201,22 @@ class NumbaArrays(NumpyArrays):
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size = len(target)
         parent = empty(size, target.dtype)
-        roots = self._team.share(kernels.cut_mirrors, size, _words(target), _words(parent))
+        roots = self._team.share(trees.cut_mirrors, size, _words(target), _words(parent))
         others = [
             stop - start - count
             for (start, stop), count in zip(self._team.shares(size), roots, strict=True)
         ]
         kept = empty(sum(others), ids.dtype)
-        self._write(kernels.list_others, size, others, _words(parent), _words(ids), _words(kept))
+        self._write(trees.list_others, size, others, _words(parent), _words(ids), _words(kept))
         return parent, kept
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number = len(root), empty(len(root), root.dtype)
-        count = kernels.number_in_order(_words(root), _words(number))
+        count = trees.number_in_order(_words(root), _words(number))
         if count >= 0:
             return number, count
-        counts = self._team.share(kernels.count_roots, size, _words(root))
-        self._write(kernels.number_roots, size, counts, _words(root), _words(number))
+        counts = self._team.share(trees.count_roots, size, _words(root))
+        self._write(trees.number_roots, size, counts, _words(root), _words(number))
         return self.gather(number, root), sum(counts)
 
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
@@ -231,11 +234,11 @@ class NumbaArrays(NumpyArrays):
         for array in filled:  # each thread marks a row of its own
             parts = zip(self._team.shares(len(array)), rows, strict=False)
             self._team.call(
-                kernels.mark, [(*share, _words(array), base, row) for share, row in parts]
+                sorting.mark, [(*share, _words(array), base, row) for share, row in parts]
             )
-        counts = self._team.share(kernels.join_marks, words, rows)
+        counts = self._team.share(sorting.join_marks, words, rows)
         out = empty(count, np.result_type(*arrays))
-        self._write(kernels.list_marks, words, counts, rows[0], base, _words(out))
+        self._write(sorting.list_marks, words, counts, rows[0], base, _words(out))
         return out
 
     def argsort(self, values: Array, /) -> Array:
@@ -251,34 +254,34 @@ class NumbaArrays(NumpyArrays):
         order = np.empty(0, np.uint32)
         for half in range(0, bits, 32):
             records, width = empty(size, np.uint64), min(32, bits - half)
-            helpers.share(kernels.make_records, size, key, base, half, order, records)
+            helpers.share(sorting.make_records, size, key, base, half, order, records)
             digit = -(-width // -(-width // _DIGIT))
             for shift in range(32, 32 + width, digit):
                 records = self._sort_by_digit(helpers, records, shift, digit)
             order = empty(size, f"u{dtype.itemsize}")
-            helpers.share(kernels.list_positions, size, records, order)
+            helpers.share(sorting.list_positions, size, records, order)
         return order.view(dtype)
 
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))
         counts = np.zeros((len(shares), 2**digit), np.uint64)
         tasks = zip(shares, counts, strict=True)
-        helpers.call(kernels.count_digits, [(*share, records, shift, row) for share, row in tasks])
+        helpers.call(sorting.count_digits, [(*share, records, shift, row) for share, row in tasks])
         if counts.sum(axis=0).max() == len(records):  # one digit for all
             return records
         by_digit = counts.T.ravel()  # of each digit the shares in order
         places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
         moved, tasks = empty(len(records), np.uint64), zip(shares, places, strict=True)
         helpers.call(
-            kernels.sort_by_digit, [(*share, records, shift, row, moved) for share, row in tasks]
+            sorting.sort_by_digit, [(*share, records, shift, row, moved) for share, row in tasks]
         )
         return moved
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         root = self.iota(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
-        count = kernels.join_in_order(_words(u), _words(v), _words(root), _words(joining))
-        kernels.flatten(_words(root))
+        count = trees.join_in_order(_words(u), _words(v), _words(root), _words(joining))
+        trees.flatten(_words(root))
         return joining[:count], root
 
     def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
@@ -299,7 +302,7 @@ class NumbaArrays(NumpyArrays):
         count, *_ = self._team.call(work, [main, *helpers])
         if failed[0]:
             return super().join_by_key(u, v, key, size)
-        kernels.flatten(_words(root))
+        trees.flatten(_words(root))
         return joining[:count], root
 
     def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
@@ -337,7 +340,7 @@ class NumbaArrays(NumpyArrays):
         def main() -> tuple[int, int]:
             try:
                 own = shared[0][:cut], shared[1][:cut], parent, _words(joining)
-                joined = kernels.join_in_order(*own)
+                joined = trees.join_in_order(*own)
                 rest = _words(joining[joined:])
                 more, examined = union_find.join_undecided(cut, len(u), *shared, rest)
                 return joined + more, cut + examined
@@ -352,8 +355,8 @@ class NumbaArrays(NumpyArrays):
         words, tree = empty(len(parent), np.uint64), empty(len(parent), parent.dtype)
         is_joining = empty(len(u), bool)
         words[:] = parent
-        pairs = _words(u), _words(v), by_rank, _words(is_joining)
-        self._team.share(union_find.unite, len(u), words, *pairs)
+        columns = _words(u), _words(v), by_rank, _words(is_joining)
+        self._team.share(union_find.unite, len(u), words, *columns)
         self._team.share(union_find.list_parents, len(tree), words, _words(tree))
         return tree, is_joining
 
@@ -386,7 +389,7 @@ class NumbaArrays(NumpyArrays):
         first = end = starts[0]
         for start, count in zip(starts, counts, strict=True):
             if start != end:
-                self._team.call(kernels.move, [(end, start, count, out) for out in words])
+                self._team.call(elements.move, [(end, start, count, out) for out in words])
             end += count
         return tuple(out[first:end] for out in outs)
 
@@ -414,7 +417,7 @@ class NumbaArrays(NumpyArrays):
                     # Not from the memory that is handed on: it is kept longer than a run.
                     known.bits = np.empty(-(-len(label) // 64), np.uint64)
                     arguments = _words(label), value, known.bits
-                    self._team.share(kernels.mark_equal, len(known.bits), *arguments)
+                    self._team.share(elements.mark_equal, len(known.bits), *arguments)
             return none if known.bits is None else known.bits
 
 

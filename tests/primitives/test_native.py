@@ -1,5 +1,6 @@
 """Kernels as machine code: kept, loaded without Numba, and compiled anew when anything changes."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from mstflow.primitives.native import Kernels
 
 pytest.importorskip("numba")
 
-MODULE = "mstflow.primitives.numba_kernels"
+FOLDER = "mstflow.primitives.numba_kernels"
+MODULE, OTHER = f"{FOLDER}.trees", f"{FOLDER}.kruskal"
 PROGRAM = """
 import json, sys
 import numpy as np
@@ -54,7 +56,7 @@ def test_what_one_process_compiled_others_load_without_numba():
 
 @pytest.mark.usefixtures("home")
 def test_kernels_that_are_kept_or_loaded_pay_for_smaller_graphs():
-    kernels, other = Kernels(MODULE), Kernels("mstflow.primitives.numba_kruskal")
+    kernels, other = Kernels(MODULE), Kernels(OTHER)
     assert not kernels.pay_for(native.LOADED_FROM)
     assert kernels.flatten(np.zeros(1, np.int8)) == []  # of no run's dtype
     assert kernels.pay_for(native.LOADED_FROM)
@@ -72,7 +74,7 @@ def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
 
     first = folder()
     assert folder() == first
-    assert native._folder("mstflow.primitives.numba_kruskal") != first
+    assert native._folder(OTHER) != first
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert folder() != first
     monkeypatch.undo()
@@ -87,9 +89,10 @@ def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
 def test_no_two_kernels_share_a_name():
     """They are compiled by several processes and linked in one, by names."""
     from mstflow.graphs import line_kernels
-    from mstflow.primitives import numba_kernels, numba_kruskal, numba_union_find
 
-    modules = numba_kernels, numba_kruskal, numba_union_find, line_kernels
+    folder = Path(native.__file__).parent / "numba_kernels"
+    modules = [f"{FOLDER}.{path.stem}" for path in folder.glob("[a-z]*.py")]
+    modules = [line_kernels, *map(importlib.import_module, modules)]
     values = [value for module in modules for value in vars(module).values()]
     functions = {value.py_func for value in values if hasattr(value, "py_func")}
     names = [(function.__module__, function.__qualname__) for function in functions]
@@ -116,7 +119,7 @@ def test_one_kernel_for_arrays_of_many_kinds():
     read_only = np.arange(8)[::-1].copy()
     read_only.flags.writeable = False
     out = np.empty(8, int)
-    assert kernels.gather(0, 8, read_only, np.arange(8), out) == []
+    assert Kernels(f"{FOLDER}.elements").gather(0, 8, read_only, np.arange(8), out) == []
     assert out.tolist() == [*range(7, -1, -1)]
     assert kernels.count_roots(0, 0, np.empty(0, np.uint32)) == 0
     assert kernels.count_roots(np.int64(1), 3, np.arange(3, dtype=np.uint8)) == 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mstflow.primitives.numba_arrays import NumbaArrays, union_find
-from mstflow.primitives.numba_union_find import PARENT, RANK
+from mstflow.primitives.numba_kernels.union_find import PARENT, RANK
 from mstflow.primitives.team import Team
 
 

@@ -5,14 +5,12 @@ it, so that others may read the old or the new value. What they shall see change
 or the compiler might read it once and never again.
 """
 
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,call-arg,var-annotated"
-# Numba infers the types of kernels; their callers in numba_arrays are typed.
-
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from .numba_kernels import AHEAD, BLOCK, ONE, fetch, join, kernel, scratch
+from .intrinsics import AHEAD, BLOCK, ONE, fetch, kernel, scratch
+from .trees import join
 
 #: A word holds a node's parent below its rank, which is at most the logarithm of their number.
 RANK = np.uint64(58)

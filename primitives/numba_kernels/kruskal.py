@@ -8,14 +8,12 @@ once most pairs are inside a set, those that are seen to be: the filter of Filte
 A record is two words: key above position, and one node above the other.
 """
 
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,call-arg,var-annotated"
-# Numba infers the types of kernels; their callers in numba_arrays are typed.
-
 import numpy as np
 
-from .numba_kernels import AHEAD, LINE, ONE, fetch, join, kernel, scratch
-from .numba_runs import DIGIT
-from .numba_union_find import compare_and_swap, load, store
+from ..numba_runs import DIGIT
+from .intrinsics import AHEAD, LINE, ONE, fetch, kernel, scratch
+from .trees import join
+from .union_find import compare_and_swap, load, store
 
 _DIGITS = 2**DIGIT
 #: Pairs that are sorted without digits.
