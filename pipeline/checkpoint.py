@@ -1,7 +1,8 @@
 """Checkpoints: what scans have found so far, in files, so that a run that was killed goes on.
 
 A file appears whole or not at all, and its archive carries checksums. All belong to one input and
-one choice of options, which is written beside them; nothing else is taken up.
+one choice of the options that say which parts are joined, written beside them; nothing else is
+taken up.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _IDENTITY = "identity.json"
+_DRAFT = "{}-{}.draft"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Checkpoint:
             If it cannot be written. Names the file.
         """
         path = self._path(name)
-        draft = path.with_name(f"{path.stem}-{uuid.uuid4().hex}.draft")
+        draft = path.with_name(_DRAFT.format(path.stem, uuid.uuid4().hex))
         try:
             with draft.open("wb") as file:
                 np.savez(file, *arrays, state=np.array(json.dumps(state)))
@@ -102,13 +104,13 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
             message = f"{path}: there is no folder {path.parent}"
             raise OptionError(message)
         path.mkdir(exist_ok=True)
-        for draft in path.glob("*.draft"):  # of a run that was killed
-            draft.unlink()
-        if not any(path.iterdir()):
-            draft = path / f"{_IDENTITY}.draft"
+        draft = path / f"{_IDENTITY}.draft"
+        if {other.name for other in path.iterdir()} <= {draft.name}:
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
         known = dict(json.loads((path / _IDENTITY).read_text()))
+        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # of a run that was killed
+            draft.unlink()
     except FileNotFoundError as error:
         message = f"{path}: is no checkpoint, and not empty"
         raise OptionError(message) from error

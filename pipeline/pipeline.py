@@ -58,7 +58,8 @@ class Pipeline:
     Raises
     ------
     PipelineError
-        If a step is neither a stage nor a loop. Names it.
+        If a step is neither a stage nor a loop, or a value would hide a field of the graph. Names
+        it.
     """
 
     name: str
@@ -81,6 +82,9 @@ class Pipeline:
         object.__setattr__(self, "summary", summary)
         object.__setattr__(self, "values", dict(values or {}))
         check_steps(steps, name)
+        if hidden := INPUTS.keys() & self.values.keys():
+            message = f"pipeline {name!r}: {', '.join(hidden)} come from the graph"
+            raise PipelineError(message)
 
     def check(self) -> None:
         """Check that the steps fit together: see `check.check`; a run does this first."""
@@ -94,9 +98,6 @@ class Pipeline:
         PipelineError
             If a value would hide a field of the graph. Names it.
         """
-        if hidden := INPUTS.keys() & values.keys():
-            message = f"pipeline {self.name!r}: {', '.join(hidden)} come from the graph"
-            raise PipelineError(message)
         return self._copy(values={**self.values, **values})
 
     def values_on(self, backend: str) -> dict[str, Any]:

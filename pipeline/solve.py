@@ -163,7 +163,11 @@ def minimum_spanning_forest(
             if plan.strategy not in SCANNING:
                 message = f"strategy {plan.strategy!r} keeps no checkpoint; choose another"
                 raise OptionError(message)
-            choices = {"strategy": plan.strategy, "partitions": plan.partitions}
+            choices = {
+                "strategy": plan.strategy,
+                "partitions": plan.partitions,
+                "split_every": split_every,  # which parts a level of merges joins
+            }
             identity = {"input": source.fingerprint(), "num_vertices": source.num_vertices}
             records = open_checkpoint(checkpoint, {**identity, **choices, "maximum": bool(maximum)})
         edge_ids, known, report = _solve(

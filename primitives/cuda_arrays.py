@@ -275,7 +275,8 @@ class CudaArrays(ArrayModule):
             return values
         lowest = int(values.min())
         span = int(values.max()) + 1 - lowest
-        if span > _WORD * len(values):  # a bit for each possible value would take more than they do
+        # Bits are for values from 0 on; one for each possible may take more than the values do.
+        if lowest < 0 or span > _WORD * len(values):
             return self.sort(values)
         bits = self._no_bits(span)
         self._launch("mark", (values,), len(values), values, lowest, bits)

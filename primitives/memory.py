@@ -12,6 +12,7 @@ import contextlib
 import mmap
 import sys
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,38 +33,61 @@ class _Pool:
     """Blocks in use, and idle ones that are kept for those to come."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a collection of garbage may return a block meanwhile
+        self.lock = threading.Lock()
+        self.returned: deque[tuple[NDArray[np.uint8], int]] = deque()
         self.idle: list[NDArray[np.uint8]] = []  # by size
         self.leases = 0
         self.used = self.most = self.held = 0  # bytes now in use, at most, and with idle blocks
 
     def take(self, size: int) -> NDArray[np.uint8]:
         with self.lock:
+            self._take_back()
             most = max(self.most, self.used + size)
             position = bisect.bisect_left(self.idle, size, key=len)
             if position < len(self.idle) and len(self.idle[position]) <= 2 * size:
                 block = self.idle.pop(position)
             else:
-                self.trim(most - size)  # no more is held than was in use at once
+                self._trim(most - size)  # no more is held than was in use at once
                 block = _mapped(size)
                 self.held += size
             self.leases, self.used, self.most = self.leases + 1, self.used + size, most
-            return block
+        self._settle()
+        return block
 
     def give_back(self, block: NDArray[np.uint8], size: int) -> None:
+        """Return a block: at any time, since a collection of garbage may do so within `take`."""
+        self.returned.append((block, size))
+        self._settle()
+
+    def clear(self) -> None:
+        """Let all idle blocks go."""
         with self.lock:
+            self._take_back()
+            self._trim(0)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Take back what is returned, or leave it to the one who has the lock, who does so next."""
+        while self.returned and self.lock.acquire(blocking=False):
+            try:
+                self._take_back()
+            finally:
+                self.lock.release()
+
+    def _take_back(self) -> None:
+        while self.returned:
+            block, size = self.returned.popleft()
             self.leases -= 1
             self.used -= size
             bisect.insort(self.idle, block, key=len)
-            if not self.leases:
-                self.most = 0
-                self.trim(0)
+        if not self.leases:
+            self.most = 0
+            self._trim(0)
 
-    def trim(self, size: int) -> None:
+    def _trim(self, size: int) -> None:
         """Let idle blocks go until no more than so many bytes are held."""
-        with self.lock:
-            while self.idle and self.held > size:
-                self.held -= len(self.idle.pop())
+        while self.idle and self.held > size:
+            self.held -= len(self.idle.pop())
 
 
 def _mapped(size: int) -> NDArray[np.uint8]:
@@ -123,4 +147,4 @@ def keeping_blocks() -> Iterator[None]:
     lease = _lease(1)
     yield
     del lease
-    _pool.trim(0)
+    _pool.clear()

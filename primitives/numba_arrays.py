@@ -224,13 +224,14 @@ class NumbaArrays(NumpyArrays):
         count = sum(map(len, filled))
         lowest = min((int(array.min()) for array in filled), default=0)
         words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
-        if words > count:  # a bit for each possible value would take more than the values
+        # Bits are for values from 0 on; one for each possible may take more than the values do.
+        if lowest < 0 or words > count:
             ordered: Array = super().sort_distinct(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
         rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
         rows[:] = 0
-        base = np.uint64(lowest % 2**64)
+        base = np.uint64(lowest)
         for array in filled:  # each thread marks a row of its own
             parts = zip(self._team.shares(len(array)), rows, strict=False)
             self._team.call(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,12 +45,14 @@ class Team:
             return [function(*own)]
         if self._others is None:
             self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
-        tasks = [self._others.submit(function, *other) for other in others]
+        tasks: list[Future[Any]] = []
         try:
+            for other in others:
+                tasks += [self._others.submit(function, *other)]
             result = function(*own)
         finally:  # they may still write to what the caller lent them
-            results = [task.result() for task in tasks]
-        return [result, *results]
+            wait(tasks)
+        return [result, *(task.result() for task in tasks)]
 
     def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
         """Call ``function(start, stop, *arguments)`` on every share of `length` elements."""

@@ -28,6 +28,12 @@ def list_both_arcs(
     )
 
 
+@stage(writes="num_edges", over="edges", combine="sum")
+def count_listed_edges(u: EdgeIndex) -> Count:
+    """Count the edges that are left: each is listed twice."""
+    return len(u) // 2
+
+
 @stage(
     writes=("arc_end", "arc_key", "arc_id", "offsets"), over="edges", resizes=("arcs", "offsets")
 )

@@ -287,6 +287,8 @@ def test_what_is_given_is_of_the_declared_kind():
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline.given(limits=5))
     with pytest.raises(PipelineError, match="pipeline 'p': maximum come from the graph"):
         pipeline.given(maximum=True)
+    with pytest.raises(PipelineError, match="pipeline 'p': num_vertices come from the graph"):
+        Pipeline("p", take, values={"num_vertices": 5})
 
 
 def test_fields_of_one_axis_have_one_length():

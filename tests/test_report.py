@@ -76,6 +76,16 @@ def test_reports_of_runs(algorithm):
     ElementTree.fromstring(html)
 
 
+def test_algorithms_that_contract_alike_report_the_same_counts():
+    u, v, weight = np.random.default_rng(3).integers(0, 99, (3, 400))
+    algorithms = "boruvka-edgelist", "boruvka-sorted", "boruvka-csr"
+    first, *others = (
+        mstflow.minimum_spanning_forest((u, v, weight), algorithm=algorithm).report.counts
+        for algorithm in algorithms
+    )
+    assert all(other == first for other in others)
+
+
 def test_an_empty_report():
     assert str(Report()).split() == ["round", "vertices", "edges", "MB", "ms", "stage", "ms"]
     assert len(list(ElementTree.fromstring(Report()._repr_html_()).iter("tr"))) == 2

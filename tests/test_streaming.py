@@ -305,6 +305,8 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
     assert np.array_equal(again.edge_ids, EXPECTED)
     with pytest.raises(OptionError, match="of another run: partitions differ"):
         mstflow.minimum_spanning_forest(folder, **{**options, "partitions": 3})
+    with pytest.raises(OptionError, match="of another run: split_every differ"):
+        mstflow.minimum_spanning_forest(folder, split_every=2, **options)
     with pytest.raises(OptionError, match="of another run: maximum differ"):
         mstflow.minimum_spanning_forest(folder, maximum=True, **options)
     np.save(folder / "w.npy", W[::-1])
@@ -319,6 +321,26 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
         mstflow.minimum_spanning_forest(folder, **options)
     with pytest.raises(GraphError, match="a checkpoint needs files or arrays"):
         mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
+
+
+def test_a_checkpoint_removes_no_file_of_others(tmp_path, folder):
+    drafts = [tmp_path / name for name in ("chapter.draft", f"level1-0-{'0' * 32}.draft")]
+    for draft in drafts:
+        draft.write_text("mine")
+    with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
+        mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=tmp_path)
+    assert [draft.read_text() for draft in drafts] == ["mine", "mine"]
+
+
+def test_what_a_killed_run_was_writing_is_removed(tmp_path, folder):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "identity.json.draft").write_text("{")
+    mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=kept)
+    draft = kept / f"level1-0-{'0' * 32}.draft"
+    draft.write_text("")
+    mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=kept)
+    assert not list(kept.glob("*.draft"))
 
 
 def test_a_command_that_is_killed_goes_on(tmp_path, folder):

@@ -12,19 +12,30 @@ not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import count_edges, drop_loops, find_signs, no_edges_left, order_weights
+from ...stages.edges import (
+    drop_loops,
+    find_signs,
+    no_edges_left,
+    order_weights,
+    relabel_edges,
+)
 from ...stages.fragments import (
     collect_forest_edges,
+    contract_fragments,
     create_new_vertex_ids,
     list_forest,
     propagate_colors,
     remove_mirrored_edges,
     start_forest,
 )
-from ...stages.sorted_arcs import find_shortest_arcs, list_both_arcs, sort_arcs
+from ...stages.sorted_arcs import (
+    count_listed_edges,
+    find_shortest_arcs,
+    list_both_arcs,
+    sort_arcs,
+)
 from ..pipeline import Pipeline
 from ..steps import Loop
-from .boruvka_edgelist import CONTRACT
 
 boruvka_sorted = Pipeline(
     "boruvka-sorted",
@@ -32,7 +43,7 @@ boruvka_sorted = Pipeline(
     order_weights,
     drop_loops,
     list_both_arcs,
-    count_edges,
+    count_listed_edges,
     start_forest,
     Loop(
         sort_arcs,
@@ -41,7 +52,9 @@ boruvka_sorted = Pipeline(
         collect_forest_edges,
         propagate_colors,
         create_new_vertex_ids,
-        *CONTRACT,
+        relabel_edges,
+        count_listed_edges,
+        contract_fragments,
         until=no_edges_left,
     ),
     list_forest,

@@ -464,7 +464,7 @@ def number_roots(rng, n):
 
 
 def sort_distinct(rng, n):
-    lowest = rng.choice([0, 5, 2**33])
+    lowest = rng.choice([-40, 0, 5, 2**33])
     values = [lowest + x for x in rng.sample(range(rng.choice([1, 100]) * n + 1), n)]
     cut = rng.randint(0, n)
     parts = values[:cut], values[cut:]

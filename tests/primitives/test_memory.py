@@ -32,3 +32,24 @@ def test_memory_that_is_not_there_is_told():
     with pytest.raises(MemoryError):
         memory.empty(2**60, np.uint8)
     assert [memory._pool.leases, memory._pool.used] == state
+
+
+def test_a_block_may_return_while_another_is_looked_for():
+    """As garbage is collected at any time, also between the look and the taking."""
+
+    class Block:
+        def __init__(self, size, before):
+            self.size, self.before = size, before
+
+        def __len__(self):
+            self.before()
+            return self.size
+
+    pool = memory._Pool()
+    returning = [pool.take(2), pool.take(2)]
+    pool.idle = [Block(8, lambda: returning and pool.give_back(returning.pop(), 2))]
+    pool.held += 8
+    block = pool.take(7)
+    assert len(block) == 8
+    assert not pool.returned
+    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 2)

@@ -1,5 +1,7 @@
 """What threads share of a call is what one thread finds, errors included."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,3 +42,18 @@ def test_an_error_in_any_share_names_its_edge(threads, edge):
     u[edge] = -1
     with pytest.raises(mstflow.errors.GraphError, match=f"edge {edge}: v is -1"):
         mstflow.minimum_spanning_forest((u * 0, u, u), threads=threads)
+
+
+def test_after_an_error_no_other_is_at_work():
+    finished = []
+
+    def work(place):
+        if place < 2:
+            message = str(place)
+            raise ValueError(message)
+        time.sleep(0.2)
+        finished.append(place)
+
+    with pytest.raises(ValueError, match="0"):
+        team.Team(4).call(work, [(place,) for place in range(4)])
+    assert sorted(finished) == [2, 3]
