@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Smaller arrays are left to NumPy, which keeps their memory itself.
 _SMALLEST = 2**20
-#: Blocks are whole pages of the largest size that a first touch gets, and begin where one does:
-#: their ends would be touched by small pages, each of which takes as long as 50 kB of a large one.
+#: Blocks are whole huge pages, and begin where one does: the ends of others would get small pages,
+#: of which each first touch takes as long as that of 50 kB of a huge one.
 _PAGE = 2**21
 
 

@@ -15,7 +15,7 @@ from .consecutive import Consecutive
 from .fused import helper_parts
 from .memory import empty
 from .native import Kernels
-from .numba_runs import DIGIT, Runs, find_runs
+from .numba_kernels.runs import DIGIT, Runs, find_runs
 from .numpy_arrays import NumpyArrays
 from .team import team
 
@@ -34,14 +34,14 @@ trees = Kernels(f"{__package__}.numba_kernels.trees")
 sorting = Kernels(f"{__package__}.numba_kernels.sorting")
 kruskal = Kernels(f"{__package__}.numba_kernels.kruskal")
 union_find = Kernels(f"{__package__}.numba_kernels.union_find")
+kruskal_helpers = Kernels(f"{__package__}.numba_kernels.kruskal_helpers")
 
 #: From so many labels on they leave the cache, and a bit for each may be worth making.
 _MANY_LABELS = 2**17
-#: Most bits of the digits by which `argsort` sorts.
-_DIGIT = 11
 #: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
 _SORTED_TOGETHER = 2**20
-#: A run of more pairs is long if that is a quarter of a thread's share, too: it takes memory again.
+#: Pairs are sorted as a whole if a run has more, and a quarter of a thread's share: each thread has
+#: a second buffer as long as the longest run.
 _LONG_RUN = 2**16
 
 
@@ -256,7 +256,7 @@ class NumbaArrays(NumpyArrays):
         for half in range(0, bits, 32):
             records, width = empty(size, np.uint64), min(32, bits - half)
             helpers.share(sorting.make_records, size, key, base, half, order, records)
-            digit = -(-width // -(-width // _DIGIT))
+            digit = -(-width // -(-width // DIGIT))
             for shift in range(32, 32 + width, digit):
                 records = self._sort_by_digit(helpers, records, shift, digit)
             order = empty(size, f"u{dtype.itemsize}")
@@ -343,12 +343,12 @@ class NumbaArrays(NumpyArrays):
                 own = shared[0][:cut], shared[1][:cut], parent, _words(joining)
                 joined = trees.join_in_order(*own)
                 rest = _words(joining[joined:])
-                more, examined = union_find.join_undecided(cut, len(u), *shared, rest)
+                more, examined = kruskal_helpers.join_undecided(cut, len(u), *shared, rest)
                 return joined + more, cut + examined
             finally:  # or the helpers would look for ever
                 reached[0] = len(u)
 
-        helpers = ((union_find.reject_cycles, *part, *shared) for part in parts)
+        helpers = ((kruskal_helpers.reject_cycles, *part, *shared) for part in parts)
         (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
         return joining[:joined], len(u) - examined
 

@@ -9,8 +9,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-#: Functions are compiled without what Python would call them by (`native` does), and take no memory
-#: from a heap, which would have to be Numba's.
+#: There are no wrappers for Python or C, since `native` calls the machine code itself,
+#: and no runtime of Numba's: kernels take no memory from a heap.
 OPTIONS: dict[str, Any] = {
     "boundscheck": False,
     "error_model": "numpy",
@@ -128,5 +128,50 @@ def scratch(_, dtype, size):
         # of the lookups, which take twice as long.
         data = builder.asm(ir.FunctionType(data.type, [data.type]), "", "=r,0", [data], False)
         return _make_array(context, builder, array, data, [extent])
+
+    return signature, generate
+
+
+def _pointer(context, builder, array, value, index):
+    data = context.make_array(array)(context, builder, value).data
+    return builder.gep(data, [index])
+
+
+@intrinsic
+def load(_, array, index):
+    """Read ``array[index]`` now, in one access."""
+    signature = array.dtype(array, types.uint64)
+
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments)
+        return builder.load_atomic(pointer, "acquire", signature.return_type.bitwidth // 8)
+
+    return signature, generate
+
+
+@intrinsic
+def store(_, array, index, value):
+    """Write ``array[index]`` now, in one access."""
+    signature = types.void(array, types.uint64, array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        align = signature.args[0].dtype.bitwidth // 8
+        builder.store_atomic(arguments[2], pointer, "release", align)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def compare_and_swap(_, array, index, old, new):
+    """Write `new` to ``array[index]`` if it is `old`, in one access, and tell whether it was."""
+    signature = types.boolean(array, types.uint64, array.dtype, array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        value, index, old, new = arguments
+        pointer = _pointer(context, builder, signature.args[0], value, index)
+        result = builder.cmpxchg(pointer, old, new, "acq_rel", "acquire")
+        return builder.extract_value(result, 1)
 
     return signature, generate

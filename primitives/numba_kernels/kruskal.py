@@ -10,15 +10,24 @@ A record is two words: key above position, and one node above the other.
 
 import numpy as np
 
-from ..numba_runs import DIGIT
-from .intrinsics import AHEAD, LINE, ONE, fetch, kernel, scratch
+from .intrinsics import (
+    AHEAD,
+    LINE,
+    ONE,
+    compare_and_swap,
+    fetch,
+    kernel,
+    load,
+    scratch,
+    store,
+)
+from .runs import DIGIT
 from .trees import join
-from .union_find import compare_and_swap, load, store
 
 _DIGITS = 2**DIGIT
 #: Pairs that are sorted without digits.
 _FEW = 24
-#: What becomes of a run, which at first is nobody's; to `SORTED` is added how many pairs it kept.
+#: The state of a run: 0, nobody's; being sorted; sorted, plus how many pairs it kept.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
@@ -46,7 +55,7 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
 
 @kernel
 def sort_run(records, bits, other):
-    """Sort by the lower `bits` of the keys, which have no others, and leave the result in place."""
+    """Sort in place by the lowest `bits` of the keys; within a run the others are equal."""
     size = len(records)
     counts = scratch(np.uint64, _DIGITS)
     widest = 4

@@ -86,7 +86,7 @@ def module(request):
         patch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 3)
         patch.setattr("mstflow.primitives.memory._SMALLEST", 8)
         patch.setattr("mstflow.primitives.numba_arrays._LONG_RUN", 8)
-        patch.setattr("mstflow.primitives.numba_runs._RUN", 4)
+        patch.setattr("mstflow.primitives.numba_kernels.runs._RUN", 4)
         yield type(array_module(name))(4)
 
 

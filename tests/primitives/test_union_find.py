@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from mstflow.primitives.numba_arrays import NumbaArrays, union_find
+from mstflow.primitives.numba_arrays import NumbaArrays, kruskal_helpers, union_find
 from mstflow.primitives.numba_kernels.union_find import PARENT, RANK
 from mstflow.primitives.team import Team
 
@@ -16,7 +16,7 @@ def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
     u, v = np.array([9, 2, 2, 4], np.uint32), np.array([9, 0, 3, 4], np.uint32)
     undecided, reached = np.ones(4, np.uint8), np.zeros(1, np.uint64)
     arguments = 1, 4, u, v, parent, undecided, reached
-    helper = threading.Thread(target=union_find.reject_cycles, args=arguments, daemon=True)
+    helper = threading.Thread(target=kruskal_helpers.reject_cycles, args=arguments, daemon=True)
     helper.start()
 
     def wait(*flags):
@@ -40,7 +40,7 @@ def test_helpers_end_if_the_main_thread_fails(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 2)
-    monkeypatch.setattr(union_find, "join_undecided", fail)
+    monkeypatch.setattr(kruskal_helpers, "join_undecided", fail)
     u = np.arange(40)
     with pytest.raises(MemoryError):
         NumbaArrays(4).join_with_helpers(u, u, 40)

@@ -12,7 +12,11 @@ _RUN = 2**12
 
 
 class Runs(NamedTuple):
-    """Pairs dealt to runs: where each ends, in how many bits its keys differ, those cut short."""
+    """Pairs dealt to runs: where each run ends, the bits in which its keys differ, and more.
+
+    `key` has whole keys if 32 bits are too few, else it is empty; `records` are the pairs, as
+    `kruskal` says; `longest` is the length of the longest run.
+    """
 
     ends: NDArray[Any]
     bits: NDArray[Any]
