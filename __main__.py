@@ -23,7 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 is success, 1 a forest that `verify` found wrong, 2 follows one line ``error: ...``.
     """
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)  # so that scratch files are cleared away
+        for name in ("SIGTERM", "SIGHUP"):  # so that scratch files are cleared away
+            number = getattr(signal, name, None)
+            if number and signal.getsignal(number) is signal.SIG_DFL:  # not under nohup
+                signal.signal(number, _terminate)
     try:
         try:
             options = _parser().parse_args(arguments)
@@ -53,8 +56,8 @@ def _flush() -> None:
         raise
 
 
-def _terminate(*_: object) -> NoReturn:
-    raise SystemExit(128 + signal.SIGTERM)
+def _terminate(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 class _Parser(argparse.ArgumentParser):

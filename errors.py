@@ -1,8 +1,8 @@
-"""Every error raised on bad input, under one base class."""
+"""Every error that mstflow raises, under one base class."""
 
 
 class MstflowError(Exception):
-    """Base of everything mstflow raises on bad input."""
+    """Base of everything mstflow raises: on bad input, or where a worker or a compiler fails."""
 
 
 class GraphError(MstflowError, ValueError):

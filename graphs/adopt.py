@@ -81,6 +81,8 @@ def class_names(value: Any) -> list[str]:
 
 
 def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
+    if isinstance(graph, type):  # it has the methods of its objects
+        return None
     names = class_names(graph)
     for name in names:
         if name in _LIBRARIES:
@@ -101,6 +103,9 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
         raise GraphError(message)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         message = f"a graph is a square matrix, not one of shape {matrix.shape}"
+        raise GraphError(message)
+    if (np.diff(getattr(matrix, "indptr", ())) < 0).any():
+        message = "the matrix contradicts itself: indptr descends"
         raise GraphError(message)
     try:
         entries = matrix.tocoo()
@@ -140,6 +145,10 @@ def _no_weights(weight: str, names: Collection[Any]) -> OptionError:
 
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
     names = choose_columns(list(frame.columns), weight).present
+    for name in names:
+        if not isinstance(frame[name].dtype, np.dtype) and (missing := frame[name].isna()).any():
+            message = f"edge {int(missing.to_numpy().argmax())}: column {name!r} has no value"
+            raise GraphError(message)
     return EdgeList(*(frame[name].to_numpy() for name in names))
 
 
@@ -147,7 +156,12 @@ def _from_arrow(table: Any, weight: str | None) -> EdgeList:
     """Take any table that hands itself over by Arrow's interface."""
     import pyarrow as pa
 
-    return arrow_graph(pa.table(table), weight)
+    try:
+        converted = pa.table(table)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        message = f"the table cannot be handed over: {error}"
+        raise GraphError(message) from error
+    return arrow_graph(converted, weight)
 
 
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {

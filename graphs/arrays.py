@@ -30,7 +30,7 @@ def read_npz(path: Path) -> EdgeList:
     FileFormatError
         If the file is anything else, or holds pickled objects; names the array or edge.
     """
-    with file_errors(path, zipfile.BadZipFile):
+    with file_errors(path, zipfile.BadZipFile, ValueError, EOFError):
         if not zipfile.is_zipfile(path):
             path.open("rb").close()  # if that is why, say so
             message = f"{path}: not a .npz file"

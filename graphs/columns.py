@@ -117,7 +117,7 @@ def column_blocks(
     FileFormatError
         Naming the first line that does not hold such a row.
     """
-    blocks = whole_lines(handle, pending, block_size)
+    blocks = whole_lines(handle, pending, block_size, is_quoted=bool(row.delimiter))
     parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
     for block, parsed in _ahead(parse, blocks):
         try:
@@ -149,8 +149,10 @@ def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None)
         raise FileFormatError(message) from error
 
 
-def whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]:
-    """Cut what is left of a file into blocks that end where a line ends."""
+def whole_lines(
+    handle: IO[bytes], pending: bytes, size: int, *, is_quoted: bool = False
+) -> Iterator[bytes]:
+    """Cut what is left of a file into blocks that end where a line ends, but not within quotes."""
     while True:
         pieces = [pending]
         if len(pending) < size:
@@ -158,8 +160,21 @@ def whole_lines(handle: IO[bytes], pending: bytes, size: int) -> Iterator[bytes]
         block = b"".join(pieces)
         if not block:
             return
+        if is_quoted and block.count(b'"') % 2:
+            block += _rest_of_quote(handle)
         yield block if block.endswith(b"\n") else block + b"\n"
         pending = b""
+
+
+def _rest_of_quote(handle: IO[bytes]) -> bytes:
+    """Return the lines up to the one that closes a quote, or enough to say that none does."""
+    lines, size = [], 0
+    while size < BLOCK_SIZE and (line := handle.readline()):
+        lines.append(line)
+        size += len(line)
+        if line.count(b'"') % 2:
+            break
+    return b"".join(lines)
 
 
 def _ahead(

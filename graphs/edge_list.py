@@ -247,6 +247,21 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
     return array
 
 
+def checked_num_vertices(given: Any) -> int:
+    """Return a number of vertices, of Python or NumPy, as Python's.
+
+    Raises
+    ------
+    GraphError
+        If it is none.
+    """
+    is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    if not is_integer or not 0 <= given <= _LARGEST_ID + 1:
+        message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"
+        raise GraphError(message)
+    return int(given)
+
+
 def _checked_num_vertices(
     u: NDArray[Any], v: NDArray[Any], given: int | None, first_id: int
 ) -> int:
@@ -268,13 +283,7 @@ def _checked_num_vertices(
             message = f"vertex id {largest} is too large; ids are at most {_LARGEST_ID}"
             raise GraphError(message)
         return largest + 1
-    if (
-        isinstance(given, bool)
-        or not isinstance(given, int | np.integer)
-        or not 0 <= given <= _LARGEST_ID + 1
-    ):
-        message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"
-        raise GraphError(message)
+    given = checked_num_vertices(given)
     if largest >= given:
         # A dtype that does not hold `given` holds no id beyond it.
         wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)

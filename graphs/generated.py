@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class Generated:
         integer("number of vertices", self.num_vertices, 0, LARGEST)
         integer("number of edges", self.family_edges, 0, LARGEST)
         _weight_range(self.weights)
-        if not 0 <= self.keep <= 1:
+        if not isinstance(self.keep, Real) or not 0 <= self.keep <= 1:
             message = f"keep must be a share of 0 to 1, not {self.keep!r}"
             raise OptionError(message)
 

@@ -33,7 +33,8 @@ def read_image(path: Path) -> EdgeList:
     except ModuleNotFoundError as error:
         message = f"{path}: images need the package pillow: mstflow[io]"
         raise OptionError(message) from error
-    with file_errors(path, SyntaxError, ValueError), Image.open(path) as image:
+    refused = SyntaxError, ValueError, Image.DecompressionBombError
+    with file_errors(path, *refused), Image.open(path) as image:
         # Numbers of a palette are no brightness.
         pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tokenize
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,8 @@ def npy_source(path: Path) -> EdgeSource:
 
 
 def _opened(path: Path) -> _Column:
-    with file_errors(path, EOFError, ValueError), path.open("rb") as file:
+    refused = EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError
+    with file_errors(path, *refused), path.open("rb") as file:
         version = np.lib.format.read_magic(file)
         read = (
             np.lib.format.read_array_header_1_0

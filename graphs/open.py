@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from .adopt import class_names, edge_list, is_known
 from .device import refuse_device
-from .edge_list import EdgeList
+from .edge_list import EdgeList, checked_num_vertices
 from .npy_columns import npy_source
 from .parquet import parquet_source
 from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
@@ -53,7 +53,9 @@ def open_graph(
     source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
     if source is None:
         return edge_list(graph, num_vertices, weight)
-    known = source.num_vertices if num_vertices is None else num_vertices
+    known = source.num_vertices
+    if num_vertices is not None:
+        known = checked_num_vertices(num_vertices)
     is_checked = source.is_checked and num_vertices is None
     source = replace(source, num_vertices=known, is_checked=is_checked)
     return source if weight is not None else replace(source, unweighted=True, weight_dtype=None)
@@ -90,15 +92,16 @@ def open_files(
                 rows = WholeFile(path, format, weight).part(0, graph.num_edges)
                 source = EdgeSource((rows,), graph.num_vertices)
             sources.append(source)
-    counts = [source.num_vertices for source in sources]
-    known = None if None in counts else max(count for count in counts if count is not None)
+    stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     pieces = tuple(piece for source in sources for piece in source.pieces)
-    return EdgeSource(
+    whole = EdgeSource(
         pieces,
-        known,
         unweighted=weight is None,
         is_checked=len(sources) == 1 and sources[0].is_checked,
     )
+    if stated and len(stated) < len(sources):  # ids of the others may be larger
+        stated.append(whole.with_sizes().num_vertices or 0)
+    return replace(whole, num_vertices=max(stated, default=None))
 
 
 def _source(
@@ -138,7 +141,7 @@ def _is_delayed(item: Any) -> bool:
 
 def _is_dask_table(item: Any) -> bool:
     """Tell Dask's tables from its columns."""
-    return hasattr(item, "to_delayed") and getattr(item, "ndim", 2) == 2
+    return hasattr(item, "to_delayed") and hasattr(item, "columns")
 
 
 def _is_chunk(item: Any) -> bool:
@@ -163,4 +166,4 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
         message = f"{name}: {error}"
         raise GraphError(message) from error
     refuse_device(graph.u, name)
-    return ArrayPiece(graph.u, graph.v, graph.weight)
+    return ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)

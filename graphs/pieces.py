@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -84,11 +85,12 @@ def file_fingerprint(path: Path) -> str:
 
 @dataclass(frozen=True)
 class ArrayPiece:
-    """Columns in memory; their parts are views."""
+    """Columns in memory; their parts are views. Their maker may know of vertices beyond them."""
 
     u: NDArray[Any]
     v: NDArray[Any]
     weight: NDArray[Any] | None
+    num_vertices: int = 0
     is_direct = True
 
     @property
@@ -144,15 +146,24 @@ def columns_piece(columns: Any, name: str) -> ArrayPiece:
 Adopt = Callable[[Any, str], ArrayPiece]
 
 
-class Sequential:
+class Sequential(ABC):
     """Base of pieces that are read from the beginning; only that tells their length."""
 
     num_edges: int | None = None
     is_direct = False
 
+    @abstractmethod
+    def arrays(self) -> Iterator[ArrayPiece]:
+        """Read what it is made of, in order."""
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Yield views of what it is made of."""
+        for piece in self.arrays():
+            yield from piece.reads(size)
+
     def part(self, start: int, stop: int) -> Rows:
         """Return those of the edges, found by reading from the beginning."""
-        return Rows(self, start, stop)  # type: ignore[arg-type]  # a class of its own reads
+        return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
         """Refuse: what is read may be anything the next time."""
@@ -172,10 +183,10 @@ class Chunks(Sequential):
         """Whether it can be gone through only once."""
         return isinstance(self.chunks, Iterator)
 
-    def reads(self, size: int) -> Iterator[Read]:
+    def arrays(self) -> Iterator[ArrayPiece]:
         """Go through the chunks once more."""
         for position, chunk in enumerate(self.chunks):
-            yield from self.adopt(chunk, f"chunk {position}").reads(size)
+            yield self.adopt(chunk, f"chunk {position}")
 
 
 @dataclass(frozen=True)
@@ -185,15 +196,15 @@ class Delayed(Sequential):
     chunk: Any
     adopt: Adopt = columns_piece
 
-    def reads(self, size: int) -> Iterator[Read]:
+    def arrays(self) -> Iterator[ArrayPiece]:
         """Compute the chunk."""
         chunk = self.chunk.compute(scheduler="synchronous")  # in the task that needs it
-        yield from self.adopt(chunk, f"chunk {self.chunk.key}").reads(size)
+        yield self.adopt(chunk, f"chunk {self.chunk.key}")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Edges `start` to `stop` of a piece that can only be read from its beginning."""
+    """Edges `start` to `stop` of a piece that is read from its beginning, or in its own units."""
 
     piece: Piece
     start: int

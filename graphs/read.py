@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..progress import Listener
-    from .pieces import Read
 
 
 READERS: dict[str, Callable[[Path], EdgeList]] = {
@@ -187,11 +186,11 @@ class WholeFile(Sequential):
     format: str | None
     weight: str | None
 
-    def reads(self, size: int) -> Iterator[Read]:
-        """Read the file, and yield views."""
+    def arrays(self) -> Iterator[ArrayPiece]:
+        """Read the file."""
         with heard_by(False):  # the scan that it is read for tells
             graph = read(self.path, format=self.format, weight=self.weight)
-        yield from ArrayPiece(graph.u, graph.v, graph.weight).reads(size)
+        yield ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)
 
     def fingerprint(self) -> str:
         """Return that of the file, and how it is read."""

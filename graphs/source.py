@@ -15,7 +15,7 @@ from ..errors import GraphError
 from ..progress import tell
 from .device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
-from .pieces import ArrayPiece, Chunks, Rows, digest
+from .pieces import ArrayPiece, Chunks, Rows, Sequential, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -133,12 +133,15 @@ class EdgeSource:
         pieces, largest, first, dtype = [], 0, self.first_id, None
         for piece in self.pieces:
             begin = first
-            for count, read in piece.reads(BLOCK_EDGES):
-                u, v, given = read()
-                *_, weight, size = checked(u, v, None if self.unweighted else given, None, first)
-                dtype = check_dtype(first, weight, dtype)
-                largest, first = max(largest, size), first + count
-                tell("count edges", first - self.first_id, self.num_edges or 0)
+            for part in piece.arrays() if isinstance(piece, Sequential) else (piece,):
+                largest = max(largest, getattr(part, "num_vertices", 0))  # a chunk may state it
+                for count, read in part.reads(BLOCK_EDGES):
+                    u, v, given = read()
+                    given = None if self.unweighted else given
+                    *_, weight, size = checked(u, v, given, None, first)
+                    dtype = check_dtype(first, weight, dtype)
+                    largest, first = max(largest, size), first + count
+                    tell("count edges", first - self.first_id, self.num_edges or 0)
             is_known = piece.num_edges is not None
             pieces.append(piece if is_known else Rows(piece, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices

@@ -30,8 +30,8 @@ _DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
 #: Bytes for each edge beyond those held, for each vertex, and for each of the minima that wait,
 #: while rounds run over partitions: keys and light edges; fragments and levels.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
-#: Where memory allows, so many edges are held at least; and as if there were no more parts than
-#: these: then what light edges leave of the fragments fits twice.
+#: Where memory allows, a task holds so many edges at least, and four for each vertex divided by the
+#: parts, or by so many parts: then the fragments that light edges leave fit twice.
 _COMFORTABLE, _PARTS = 2**24, 16
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -80,7 +80,7 @@ class Size:
     def solved_vertex(self) -> int:
         """Bytes for each vertex while a forest is found and ends become fragments.
 
-        Four arrays are in use; of memory that is handed on, two more fit none of them.
+        Four arrays are in use; two more blocks may be idle, as none of the four fits them.
         """
         return 6 * self.index
 
@@ -263,7 +263,7 @@ def parse_bytes(value: int | str, name: str = "memory") -> int:
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
     unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
-    count = int(float(found[1]) * unit) if found else 0
+    count = int(min(float(found[1]) * unit, sys.maxsize)) if found else 0
     if count < 1:
         message = f"{name} must be a number of bytes or a size like '2GB', not {value!r}"
         raise OptionError(message)

@@ -148,7 +148,7 @@ class EdgeBuffer:
         return [self.ops.empty(size, dtype) for dtype in dtypes]
 
     def _number_touched(self) -> tuple[NDArray[Any] | None, int]:
-        """Let ends count only fragments that edges touch, if most are not touched by so many.
+        """Renumber the ends over the fragments that edges touch, if those are at most half of all.
 
         Returns the fragment of each number, or None, and how many numbers there are.
         """

@@ -16,8 +16,8 @@ _LOADING = 0.1
 #: Nanoseconds of a thread for each edge: of a first scan, of a later one, which looks labels up,
 #: and of those that a scan holds until their forest is found; and for each vertex of that.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
-#: The share of what is held that a scan takes which stops at what is held, and the share of all
-#: edges that one holds which comes after fragments are few.
+#: What a scan keeps: of the capacity, once it had to drop the heavier half; and of all edges, once
+#: few fragments are left.
 _STOPPED, _LEFT = 0.75, 0.03
 
 

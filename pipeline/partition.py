@@ -105,8 +105,16 @@ def load_columns(
     stop = source.first_id + len(u)
     edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
     ends = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
-    loaded = (*ends, weight, edge_id)
+    loaded = (*map(_read_only, (*ends, weight)), edge_id)
     return tuple(scratch.store(column, folder, ops) for column in loaded)
+
+
+def _read_only(column: Any) -> Any:
+    """Return a view that no stage can write to, where an array may be the caller's own."""
+    if isinstance(column, np.ndarray):
+        column = column.view()
+        column.flags.writeable = False
+    return column
 
 
 def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:

@@ -65,6 +65,7 @@ def plot_forest(
 ) -> Any:
     """Draw what `Forest.plot` describes."""
     plt = _pyplot()
+    from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
     from matplotlib.colors import Normalize
 
@@ -73,13 +74,14 @@ def plot_forest(
     style = {"linewidths": np.clip(200 / np.sqrt(1 + len(lines)), 0.4, 1.5), **style}
     if isinstance(color, str) and color == "weight":
         values, cmap = forest.weight.astype(np.float64), plt.get_cmap(cmap)
-        norm, is_within = norm or Normalize(), np.ones(len(values), np.bool_)
+        norm, is_within = ScalarMappable(norm).norm, np.ones(len(values), np.bool_)
         finite = values[np.isfinite(values)]
         norm.autoscale_None(finite if len(finite) else np.zeros(1))
     else:
         label = _labels(forest, color)
         values, cmap = (0.5 + label[forest.u] * _GOLDEN) % 1, plt.get_cmap(cmap or "turbo")
-        norm = norm or Normalize(-0.1, 1.1)  # the ends of turbo are hard to tell apart
+        # The ends of turbo are hard to tell apart.
+        norm = ScalarMappable(norm or Normalize(-0.1, 1.1)).norm
         is_within = label[forest.u] == label[forest.v]
     paths, first = _paths(lines[is_within], _levels(values[is_within], norm, cmap.N))
     ax = plt.gca() if ax is None else ax

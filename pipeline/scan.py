@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     #: First edge id, length, and what reads the columns.
     Block = tuple[int, int, Callable[[], Columns]]
 
-#: A first scan that does not know what is light folds only if forests are at most one such part of
-#: the buffer: finding them over and over would cost more than a second scan.
+#: A first scan that has no limit of weight folds only if a forest takes at most an eighth of the
+#: buffer: to find forests again and again would cost more than a second scan.
 _FEW = 8
 
 
@@ -89,7 +89,8 @@ def scan_part(
 ) -> tuple[Any, ...]:
     """Return the forest of a part, the cut up to which it is one, and the work it took.
 
-    What is merged anyway may have cycles, as long as it has no more edges than a forest may.
+    A part of no more edges than a forest may have is passed on as it is, unless it is the last: the
+    merge finds its cycles.
 
     Parameters
     ----------

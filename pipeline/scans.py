@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 #: Edges for each vertex that the first of several scans takes: they are held, so fewer than those
 #: of `catalogue.filter_boruvka`.
 LIGHT_PER_VERTEX = 1.5
-#: The share of what is held that it takes at most: where light ends is known from a sample, and
-#: what then proves too much is halved.
+#: The share of the capacity that it aims to fill: which edges are light is estimated from a sample,
+#: and a buffer that overflows drops its heavier half.
 FILLED = 7 / 8
 #: With more edges for each vertex a second scan takes less time than to hold and join all of them.
 DENSE = 6

@@ -2,8 +2,9 @@
 
 After a scan of light edges one fragment is mostly far larger than all others, the hub, and nearly
 all edges that still join two fragments lead to it: spokes. Of the spokes of one fragment only the
-lightest can be in the forest; and an edge that is heavier than a spoke at either end closes a cycle
-with the two, of which it is the heaviest. So few of the edges that a later scan finds are held.
+lightest can be in the forest; and an edge that is heavier than the spokes at both its ends closes a
+cycle with the two, of which it is the heaviest. So few of the edges that a later scan finds are
+held.
 """
 
 from __future__ import annotations

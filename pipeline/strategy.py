@@ -86,6 +86,8 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
         message = "a graph that can be read but once can only be folded, in one partition"
         raise OptionError(message)
     partitions = partitions or (1 if strategy in ("whole", "fold") else scheduler.workers)
+    if source.num_edges is not None:
+        partitions = max(1, min(partitions, source.num_edges))
     reason = "asked for"
     if strategy == "auto":
         strategy, reason = _choose(request, source, partitions)
@@ -94,7 +96,8 @@ def choose_plan(request: Request, source: EdgeSource, scheduler: Scheduler, thre
     capacity = source.num_edges or 0
     if strategy in SCANNING or (strategy == "iterate" and request.memory is not None):
         # A cluster's workers have memory of their own, and spill what rounds leave there. Any
-        # process may come to do what only one can do at a time, and keeps the memory for it.
+        # process may come to run a task that only one runs at a time, such as a merge, and its
+        # pool keeps that memory: all are counted.
         is_cluster = scheduler.name == "distributed"
         tasks = partitions if scheduler.name != "processes" else scheduler.workers
         scans = Scans(

@@ -319,13 +319,13 @@ def _shortcut(
     u: NDArray[Any],
     v: NDArray[Any],
 ) -> _Shortcut:
-    """Return the one that passes over most edges of the first chunk.
+    """Return the one that passes over most edges of the first chunk that has any.
 
-    It passes over an edge if it ends anywhere from the heaviest edge on the path on, but before the
-    edge itself.
+    A beginning of the sorted forest passes over an edge if it holds the heaviest edge of the edge's
+    path, and ends before the edge itself.
     """
     size = 0
-    for _, *ends, key in itertools.islice(chunks, 1):
+    for _, *ends, key in itertools.islice((chunk for chunk in chunks if len(chunk.key)), 1):
         begins = np.sort(tree.heaviest_on_paths(*ends)[0])
         stops = np.sort(np.searchsorted(order.key[:-1], key))
         passed = np.searchsorted(begins, begins, "right") - np.searchsorted(stops, begins, "right")

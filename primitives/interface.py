@@ -1,4 +1,4 @@
-"""The vocabulary: every plain primitive an array module offers, on one page.
+"""The vocabulary: the plain primitives that an array module offers, on one page.
 
 An array module is an object with these functions over its own one-dimensional arrays; `fused`
 builds larger ones of them. All are pure: arguments are never written to and may be read-only.
@@ -32,8 +32,8 @@ themselves.
 
 A *position* that does not exist (an empty segment, a place no value reached) is the length of the
 array it would point into; `gather` turns such positions into a fill value. Places and positions
-have `index_dtype`: int32 where that suffices, else int64. `CheckedModule` refuses what breaks
-these contracts; the plain modules trust their callers.
+have `index_dtype`: int32 where that suffices, else int64. `CheckedModule` refuses the commonest
+breaches of these contracts where stages call; the plain modules trust their callers.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class PlainPrimitives(Protocol):
         """Return how many bytes are free for arrays on a device; None if they lie on the host."""
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Return what another thread may enter to call functions beside this one, on a device.
+        """Return a context for another thread that computes on the same device.
 
-        What this thread called before comes first; what it calls after the other has left, last.
+        What was begun here before it is entered runs first; what is begun after it is left, last.
         """
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:

@@ -61,7 +61,7 @@ class Kernels:
         return num_edges >= COMPILED_FROM or self.are_kept()
 
     def are_loaded(self) -> bool:
-        """Tell whether any of them was called in this process."""
+        """Tell whether any of them was asked for in this process."""
         return len(vars(self)) > 1
 
     def are_kept(self) -> bool:

@@ -106,11 +106,7 @@ def stage(
     PipelineError
         If the declaration contradicts itself or the function. Names the stage.
     """
-    if not isinstance(writes, str | tuple | list):
-        message = f"writes is a name or a tuple of names, not {writes!r}"
-        raise PipelineError(message)
-    names = (writes,) if isinstance(writes, str) else tuple(writes)
-    axes = (resizes,) if isinstance(resizes, str) else tuple(resizes)
+    names, axes = _names("writes", writes), _names("resizes", resizes)
 
     def declare(function: Callable[..., Any]) -> Stage:
         name = getattr(function, "__name__", None)
@@ -120,7 +116,7 @@ def stage(
         try:
             parameters = inspect.signature(function).parameters.values()
             hints = get_type_hints(function, include_extras=True)
-        except (NameError, ValueError) as error:  # max, for one, has no signature
+        except Exception as error:  # any expression may be a hint; max, for one, has no signature
             message = f"stage {name!r}: its declaration must be readable when it runs: {error}"
             raise PipelineError(message) from error
         outputs = _outputs(hints.get("return"), len(names))
@@ -133,6 +129,14 @@ def stage(
         return Stage(function, reads, written, over, combine, axes)
 
     return declare
+
+
+def _names(option: str, value: Any) -> tuple[str, ...]:
+    names = value if isinstance(value, tuple | list) else (value,)
+    if not all(isinstance(name, str) for name in names):
+        message = f"{option} is a name or a tuple of names, not {value!r}"
+        raise PipelineError(message)
+    return tuple(names)
 
 
 def _contradiction(

@@ -64,8 +64,8 @@ def find_min_edges(
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
     """Find the lightest edge at each vertex: its key, its id and its other end.
 
-    Ties go to the smaller id, which is the smaller position, since no stage changes the order of
-    edges. A vertex without edges gets the largest key and id, and itself as the end.
+    Ties go to the smaller id, which is the smaller position: among edges of one key ids ascend
+    throughout. A vertex without edges gets the largest key and id, and itself as the end.
 
     Source: Bhargava and Zaia, "Background" step 1 and "Tie-Breaking" (cheapest edge by index).
     """

@@ -84,7 +84,7 @@ def choose_pivot(
     num_edges: Count,
     light_per_vertex: float,
 ) -> Count:
-    """Choose the key up to which edges are light: a little over one for each vertex.
+    """Choose the key up to which edges are light: `light_per_vertex` for each vertex.
 
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009; their pivot is the median.

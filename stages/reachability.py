@@ -18,7 +18,7 @@ def start_core_distances(
 ) -> tuple[VertexWeights, VertexIndex, Count]:
     """Begin with each sample itself, before all its neighbors.
 
-    Its distance, 0, is of the dtype that every weight's holds.
+    False stands for the distance 0: bool is promoted to any dtype of weights.
     """
     return (
         ops.full(num_vertices, 0, dtype="bool"),

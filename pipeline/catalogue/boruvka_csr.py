@@ -3,7 +3,8 @@
 Each round every vertex chooses its lightest arc; of two that chose the same edge one lets go;
 colors spread along what is left until each vertex has its root's; roots get new ids by an
 exclusive scan; and the arcs between fragments are counted, given segments and inserted into the
-graph of the next round. At most log2(n) rounds, O(m log n) work after one sort of the edges.
+graph of the next round. At most log2(n) rounds of O(m) work and a sort of the vertices, after sorts
+of the edges by weight and of the arcs by vertex.
 
 Source: Sousa, Mariano and Proenca, "A Generic and Highly Efficient Parallel Variant of Boruvka's
 Algorithm", Algorithm 1. Two deviations, both so that no answer depends on the timing of threads:

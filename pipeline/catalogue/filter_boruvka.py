@@ -45,10 +45,13 @@ from ..pipeline import ByBackend, Pipeline
 from ..steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
-#: Edges for each vertex: with fewer light ones fragments stay small, with more there is more to
-#: join. A graph is worth two scans if it is dense and not small. It is joined one edge after
-#: another, not in rounds, from `few` edges on down, or `scattered` times as many if those next to
-#: each other have far ends. Chosen by `benchmarks/parameters.py`.
+#: Chosen by `benchmarks/parameters.py`:
+#:
+#: - `light_per_vertex`: light edges for each vertex; of fewer, fragments stay small, and more take
+#:   longer to join.
+#: - `dense`, `small`: two scans are worth it from so many edges for each vertex, and so many edges.
+#: - `few`: at most so many edges are joined one after another, not in rounds;
+#: - `scattered`: or so many times as many, if edges next to each other have ends far apart.
 PARAMETERS = {
     "light_per_vertex": 1.75,
     "dense": 3.0,
