@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import FileFormatError, GraphError
 from .edge_list import EdgeList
-from .file_errors import file_errors
+from .file_errors import NPY_ERRORS, file_errors
 from .forest_file import IDENTITY
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _column_names(path: Path, found: Iterable[str]) -> list[str]:
 def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
     try:
         array = archive[name]
-    except (ValueError, EOFError, RuntimeError, zlib.error) as error:
+    except (*NPY_ERRORS, RuntimeError, zlib.error) as error:
         message = f"{path}: array {name}: {error}"
         raise FileFormatError(message) from error
     if not isinstance(array, np.ndarray):  # a member that is not a .npy file comes as bytes
@@ -124,7 +124,7 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def _mapped(file: Path) -> NDArray[Any]:
-    with file_errors(file, EOFError, ValueError):
+    with file_errors(file, *NPY_ERRORS):
         return np.lib.format.open_memmap(file, mode="r")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import FileFormatError
 from .device import host_array
-from .file_errors import file_errors
+from .file_errors import NPY_ERRORS, file_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,7 +118,7 @@ def _identity(text: str | bytes | None) -> dict[str, Any] | None:
 
 def _load(path: Path, load: Callable[[Path], Any]) -> Any:
     """Call a function that reads a file; whatever fails names the file."""
-    kinds = EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error
+    kinds = *NPY_ERRORS, RuntimeError, zipfile.BadZipFile, zlib.error
     with file_errors(path, *kinds):
         path.open("rb").close()  # if it is not there, say so
         return load(path)

@@ -7,6 +7,7 @@ that is out of range.
 from __future__ import annotations
 
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def rmat(
     """
     scale = integer("scale", scale, 0, 62)
     edges_per_vertex = integer("edges_per_vertex", edges_per_vertex, 0, LARGEST)
-    if not (min(a, b, c) >= 0 and a + b + c <= 1 + 1e-9):
+    are_numbers = all(isinstance(p, Real) for p in (a, b, c))
+    if not (are_numbers and min(a, b, c) >= 0 and a + b + c <= 1 + 1e-9):
         message = f"a, b and c must be probabilities that add up to at most 1, not {a}, {b}, {c}"
         raise OptionError(message)
     upper_left, upper, not_last = (np.uint64(round(p * 2**32)) for p in (a, a + b, a + b + c))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tokenize
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import numpy as np
 from ..errors import FileFormatError
 from ..primitives.memory import empty
 from .arrays import column_files, stated_num_vertices
-from .file_errors import file_errors
+from .file_errors import NPY_ERRORS, file_errors
 from .pieces import file_fingerprint
 from .source import EdgeSource
 
@@ -103,8 +102,7 @@ def npy_source(path: Path) -> EdgeSource:
 
 
 def _opened(path: Path) -> _Column:
-    refused = EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError
-    with file_errors(path, *refused), path.open("rb") as file:
+    with file_errors(path, *NPY_ERRORS), path.open("rb") as file:
         version = np.lib.format.read_magic(file)
         read = (
             np.lib.format.read_array_header_1_0
@@ -116,7 +114,7 @@ def _opened(path: Path) -> _Column:
     if len(shape) != 1:
         message = f"{path}: must be one-dimensional, not of shape {shape}"
         raise FileFormatError(message)
-    if dtype.hasobject or offset + shape[0] * dtype.itemsize > size:
+    if dtype.hasobject or shape[0] < 0 or offset + shape[0] * dtype.itemsize > size:
         message = f"{path}: does not hold {shape[0]} values of {dtype}"
         raise FileFormatError(message)
     if shape[0] and dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):

@@ -50,6 +50,9 @@ def open_graph(
     FileFormatError, OptionError
         If a file, or `weight`, is not what it should be.
     """
+    if not isinstance(weight, str | None):
+        message = f"weight must be a name or None, not {weight!r}"
+        raise OptionError(message)
     source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
     if source is None:
         return edge_list(graph, num_vertices, weight)

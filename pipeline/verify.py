@@ -161,7 +161,11 @@ def _forest_columns(
         forest = forest.to_host()
         found = (forest.edge_ids, forest.u, forest.v, forest.weight)
         return dict(zip(FOREST_COLUMNS, found, strict=True)), {}
-    edge_ids = np.asarray(host_array(forest))
+    try:
+        edge_ids = np.asarray(host_array(forest))
+    except ValueError as error:
+        message = f"edge ids must be integers: {error}"
+        raise GraphError(message) from error
     if edge_ids.size == 0 and edge_ids.dtype == np.float64:  # np.asarray([])
         edge_ids = edge_ids.astype(np.int64)
     problem = column_problem("edge_id", edge_ids)

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import dask
@@ -249,6 +250,20 @@ def test_a_full_disk_takes_no_output():
     assert done.stderr.startswith("error: ")
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no such signal")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_nothing_is_left_of_what_is_ended(tmp_path, name):
+    command = [sys.executable, "-m", "mstflow", "generate", "random", "--vertices", "1000000"]
+    command += ["--edges", "100000000", "-o", str(tmp_path / "graph")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    assert process.wait() == 128 + getattr(signal, name)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])
 def test_as_a_process(command, graph, tmp_path):
     if command == ["mstflow"]:
@@ -293,6 +308,8 @@ def test_plan(capsys, tmp_path):
     assert main(["plan", "--vertices", "0", "--edges", "1"]) == 2
     assert "edges need vertices" in capsys.readouterr().err
     assert plan("--vertices", "0", "--edges", "0")["scans"] == 1
+    (tmp_path / "some.csv").write_text("source,target,cost,place\n0,1,5,x\n")
+    assert plan(str(tmp_path / "some.csv"), "--weight", "cost")["scans"] == 1
     folder = str(tmp_path / "graph")
     assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
     capsys.readouterr()

@@ -291,6 +291,20 @@ def test_what_is_given_is_of_the_declared_kind():
         Pipeline("p", take, values={"num_vertices": 5})
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_no_stage_writes_to_what_the_caller_gave(backend):
+    @stage(writes="weight", over="edges")
+    def halve(weight: EdgeWeights) -> EdgeWeights:
+        weight //= 2
+        return weight
+
+    pipeline = mstflow.algorithm("kruskal").insert_before("find_signs", halve)
+    graph = np.array([0, 1]), np.array([1, 2]), np.array([8, 6])
+    with pytest.raises(PipelineError, match=r"stage 'halve' failed on weight.* read-only"):
+        mstflow.minimum_spanning_forest(graph, algorithm=pipeline, backend=backend)
+    assert graph[2].tolist() == [8, 6]
+
+
 def test_fields_of_one_axis_have_one_length():
     @stage(writes="key", over="edges", resizes="edges")
     def halve_keys(key) -> EdgeFlags:

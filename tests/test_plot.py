@@ -115,6 +115,13 @@ def test_a_vertex_that_lies_nowhere(axes):
     assert np.isfinite(axes.dataLim.get_points()).all()
 
 
+@pytest.mark.parametrize(("color", "norm"), [("weight", "log"), ("component", "linear")])
+def test_norms_have_names(axes, color, norm):
+    FOREST.plot(PLACES, color=color, norm=norm)
+    assert isinstance(axes.collections[0].norm, LogNorm) == (norm == "log")
+    axes.figure.canvas.draw()
+
+
 @pytest.mark.parametrize(
     ("places", "color", "message"),
     [

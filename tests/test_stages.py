@@ -110,6 +110,19 @@ def test_what_is_no_stage():
         stage(writes=5)(lambda key: key)
     with pytest.raises(PipelineError, match="stage 'max': its declaration must be readable"):
         stage(writes="a")(max)
+    with pytest.raises(PipelineError, match="resizes is a name or a tuple of names, not 5"):
+        stage(writes="a", resizes=5)
+    for hint in ("int | 5", "a b", "np.nope"):
+        with pytest.raises(PipelineError, match="its declaration must be readable"):
+            stage(writes="a")(annotated(hint))
+
+
+def annotated(hint):
+    def take(key):
+        return key
+
+    take.__annotations__["key"] = hint
+    return take
 
 
 def test_a_stage_is_called_like_its_function():

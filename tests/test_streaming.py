@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mstflow
+from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.pieces import ArrayPiece, Chunks
 from mstflow.graphs.source import EdgeSource
@@ -276,6 +277,38 @@ def test_chunks_that_are_wrong(chunk, message):
 def test_chunks_of_columns_have_no_names():
     with pytest.raises(OptionError, match="have no weights called 'length'"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, weight="length")
+
+
+def test_vertices_that_no_edge_touches_are_kept(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    edge = EdgeList([0], [1], [1.0], num_vertices=10)
+    for chunks in ([edge, edge], [dask.delayed(edge)] * 2):
+        assert mstflow.minimum_spanning_forest(chunks).num_vertices == 10
+    assert mstflow.minimum_spanning_forest([edge, ([3], [12], [1.0])]).num_vertices == 13
+    paths = [tmp_path / "stated.parquet", tmp_path / "unstated.parquet"]
+    table = pyarrow.table({"u": [0], "v": [1]}, metadata={"num_vertices": "100"})
+    parquet.write_table(table, paths[0])
+    parquet.write_table(pyarrow.table({"u": [0], "v": [2]}), paths[1])
+    for options in ({}, {"strategy": "fold"}, {"memory": "1GB"}):
+        assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 100
+    parquet.write_table(pyarrow.table({"u": [0], "v": [200]}), paths[1])
+    for options in ({}, {"strategy": "fold"}):
+        assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 201
+
+
+@pytest.mark.parametrize("again", [list, iter])
+def test_a_number_of_vertices_is_an_integer_of_any_kind(again):
+    chunk = U, V, W
+    forest = mstflow.minimum_spanning_forest(again([chunk]), num_vertices=np.int64(N))
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    for wrong in ("5", 5.0, True, -1):
+        with pytest.raises(GraphError, match="num_vertices must be an integer"):
+            mstflow.minimum_spanning_forest(again([chunk]), num_vertices=wrong)
+
+
+def test_no_more_partitions_than_edges():
+    forest = mstflow.minimum_spanning_forest(([0, 1], [1, 2]), strategy="tree", partitions=10**20)
+    assert (forest.partitions, forest.edge_ids.tolist()) == (2, [0, 1])
 
 
 def test_an_iterator_does_not_go_to_processes():

@@ -204,6 +204,16 @@ def test_no_edges(n):
     assert "edge id 0 does not exist" in problem(([], []), [0], num_vertices=n)
 
 
+def test_a_first_chunk_without_edges(tmp_path):
+    for name, size in (("empty", 0), ("rest", 8)):
+        columns = {"u": GRAPH.u[:size], "v": GRAPH.v[:size], "weight": GRAPH.weight[:size]}
+        parquet.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+    paths = [tmp_path / "empty.parquet", tmp_path / "rest.parquet"]
+    assert verify(paths, FOREST, num_vertices=7).num_forest_edges == 4
+    assert problem(paths, [0, 2, 4, 5], num_vertices=7).startswith("edge 6 ")
+    assert verify(paths[:1], []).num_vertices == 0
+
+
 def test_deep_trees():
     """Each round only halves the fragments of a path whose weights are those of a ruler."""
     n = 2**10
@@ -256,6 +266,7 @@ def test_forms_of_a_graph(tmp_path):
         ((GRAPH, [0.0, 2.0]), {}, GraphError, "edge_id must hold integers, not float64"),
         ((GRAPH, [True, False]), {}, GraphError, "edge_id must hold integers, not bool"),
         ((GRAPH, [[0, 2]]), {}, GraphError, "edge_id must be one-dimensional"),
+        ((GRAPH, [[0], [1, 2]]), {}, GraphError, "edge ids must be integers"),
         ((GRAPH, FOREST), {"chunk_edges": 0}, OptionError, "chunk_edges must be an integer"),
         ((GRAPH, FOREST), {"chunk_edges": True}, OptionError, "chunk_edges must be an integer"),
         ((GRAPH, FOREST), {"num_vertices": 3}, GraphError, "but there are 3 vertices"),

@@ -13,6 +13,7 @@ from ..bounds import Size, parse_bytes, show_bytes
 from ..estimate import Machine, estimate
 from ..options import check_count
 from ..schedulers import kernel_threads
+from .inputs import add_inputs
 from .output import print_lines, rss_bytes
 
 SUMMARY = "tell what a graph of some size would take"
@@ -20,8 +21,8 @@ SUMMARY = "tell what a graph of some size would take"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
+    add_inputs(parser, nargs="*")
     add = parser.add_argument
-    add("inputs", nargs="*", metavar="INPUT", help="files that together are one graph")
     add("--vertices", type=_count, metavar="N", help="instead of files")
     add("--edges", type=_count, metavar="M", help="instead of files")
     widths = "1, 2, 4 or 8; default: %(default)s"
@@ -78,7 +79,7 @@ def _size(options: argparse.Namespace) -> Size:
         if sizes != (None, None):
             message = "plan takes files, or --vertices and --edges"
             raise OptionError(message)
-        return Size.of(open_files(options.inputs).with_sizes())
+        return Size.of(open_files(options.inputs, options.format, options.weight).with_sizes())
     if None in sizes:
         message = "plan needs --vertices and --edges, or files"
         raise OptionError(message)

@@ -263,6 +263,30 @@ def test_a_matrix_that_contradicts_itself():
     matrix.indices[0] = 7
     with pytest.raises(GraphError):
         minimum_spanning_forest(matrix)
+    matrix = sparse.csr_array(np.eye(3))
+    matrix.indptr = np.array([0, 5, 2, 3], np.int32)
+    with pytest.raises(GraphError, match="contradicts itself: indptr descends"):
+        minimum_spanning_forest(matrix)
+
+
+def test_a_value_that_is_missing_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"u": pandas.array([0, 1, None], "Int64"), "v": [1, 2, 2]})
+    with pytest.raises(GraphError, match="edge 2: column 'u' has no value"):
+        minimum_spanning_forest(frame)
+
+
+def test_what_only_looks_like_a_table():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    dask_array = pytest.importorskip("dask.array")
+    for graph in (pandas.DataFrame, dask_array.ones((3, 3), chunks=2)):
+        with pytest.raises(GraphError, match="a graph is an EdgeList, a tuple"):
+            minimum_spanning_forest(graph)
+    wide = polars.DataFrame({"u": polars.Series([0], dtype=polars.Int128), "v": [1]})
+    with pytest.raises(GraphError, match="the table cannot be handed over"):
+        minimum_spanning_forest(wide)
+    with pytest.raises(OptionError, match="weight must be a name or None, not \\['weight'\\]"):
+        minimum_spanning_forest(pandas.DataFrame({"u": [0], "v": [1]}), weight=["weight"])
 
 
 def test_a_device_that_numpy_cannot_reach():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -258,7 +260,21 @@ def test_images(tmp_path, mode):
     ]
 
 
-@pytest.mark.parametrize("name", ["text.png", "cut.png", "floats.tif"])
+@pytest.mark.parametrize("block_size", [1, 40, 41, 42, 43, 2**19])
+def test_quotes_around_the_end_of_a_line(tmp_path, block_size):
+    path = tmp_path / "some.csv"
+    path.write_text('u,v,weight,name\n0,1,5,a\n1,2,6,"b\n7,8,9,c"\n2,3,7,"d\ne"\n3,4,8,f\n')
+    graph = read_csv(path, block_size=block_size)
+    assert (graph.u.tolist(), graph.weight.tolist()) == ([0, 1, 2, 3], [5, 6, 7, 8])
+
+
+def test_a_quote_that_nothing_closes(tmp_path):
+    path = tmp_path / "some.csv"
+    path.write_text('u,v,weight,name\n0,1,5,a"b\n1,2,6,c\n2,3,7,d\n3,4,8,e\n')
+    assert read_csv(path, block_size=30).num_edges == 4
+
+
+@pytest.mark.parametrize("name", ["text.png", "cut.png", "floats.tif", "bomb.png"])
 def test_images_that_are_refused(tmp_path, name):
     image = pytest.importorskip("PIL.Image")
     image.fromarray(np.zeros((99, 99), np.float32)).save(tmp_path / "floats.tif")
@@ -266,6 +282,9 @@ def test_images_that_are_refused(tmp_path, name):
     data = (tmp_path / "cut.png").read_bytes()
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
     (tmp_path / "text.png").write_text("0 1 5\n")
+    header = b"IHDR" + struct.pack(">IIBBBBB", 20_000, 20_000, 8, 0, 0, 0, 0)
+    chunk = struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk)
     with pytest.raises(FileFormatError) as raised:
         read(tmp_path / name)
     assert str(raised.value).startswith(f"{tmp_path / name}: ")

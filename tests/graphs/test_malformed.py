@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mstflow
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.columns import BLOCK_SIZE
 from mstflow.graphs.dimacs import read_gr
@@ -271,6 +272,23 @@ def test_files_that_are_not_what_they_say(tmp_path, name, content, expected):
     path = tmp_path / name
     path.write_bytes(content)
     assert refused(path).startswith(f"{path}{expected}")
+
+
+@pytest.mark.parametrize("damage", [b"(1,    ", b"(1,), 5:", b"(-1,), }"])
+def test_a_damaged_header_of_a_column(tmp_path, damage):
+    for name in "uv":
+        np.save(tmp_path / f"{name}.npy", ONE)
+    path = tmp_path / "u.npy"
+    path.write_bytes(path.read_bytes().replace(b"(1,), }", damage))
+    for options in ({}, {"strategy": "fold"}):
+        with pytest.raises(FileFormatError, match=r"u\.npy: "):
+            mstflow.minimum_spanning_forest(tmp_path, **options)
+
+
+def test_a_npz_without_its_beginning(tmp_path):
+    path = tmp_path / "bad.npz"
+    path.write_bytes(b"Q" + npz(u=ONE, v=ONE)[1:])
+    assert refused(path).startswith(f"{path}: ")
 
 
 def test_a_damaged_npz(tmp_path):
