@@ -30,9 +30,10 @@ def read_npz(path: Path) -> EdgeList:
     FileFormatError
         If the file is anything else, or holds pickled objects; names the array or edge.
     """
-    with file_errors(path, zipfile.BadZipFile, ValueError, EOFError):
-        if not zipfile.is_zipfile(path):
-            path.open("rb").close()  # if that is why, say so
+    with file_errors(path, zipfile.BadZipFile):
+        with path.open("rb") as file:
+            is_archive = file.read(2) == b"PK" and zipfile.is_zipfile(file)
+        if not is_archive:
             message = f"{path}: not a .npz file"
             raise FileFormatError(message)
         with np.load(path, allow_pickle=False) as archive:
