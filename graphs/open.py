@@ -97,14 +97,14 @@ def open_files(
             sources.append(source)
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     pieces = tuple(piece for source in sources for piece in source.pieces)
-    whole = EdgeSource(
+    least = max(stated, default=0)
+    return EdgeSource(
         pieces,
+        least if len(stated) == len(sources) else None,
         unweighted=weight is None,
         is_checked=len(sources) == 1 and sources[0].is_checked,
+        least_vertices=least,
     )
-    if stated and len(stated) < len(sources):  # ids of the others may be larger
-        stated.append(whole.with_sizes().num_vertices or 0)
-    return replace(whole, num_vertices=max(stated, default=None))
 
 
 def _source(

@@ -42,7 +42,8 @@ class EdgeSource:
     pieces : sequence of Piece
         Its edges, in order.
     num_vertices : int, optional
-        Number of vertices; if not given, the largest id plus one, which a scan finds.
+        Number of vertices; if not given, the largest id plus one, which a scan finds, or the
+        largest number that a chunk states.
     first_id : int
         The id of the first edge; the others follow.
     unweighted : bool
@@ -51,6 +52,8 @@ class EdgeSource:
         Whether ids and weights are known to be right.
     weight_dtype : dtype, optional
         Of all weights: keys of two dtypes do not compare. `with_sizes` finds it.
+    least_vertices : int
+        Number of vertices that some of the pieces are known to have, where others are not.
     """
 
     pieces: tuple[Piece, ...]
@@ -59,6 +62,7 @@ class EdgeSource:
     unweighted: bool = False
     is_checked: bool = False
     weight_dtype: np.dtype[Any] | None = None
+    least_vertices: int = 0
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
@@ -130,7 +134,7 @@ class EdgeSource:
             return self
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
-        pieces, largest, first, dtype = [], 0, self.first_id, None
+        pieces, largest, first, dtype = [], self.least_vertices, self.first_id, None
         for piece in self.pieces:
             begin = first
             for part in piece.arrays() if isinstance(piece, Sequential) else (piece,):

@@ -329,7 +329,8 @@ def _shortcut(
     path, and ends before the edge itself.
     """
     size = 0
-    for _, *ends, key in itertools.islice((chunk for chunk in chunks if len(chunk.key)), 1):
+    chunks = (chunk for chunk in chunks if len(chunk.key))
+    for _, *ends, key in itertools.islice(chunks, 1):
         begins = np.sort(tree.heaviest_on_paths(*ends)[0])
         stops = np.sort(np.searchsorted(order.key[:-1], key))
         passed = np.searchsorted(begins, begins, "right") - np.searchsorted(stops, begins, "right")

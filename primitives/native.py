@@ -196,7 +196,7 @@ def _compilers() -> tuple[Any, ...]:
     """Return what else decides: kernels that others call, libraries, the processor, its options."""
     from llvmlite import binding
 
-    sources = [Path(__file__), *sorted(Path(__file__).parent.glob("numba_*/*.py"))]
+    sources = [Path(__file__), *sorted(Path(__file__).parent.glob("numba_kernels/*.py"))]
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
     cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
