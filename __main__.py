@@ -10,8 +10,8 @@ import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
+from .commands import COMMANDS
 from .errors import MstflowError, OptionError
-from .pipeline.commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

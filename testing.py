@@ -10,12 +10,12 @@ import numpy as np
 from .errors import PipelineError
 from .graphs.edge_list import EdgeList
 from .graphs.source import EdgeSource
-from .pipeline.call import call_stage, combine_results
 from .pipeline.catalogue import algorithm, algorithms
-from .pipeline.partition import COLUMNS, load_partitions, split
-from .pipeline.run import run
-from .pipeline.schedulers import Inline
-from .pipeline.scratch import ON_HOST
+from .pipeline.run.flow import run
+from .pipeline.run.partitions import COLUMNS, load_partitions, split
+from .pipeline.run.schedulers import Inline
+from .pipeline.run.scratch import ON_HOST
+from .pipeline.run.tasks import call_stage, combine_results
 from .primitives import Backend, backends
 from .stages import Stage
 from .stages.fields import PART_AXES

@@ -25,7 +25,7 @@ from machine import about, pinned, wait_for_pause
 import graphs
 from mstflow import algorithm, minimum_spanning_forest
 from mstflow.errors import MstflowError
-from mstflow.primitives.memory import keeping_blocks
+from mstflow.runtime.memory import keeping_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -106,7 +106,7 @@ def _kernels() -> tuple[str, Loop, Loop, Loop, type[np.integer[Any]]]:
     try:
         from numba import njit
 
-        from mstflow.primitives.numba_kernels.intrinsics import AHEAD, fetch
+        from mstflow.primitives.numba.intrinsics import AHEAD, fetch
     except ImportError:
         # Indices other than intp would be converted first.
         read_all = lambda *columns: [c.max() for c in columns]  # noqa: E731

@@ -1,6 +1,6 @@
 """Benchmark graphs by name, made once and kept as folders of columns.
 
-A name is a letter of `LETTERS`, or a family of `mstflow.graphs.generators` with its options, as
+A name is a letter of `LETTERS`, or a family of the generators with its options, as
 `random:n=262144,m=4194304,weights=float64,ids=int64`: n and m stand for vertices and edges, and
 `ids` is the dtype of the columns u and v. With `arcs=True` each edge is listed from both of its
 ends, sorted by the first. N is a file of roads; any other file is named by its path.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mstflow.errors import OptionError
-from mstflow.graphs.generators import FAMILIES
+from mstflow.graphs.generate.families import FAMILIES
 from mstflow.graphs.read import read
 from mstflow.graphs.write import replacing
 

@@ -21,7 +21,7 @@ from machine import about, pinned
 import graphs
 from mstflow import algorithm, minimum_spanning_forest
 from mstflow.errors import MstflowError
-from mstflow.primitives.memory import keeping_blocks
+from mstflow.runtime.memory import keeping_blocks
 
 
 def study(

@@ -17,9 +17,9 @@ import numpy as np
 from machine import about, pinned
 
 from mstflow.primitives.fused import ArrayModule
-from mstflow.primitives.memory import keeping_blocks
-from mstflow.primitives.numba_arrays import NumbaArrays
+from mstflow.primitives.numba.arrays import NumbaArrays
 from mstflow.primitives.numpy_arrays import NumpyArrays
+from mstflow.runtime.memory import keeping_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

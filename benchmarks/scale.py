@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from machine import about
 
-from mstflow.graphs.npy_columns import npy_source
+from mstflow.graphs.formats.npy import npy_source
 from mstflow.graphs.source import BLOCK_EDGES
 from mstflow.primitives import array_module
 

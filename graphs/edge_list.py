@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
-from ..primitives.team import extreme
-from .device import device_array, host_array, is_on_device
+from ..runtime.device import device_array, host_array, is_on_device
+from ..runtime.team import extreme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

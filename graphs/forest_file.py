@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FileFormatError
-from .device import host_array
+from ..runtime.device import host_array
 from .file_errors import NPY_ERRORS, file_errors
 
 if TYPE_CHECKING:

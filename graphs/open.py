@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
+from ..runtime.device import refuse_device
 from .adopt import class_names, edge_list, is_known
-from .device import refuse_device
 from .edge_list import EdgeList, checked_num_vertices
-from .npy_columns import npy_source
-from .parquet import parquet_source
+from .formats.npy import npy_source
+from .formats.parquet import parquet_source
 from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
 from .read import WholeFile, format_of, read
 from .source import EdgeSource

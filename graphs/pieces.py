@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..errors import GraphError
-from .device import host_array, refuse_device
+from ..runtime.device import host_array, refuse_device
 from .edge_list import checked_column
 from .file_errors import file_errors
 

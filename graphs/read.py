@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FileFormatError, OptionError
 from ..plugins import Plugin, registered
 from ..progress import heard_by
-from .arrays import read_bin, read_npy, read_npz
-from .arrow_ipc import read_arrow
-from .delimited import read_csv
-from .dimacs import read_gr
 from .edge_list import EdgeList, concatenate
-from .edge_text import read_txt
 from .file_errors import file_errors
-from .image import read_image
-from .matrix_market import read_mtx
-from .metis import read_metis
-from .parquet import read_parquet
+from .formats.arrow import read_arrow
+from .formats.csv import read_csv
+from .formats.gr import read_gr
+from .formats.image import read_image
+from .formats.metis import read_metis
+from .formats.mtx import read_mtx
+from .formats.npz import read_bin, read_npy, read_npz
+from .formats.parquet import read_parquet
+from .formats.txt import read_txt
 from .pieces import ArrayPiece, Sequential, file_fingerprint
-from .sniff import sniff
 from .tables import chosen_weight
-from .text import DECOMPRESSORS
+from .text.files import DECOMPRESSORS
+from .text.sniff import sniff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

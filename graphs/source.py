@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import GraphError
 from ..progress import tell
-from .device import host_array, is_on_device
+from ..runtime.device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
 from .pieces import ArrayPiece, Chunks, Rows, Sequential, digest
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from .dimacs import write_gr
 from .edge_list import EdgeList
 from .forest_file import IDENTITY
-from .geojson import checked_degrees, write_geojson
-from .matrix_market import write_mtx
+from .formats.geojson import checked_degrees, write_geojson
+from .formats.gr import write_gr
+from .formats.mtx import write_mtx
 from .tables import NUM_VERTICES
-from .text import write_rows
+from .text.files import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

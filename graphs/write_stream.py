@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .generated import Generated
+    from .generate.generated import Generated
     from .source import EdgeSource
 
 

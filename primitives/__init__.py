@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import OptionError
 from ..plugins import Plugin, registered
+from ..runtime.native import USED_FROM
 from .checked import CheckedModule
-from .native import USED_FROM
 
 if TYPE_CHECKING:
     from .fused import ArrayModule
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: What makes each backend's array module, imported when first used, and the library it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
-    "numba": (".numba_arrays", "NumbaArrays", "numba"),
-    "cupy": (".cuda_device", "cupy_arrays", "cupy"),
+    "numba": (".numba.arrays", "NumbaArrays", "numba"),
+    "cupy": (".cuda.device", "cupy_arrays", "cupy"),
 }
 _EXTRAS = {
     "numba": "mstflow[cpu]",
@@ -59,7 +59,7 @@ def why_not(backend: str) -> str:
     if not _is_installed(library):
         return f"it needs the package {library}: {_EXTRAS[backend]}"
     if backend == "cupy":
-        from . import cuda_device
+        from .cuda import device as cuda_device
 
         return cuda_device.why_not()
     return ""
@@ -87,7 +87,7 @@ def resolve_backend(backend: str, num_edges: int) -> str:
     if backend == "auto":
         if num_edges < USED_FROM or why_not("numba"):
             return "numpy"
-        from .numba_arrays import trees
+        from .numba.arrays import trees
 
         return "numba" if trees.pay_for(num_edges) else "numpy"
     if backend not in known_backends():

@@ -12,7 +12,7 @@ import contextlib
 import itertools
 from typing import Any, Protocol
 
-from .interface import Array, DType, PlainPrimitives
+from .vocabulary import Array, DType, PlainPrimitives
 
 #: How many times as long as the main thread a helper takes for a pair, since it only looks: the
 #: main thread halves paths, and has in its cache what it writes.

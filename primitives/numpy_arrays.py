@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..runtime.memory import empty
+from ..runtime.team import extreme
 from .fused import ArrayModule
-from .memory import empty
-from .team import extreme
 
 Array = NDArray[Any]
 

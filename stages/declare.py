@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Over = Literal["edges", "vertices"]
 
+_PACKAGE = f"{__package__.partition('.')[0]}."
+
 
 @dataclass(frozen=True, eq=False)
 class Stage:
@@ -86,7 +88,7 @@ class Stage:
     def __reduce__(self) -> Any:
         # Every process finds a stage of this package under its name; others are sent whole.
         module, name = self.function.__module__, self.function.__qualname__
-        if module.startswith(__package__) and _find(module, name) is self:
+        if module.startswith(_PACKAGE) and _find(module, name) is self:
             return _find, (module, name)
         fields = (self.function, dict(self.reads), dict(self.writes))
         return Stage, (*fields, self.over, self.combine, self.resizes)

@@ -2,15 +2,7 @@
 
 from ..primitives.fused import ArrayModule
 from .declare import stage
-from .fields import (
-    Count,
-    EdgeIndex,
-    EdgeKeys,
-    EdgeWeights,
-    Verdict,
-    VertexIndex,
-    VertexKeys,
-)
+from .fields import Count, EdgeIndex, EdgeKeys, EdgeWeights, Verdict, VertexIndex, VertexKeys
 
 
 @stage(writes="signed", over="edges", combine="any")

@@ -4,16 +4,7 @@ from typing import Any
 
 from ..primitives.fused import ArrayModule
 from .declare import stage
-from .fields import (
-    Count,
-    EdgeIndex,
-    EdgeKeys,
-    HeldIndex,
-    HeldKeys,
-    Index,
-    Keys,
-    Verdict,
-)
+from .fields import Count, EdgeIndex, EdgeKeys, HeldIndex, HeldKeys, Index, Keys, Verdict
 
 #: About so many keys, or edges, are looked at.
 SAMPLE = 2**13

@@ -2,16 +2,7 @@
 
 from ..primitives.fused import ArrayModule
 from .declare import stage
-from .fields import (
-    ArcIndex,
-    ArcKeys,
-    Count,
-    EdgeIndex,
-    EdgeKeys,
-    Offsets,
-    VertexIndex,
-    VertexKeys,
-)
+from .fields import ArcIndex, ArcKeys, Count, EdgeIndex, EdgeKeys, Offsets, VertexIndex, VertexKeys
 
 
 @stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")

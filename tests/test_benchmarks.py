@@ -230,7 +230,7 @@ def test_same_ends(tmp_path, graphs):
 
 
 def test_letters_exist(graphs):
-    from mstflow.graphs.generators import FAMILIES
+    from mstflow.graphs.generate.families import FAMILIES
 
     for spec in graphs.LETTERS.values():
         family, options = graphs.parse(spec)

@@ -20,18 +20,12 @@ import strict_device
 from cuda_host import HostCudaArrays, HostDevice
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
-from mstflow.errors import (
-    GraphError,
-    KernelError,
-    MemoryBoundError,
-    MstflowError,
-    OptionError,
-)
+from mstflow.errors import GraphError, KernelError, MemoryBoundError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.bounds import device_bytes
-from mstflow.pipeline.scans import solve_by_scans
-from mstflow.pipeline.schedulers import Inline
-from mstflow.pipeline.solver import Solver
+from mstflow.pipeline.run.schedulers import Inline
+from mstflow.pipeline.streaming.bounds import device_bytes
+from mstflow.pipeline.streaming.scans import solve_by_scans
+from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
@@ -53,7 +47,7 @@ def _cupy(cuda_libraries):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", strict_device)
-        patch.setattr("mstflow.primitives.cuda_device.why_not", lambda: "")
+        patch.setattr("mstflow.primitives.cuda.device.why_not", lambda: "")
         module = ("cuda_host", "HostCudaArrays", "cupy")
         patch.setitem(primitives._BACKENDS, "cupy", module)
         forget()
@@ -192,7 +186,7 @@ def test_what_follows_from_a_graph_of_the_host():
 @pytest.mark.parametrize("values", [np.arange(9), np.arange(18)[::2], np.broadcast_to(7, 9)])
 @pytest.mark.parametrize("dtype", [None, "f4"])
 def test_large_columns_are_copied_in_pieces(values, dtype, monkeypatch):
-    monkeypatch.setattr("mstflow.primitives.cuda_arrays._PIECE", 16)
+    monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 16)
     before = len(transfers.to_device)
     found = HostCudaArrays().asarray(values, dtype)
     assert max(transfers.to_device[before:], default=0) <= 2
@@ -433,8 +427,8 @@ def test_processes_hand_over_host_arrays():
 
 def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     """By what is free there: less than the whole graph takes, more than the least of scans."""
-    monkeypatch.setattr("mstflow.pipeline.bounds._KERNELS", 0)
-    monkeypatch.setattr("mstflow.pipeline.bounds._THREAD", 0)
+    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._KERNELS", 0)
+    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._THREAD", 0)
     size = 2_500_000
     u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
     graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))

@@ -14,8 +14,8 @@ import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError
-from mstflow.pipeline.forest import total
-from mstflow.primitives import native
+from mstflow.forest.forest import total
+from mstflow.runtime import native
 from oracle import kruskal
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])

@@ -1,18 +1,23 @@
-"""The architecture: imports point one way, and nothing heavy is loaded before it is used."""
+"""The architecture: imports point one way, folders stay small, nothing heavy is loaded early."""
 
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+#: Each folder of the package, and the folders that its modules may import from.
 LAYERS = {
-    "primitives": set(),
+    "runtime": set(),
+    "primitives": {"runtime"},
+    "graphs": {"runtime"},
     "stages": {"primitives"},
-    "graphs": {"primitives"},
-    "pipeline": {"primitives", "stages", "graphs"},
+    "pipeline": {"stages", "primitives", "graphs", "runtime"},
+    "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
+    "commands": {"forest", "pipeline", "primitives", "graphs", "runtime"},
 }
 HEAVY = [
     "cupy",
@@ -26,40 +31,60 @@ HEAVY = [
     "scipy",
 ]
 ARRAY_LIBRARIES = {"numpy", "cupy", "numba", "dask"}
+LARGEST_FOLDER = 12
 MODULES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 OTHERS = [p for name in ("benchmarks", "examples", "tests") for p in (ROOT / name).rglob("*.py")]
 
 
+def name_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(["mstflow", *(part for part in parts if part != "__init__")])
+
+
 def imports(path):
-    """Yield what a module imports: layers of this package, and top-level names of others."""
+    """Yield the dotted names that a module imports, those for type checkers among them."""
     package = ("mstflow", *path.relative_to(ROOT).parts[:-1])
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            targets = [alias.name.split(".") for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = list(package[: len(package) - node.level + 1]) if node.level else []
             base += node.module.split(".") if node.module else []
-            targets = [[*base, alias.name] for alias in node.names]
-        else:
-            continue
-        for target in targets:
-            if target[0] != "mstflow":
-                yield target[0]
-            elif target[1] in LAYERS:
-                yield "mstflow." + target[1]
+            yield from (".".join([*base, alias.name]) for alias in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_imports_point_one_way(path):
     layer = path.relative_to(ROOT).parts[0]
-    allowed = {f"mstflow.{name}" for name in (layer, *LAYERS[layer])}
-    found = set(imports(path))
-    assert {name for name in found if name.startswith("mstflow.")} <= allowed
+    found = [name.split(".") for name in imports(path)]
+    layers = {name[1] for name in found if name[0] == "mstflow" and name[1] in LAYERS}
+    assert layers <= {layer} | LAYERS[layer]
     if layer == "stages":
-        assert not found & ARRAY_LIBRARIES
+        assert not {name[0] for name in found} & ARRAY_LIBRARIES
 
 
-@pytest.mark.parametrize("path", [*MODULES, *ROOT.glob("*.py"), *OTHERS])
+def test_no_module_imports_itself_by_way_of_others():
+    names = {name_of(path): path for path in [*MODULES, *ROOT.glob("*.py")]}
+    graph = {}
+    for name, path in names.items():
+        targets = (found if found in names else found.rpartition(".")[0] for found in imports(path))
+        graph[name] = {target for target in targets if target in names} - {name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=relative)
+def test_folders_are_small_enough_to_be_read(folder):
+    assert len([path for path in folder.iterdir() if path.is_file()]) <= LARGEST_FOLDER
+
+
+@pytest.mark.parametrize("path", [*MODULES, *ROOT.glob("*.py"), *OTHERS], ids=relative)
 def test_first_line_says_what_a_file_is_for(path):
     assert ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].endswith(".")
 

@@ -15,13 +15,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 
 from ...stages.edges import find_signs, order_weights
 from ...stages.fragments import collect_forest_edges, list_forest, start_forest
-from ...stages.trees import (
-    assign_cheapest,
-    flatten,
-    no_tree_joined,
-    start_trees,
-    update_forest,
-)
+from ...stages.trees import assign_cheapest, flatten, no_tree_joined, start_trees, update_forest
 from ..pipeline import Pipeline
 from ..steps import Loop
 

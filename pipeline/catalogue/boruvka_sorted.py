@@ -12,13 +12,7 @@ not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import (
-    drop_loops,
-    find_signs,
-    no_edges_left,
-    order_weights,
-    relabel_edges,
-)
+from ...stages.edges import drop_loops, find_signs, no_edges_left, order_weights, relabel_edges
 from ...stages.fragments import (
     collect_forest_edges,
     contract_fragments,
@@ -28,12 +22,7 @@ from ...stages.fragments import (
     remove_mirrored_edges,
     start_forest,
 )
-from ...stages.sorted_arcs import (
-    count_listed_edges,
-    find_shortest_arcs,
-    list_both_arcs,
-    sort_arcs,
-)
+from ...stages.sorted_arcs import count_listed_edges, find_shortest_arcs, list_both_arcs, sort_arcs
 from ..pipeline import Pipeline
 from ..steps import Loop
 

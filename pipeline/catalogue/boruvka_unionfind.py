@@ -20,13 +20,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 
 from ...stages.edges import find_signs, order_weights
 from ...stages.fragments import collect_forest_edges, list_forest, start_forest
-from ...stages.trees import (
-    assign_cheapest,
-    one_active_left,
-    start_active,
-    start_trees,
-    unite_trees,
-)
+from ...stages.trees import assign_cheapest, one_active_left, start_active, start_trees, unite_trees
 from ..pipeline import Pipeline
 from ..steps import Loop
 

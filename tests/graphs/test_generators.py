@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import MstflowError, OptionError
-from mstflow.graphs.counter_random import (
-    draw,
-    draw_below,
-    permute,
-    sample,
-    sorted_sample,
-)
-from mstflow.graphs.generated import Generated
-from mstflow.graphs.generators import (
+from mstflow.graphs.generate.counter_random import draw, draw_below, permute, sample, sorted_sample
+from mstflow.graphs.generate.families import (
     FAMILIES,
     caveman,
     chain,
@@ -34,6 +27,7 @@ from mstflow.graphs.generators import (
     ssca2,
     star,
 )
+from mstflow.graphs.generate.generated import Generated
 from mstflow.graphs.write_stream import write_stream
 
 SMALL = {

@@ -10,14 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError
-from mstflow.graphs import columns
-from mstflow.graphs.columns import BLOCK_SIZE
-from mstflow.graphs.delimited import read_csv
-from mstflow.graphs.dimacs import read_gr
-from mstflow.graphs.edge_text import read_txt
-from mstflow.graphs.lines import parse_lines
-from mstflow.graphs.matrix_market import read_mtx
-from mstflow.primitives.native import Kernels
+from mstflow.graphs.formats.csv import read_csv
+from mstflow.graphs.formats.gr import read_gr
+from mstflow.graphs.formats.mtx import read_mtx
+from mstflow.graphs.formats.txt import read_txt
+from mstflow.graphs.text import columns
+from mstflow.graphs.text.columns import BLOCK_SIZE
+from mstflow.graphs.text.lines import parse_lines
+from mstflow.runtime.native import Kernels
 
 pytest.importorskip("numba")
 

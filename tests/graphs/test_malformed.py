@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import mstflow
 from mstflow.errors import FileFormatError, MstflowError
-from mstflow.graphs.columns import BLOCK_SIZE
-from mstflow.graphs.dimacs import read_gr
-from mstflow.graphs.edge_text import read_txt
+from mstflow.graphs.formats.gr import read_gr
+from mstflow.graphs.formats.txt import read_txt
 from mstflow.graphs.read import FORMATS, read
+from mstflow.graphs.text.columns import BLOCK_SIZE
 
 P = "p sp 3 2\n"
 

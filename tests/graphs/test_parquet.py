@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from graph_strategies import WEIGHT_DTYPES, edge_lists
 from mstflow.errors import FileFormatError, OptionError
-from mstflow.graphs.parquet import read_parquet, row_groups
+from mstflow.graphs.formats.parquet import read_parquet, row_groups
 
 NAMED = {"u": [0, 1, 2], "v": [1, 2, 0], "weight": [0.5, -1.0, 2.0]}
 

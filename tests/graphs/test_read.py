@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError, GraphError, OptionError
-from mstflow.graphs.columns import BLOCK_SIZE
-from mstflow.graphs.dimacs import read_gr
-from mstflow.graphs.edge_text import read_txt
+from mstflow.graphs.formats.gr import read_gr
+from mstflow.graphs.formats.txt import read_txt
 from mstflow.graphs.read import read
+from mstflow.graphs.text.columns import BLOCK_SIZE
 
 COMPRESS = {
     "": bytes,

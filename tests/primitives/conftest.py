@@ -83,10 +83,10 @@ def module(request):
         yield array_module(name)
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 3)
-        patch.setattr("mstflow.primitives.memory._SMALLEST", 8)
-        patch.setattr("mstflow.primitives.numba_arrays._LONG_RUN", 8)
-        patch.setattr("mstflow.primitives.numba_kernels.runs._RUN", 4)
+        patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
+        patch.setattr("mstflow.runtime.memory._SMALLEST", 8)
+        patch.setattr("mstflow.primitives.numba.arrays._LONG_RUN", 8)
+        patch.setattr("mstflow.primitives.numba.runs._RUN", 4)
         yield type(array_module(name))(4)
 
 

@@ -631,7 +631,7 @@ def test_helpers_reject_what_lies_inside_a_set_before_the_main_thread_comes():
 @pytest.mark.parametrize("is_majority", [False, True])
 def test_relabelling_where_one_label_is_most_frequent(ops, is_majority, monkeypatch):
     """Modules may look at a summary of many labels first; here it takes fewer to be many."""
-    monkeypatch.setattr("mstflow.primitives.numba_arrays._MANY_LABELS", 2**10, raising=False)
+    monkeypatch.setattr("mstflow.primitives.numba.arrays._MANY_LABELS", 2**10, raising=False)
     draw = np.random.default_rng(8)
     size, n = 200_000, 250_000
     label = draw.integers(0, size // 2, size, dtype=np.int32)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from mstflow.primitives.cuda_device import SOURCES, compile_kernels
-from mstflow.primitives.cuda_kernels import KERNELS
+from mstflow.primitives.cuda.device import SOURCES, compile_kernels
+from mstflow.primitives.cuda.kernels import KERNELS
 
 
 def test_every_kernel_is_named():

@@ -18,7 +18,8 @@ import mstflow
 from mstflow import primitives
 from mstflow.__main__ import main
 from mstflow.errors import KernelError, OptionError
-from mstflow.primitives import cuda_device, kernel_store
+from mstflow.primitives.cuda import device as cuda_device
+from mstflow.runtime import kernel_store
 
 HEADER = "#pragma once\nusing u32 = unsigned int;\nusing u64 = unsigned long long;\n"
 SOURCE = """#include "common.cuh"
@@ -146,7 +147,7 @@ def test_nothing_is_left_of_what_could_not_be_written(compiled, monkeypatch):
 def test_processes_share_what_is_kept(sources):
     pytest.importorskip("cuda.core")
     program = (
-        "import pathlib\nfrom mstflow.primitives import cuda_device\n"
+        "import pathlib\nfrom mstflow.primitives.cuda import device as cuda_device\n"
         f"cuda_device.SOURCES = pathlib.Path({str(sources)!r})\n"
         f"print(cuda_device.kept_kernel(*{KERNEL!r}))"
     )

@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from mstflow.primitives.numba_arrays import NumbaArrays, kruskal_helpers, union_find
-from mstflow.primitives.numba_kernels.union_find import PARENT, RANK
-from mstflow.primitives.team import Team
+from mstflow.primitives.numba.arrays import NumbaArrays, kruskal_helpers, union_find
+from mstflow.primitives.numba.union_find import PARENT, RANK
+from mstflow.runtime.team import Team
 
 
 def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
@@ -39,7 +39,7 @@ def test_helpers_end_if_the_main_thread_fails(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr("mstflow.primitives.team._SMALLEST_SHARE", 2)
+    monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 2)
     monkeypatch.setattr(kruskal_helpers, "join_undecided", fail)
     u = np.arange(40)
     with pytest.raises(MemoryError):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import mstflow.primitives
 import strict_device
-from mstflow.primitives.cuda_arrays import CudaArrays
-from mstflow.primitives.cuda_kernels import KERNELS
+from mstflow.primitives.cuda.arrays import CudaArrays
+from mstflow.primitives.cuda.kernels import KERNELS
 
 SOURCES = Path(mstflow.primitives.__file__).parent / "cuda"
 HEADER = Path(__file__).parents[1] / "cuda_host"

@@ -16,7 +16,7 @@ REDUCE = {"min": np.minimum, "max": np.maximum, "add": np.add}
 
 
 class SortingArrays(NumpyArrays):
-    """All primitives are NumPy's but one; the contracts stand in `mstflow.primitives.interface`."""
+    """All primitives are NumPy's but one: `mstflow.primitives.vocabulary` has the contracts."""
 
     def scatter_reduce(
         self,

@@ -6,7 +6,7 @@ import numpy as np
 
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError
-from mstflow.graphs.text import fail, head_lines, open_text, shown, split_fields
+from mstflow.graphs.text.files import fail, head_lines, open_text, shown, split_fields
 
 
 def read_stp(path: Path) -> EdgeList:

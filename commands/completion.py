@@ -1,0 +1,40 @@
+"""The command `mstflow completion`: what completes commands in a shell."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUMMARY = "print what completes commands in a shell"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"])
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the script for the parser of the whole command line."""
+    try:
+        import shtab
+    except ImportError as error:
+        message = "completion needs the package shtab: mstflow[completion]"
+        raise OptionError(message) from error
+    for action in _actions(options.parser):
+        if action.metavar in ("INPUT", "OUT", "FOREST", "FILE", "DIR"):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(options.parser, options.shell))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of its commands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)

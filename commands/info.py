@@ -1,0 +1,78 @@
+"""The command `mstflow info`: what a graph is like, or without a file what this machine can run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..progress import heard_by
+from .machine import describe_machine
+from .summary import summarise
+from .terminal import add_inputs, open_inputs, print_lines
+
+if TYPE_CHECKING:
+    import argparse
+
+    from .summary import Summary
+
+SUMMARY = "tell what a graph is like, or this machine"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    add_inputs(parser, nargs="*")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print what the parsed options name is like, or this machine if they name nothing."""
+    if not options.inputs:
+        facts = describe_machine()
+        lines = _machine_lines(facts)
+    else:
+        with heard_by(True):
+            found = summarise(open_inputs(options))
+        facts = dataclasses.asdict(found)
+        for name in ("lightest", "heaviest"):  # JSON has no infinity
+            facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None
+        lines = _graph_lines(found)
+    if options.json:
+        print(json.dumps(facts))
+    else:
+        print_lines(lines)
+
+
+def _graph_lines(found: Summary) -> list[tuple[str, Any]]:
+    lines = [
+        ("vertices", f"{found.num_vertices:,}"),
+        ("edges", f"{found.num_edges:,}, of which {found.num_loops:,} loops"),
+        ("components", f"{found.num_components:,}"),
+        ("weights", f"{found.lightest} to {found.heaviest}, {found.num_tied:,} edges tied"),
+    ]
+    for least, number in found.degrees:
+        name = str(least) if least < 2 else f"{least} to {2 * least - 1}"
+        lines.append(("degree", f"{name}: {number:,} vertices"))
+    return lines
+
+
+def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    lines = [
+        (name, facts[name]) for name in ("mstflow", "python", "platform", "processors", "threads")
+    ]
+    for name, found in facts["backends"].items():
+        reason = found["why_not"]
+        state = f"is not usable: {reason}" if reason else found["version"] or "of a plugin"
+        lines.append(("backend", f"{name} {state}"))
+    if cuda := facts["cuda"]:
+        versions = f"driver {cuda['driver']}, runtime {cuda['runtime']}, NVRTC {cuda['nvrtc']}"
+        lines.append(("cuda", versions))
+        for device in cuda["devices"]:
+            memory = f"{device['memory_bytes'] / 1e9:.1f} GB"
+            capability = f"compute capability {device['compute_capability']}"
+            lines.append(("device", f"{device['name']}, {memory}, {capability}"))
+    lines.append(("kernels", facts["kernels"] or "not kept: there is no home folder"))
+    lines += [(name, version or "not installed") for name, version in facts["packages"].items()]
+    lines.append(("formats", ", ".join(facts["formats"])))
+    return lines + [("plugin", plugin) for plugin in facts["plugins"]]

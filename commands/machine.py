@@ -1,0 +1,56 @@
+"""What this machine can run, and why not the rest."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from typing import Any
+
+from ..graphs.read import formats
+from ..pipeline.run.schedulers import kernel_threads
+from ..plugins import plugins
+from ..primitives import known_backends, why_not
+
+_PACKAGES = ("dask", "distributed", "pyarrow", "matplotlib")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what runs here, as JSON has it.
+
+    Keys are "mstflow" (the version), "python", "platform", "processors", "threads" (of compiled
+    kernels, by default), "backends" (for each, whether it is usable, its version, and why it is
+    not), "cuda" (None, or versions and devices), "kernels" (the folder where compiled ones are
+    kept), "packages" (None, or their versions), "formats" and "plugins".
+    """
+    # Imported here, since every command imports this module.
+    from ..primitives.cuda.device import describe_devices
+    from ..runtime.kernel_store import kernel_folder
+
+    reasons = {name: why_not(name) for name in known_backends()}
+    folder = kernel_folder()
+    return {
+        "mstflow": sys.modules["mstflow"].__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processors": os.cpu_count(),
+        "threads": kernel_threads(),
+        "backends": {
+            name: {"usable": not reason, "version": _version(name), "why_not": reason or None}
+            for name, reason in reasons.items()
+        },
+        "cuda": None if reasons["cupy"] else describe_devices(),
+        "kernels": None if folder is None else str(folder),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "formats": formats(),
+        "plugins": [str(plugin) for plugin in plugins()],
+    }
+
+
+def _version(name: str) -> str | None:
+    """Return the version of what is installed; a distribution of CuPy has another name."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return getattr(sys.modules.get(name), "__version__", None)

@@ -1,0 +1,166 @@
+"""The command `mstflow solve`: read a graph, find its forest, write it, and say what it took."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MemoryBoundError, OptionError
+from ..graphs.open import open_files
+from ..graphs.read import read
+from ..graphs.text.coordinates import read_coordinates
+from ..graphs.write import OUTPUTS, check_output
+from ..pipeline.catalogue import algorithms
+from ..pipeline.streaming.bounds import parse_bytes, show_bytes
+from ..pipeline.streaming.plan import STRATEGIES, is_streamed
+from ..primitives import known_backends
+from ..progress import heard_by
+from ..solve import minimum_spanning_forest
+from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded, rss_bytes
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..forest.forest import Forest
+
+SUMMARY = "find the minimum spanning forest of a graph"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options: those of the call."""
+    add = parser.add_argument
+    add_inputs(parser)
+    add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
+    add("--coordinates", metavar="FILE", help="where vertices lie (.co), for an output in .geojson")
+    for name, known in (
+        ("algorithm", ["auto", *algorithms()]),
+        ("backend", ["auto", *known_backends()]),
+        ("strategy", STRATEGIES),
+    ):
+        letter, choices = name[0].upper(), ", ".join(known)
+        add(f"--{name}", default="auto", choices=known, metavar=letter, help=choices)
+    add("--threads", type=int, metavar="T", help="of kernels; workers of threads, processes")
+    schedulers = "inline, synchronous, threads, processes, dask, or an address"
+    add("--scheduler", default="inline", metavar="S", help=schedulers)
+    add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
+    add("--memory", metavar="SIZE", help="what the command may take in all, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="keep what is found there; go on from what is")
+    add("--performance-report", metavar="FILE", help="of a cluster's scheduler, as HTML")
+    add("--maximum", action="store_true", help="find the maximum spanning forest")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--quiet", action="store_true", help="print nothing but errors and JSON")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, solve and write what the parsed options name, and print a summary."""
+    places = None if options.coordinates is None else read_coordinates(options.coordinates)
+    if options.output is not None:
+        check_output(options.output, places)  # before the work, not after it
+    with heard_by(not options.quiet):
+        forest, seconds = _find_forest(options, places)
+    facts = _facts(forest, seconds)
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        print_lines(_summary(facts, options.output).items())
+
+
+def _find_forest(
+    options: argparse.Namespace, places: NDArray[np.float64] | None
+) -> tuple[Forest, dict[str, float]]:
+    """Read, solve and write; return the forest and what each took."""
+    started = time.perf_counter()
+    streamed = is_streamed(options.strategy, options.scheduler, options.memory)
+    opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
+    graph = opened(options.inputs, format=options.format, weight=options.weight)
+    was_read = time.perf_counter()
+    with _cluster(options) as scheduler, _within(options.memory) as memory:
+        forest = minimum_spanning_forest(
+            graph,
+            maximum=options.maximum,
+            algorithm=options.algorithm,
+            backend=options.backend,
+            threads=options.threads,
+            scheduler=scheduler,
+            partitions=options.partitions,
+            strategy=options.strategy,
+            memory=memory,
+            checkpoint=options.checkpoint,
+        )
+    was_solved = time.perf_counter()
+    if options.output is not None:
+        forest.save(options.output, coordinates=places)
+    was_written = time.perf_counter()
+    return forest, {
+        "read": was_read - started,
+        "solve": was_solved - was_read,
+        "write": was_written - was_solved,
+    }
+
+
+@contextlib.contextmanager
+def _within(memory: str | None) -> Iterator[int | None]:
+    """Yield what is left of a bound on the memory of this process."""
+    if memory is None:
+        yield None
+        return
+    bound, held = parse_bytes(memory), rss_bytes()
+    try:
+        yield max(1, bound - held)
+    except MemoryBoundError as error:
+        message = f"--memory {memory} is not enough: at least {show_bytes(error.needed + held)} is"
+        raise OptionError(f"{message} needed ({error})") from error
+
+
+@contextlib.contextmanager
+def _cluster(options: argparse.Namespace) -> Iterator[Any]:
+    """Yield the scheduler to use, and have it report on itself if that was asked for."""
+    if options.performance_report is None:
+        yield options.scheduler
+        return
+    if "://" not in options.scheduler:
+        message = "--performance-report needs the address of a cluster's scheduler"
+        raise OptionError(message)
+    from ..pipeline.run.dask_scheduler import reporting_client
+
+    with reporting_client(options.scheduler, options.performance_report) as client:
+        yield client
+
+
+def _facts(forest: Forest, seconds: dict[str, float]) -> dict[str, Any]:
+    total = forest.total_weight
+    return {
+        "vertices": forest.num_vertices,
+        "edges": forest.graph.num_edges,
+        "components": forest.num_components,
+        "forest_edges": len(forest.edge_ids),
+        "total_weight": total if math.isfinite(total) else None,
+        "algorithm": forest.algorithm,
+        "backend": forest.backend,
+        "scheduler": forest.scheduler,
+        "strategy": forest.strategy,
+        "partitions": forest.partitions,
+        "seconds": rounded(seconds),
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def _summary(facts: dict[str, Any], output: str | None) -> dict[str, str]:
+    weight = facts["total_weight"]
+    parts = f", {facts['partitions']} partitions" if facts["partitions"] > 1 else ""
+    lines = {
+        **counts(facts),
+        "total weight": "not finite" if weight is None else str(weight),
+        "by": f"{facts['algorithm']} on {facts['backend']}, "
+        f"{facts['scheduler']} ({facts['strategy']}{parts})",
+        **costs(facts),
+    }
+    return lines if output is None else {**lines, "written to": output}

@@ -1,0 +1,72 @@
+"""What a graph is like: counts, degrees, and the range of its weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..progress import tell
+from ..solve import minimum_spanning_forest
+
+if TYPE_CHECKING:
+    from ..graphs.source import EdgeSource
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What `summarise` found.
+
+    Attributes
+    ----------
+    num_vertices, num_edges, num_components : int
+    num_loops : int
+        Edges from a vertex to itself.
+    num_tied : int
+        Edges whose weight another edge has too.
+    lightest, heaviest : int or float or None
+        The range of the weights; None without edges.
+    degrees : list of (int, int)
+        Pairs of a degree and a number of vertices: those of degree 0, 1, 2 to 3, 4 to 7, and so
+        on, each by its least degree. A loop counts twice.
+    """
+
+    num_vertices: int
+    num_edges: int
+    num_components: int
+    num_loops: int
+    num_tied: int
+    lightest: Any
+    heaviest: Any
+    degrees: list[tuple[int, int]]
+
+
+def summarise(graph: EdgeSource) -> Summary:
+    """Count what a graph, whose sizes are known, holds.
+
+    It is read a block at a time, then folded to find its components. Memory is for the vertices,
+    the weights, and what strategy "fold" holds.
+    """
+    degree = np.zeros(graph.num_vertices or 0, np.int64)
+    num_loops, weights = 0, [graph.first_columns()[2][:0]]
+    for first, count, read in graph.blocks():
+        u, v, weight = read()
+        for ends in (u, v):
+            np.add.at(degree, ends.astype(np.int64, copy=False), 1)
+        num_loops += int(np.count_nonzero(u == v))
+        weights.append(weight)
+        tell("count degrees", first + count, graph.num_edges or 0)
+    values, counts = np.unique(np.concatenate(weights), return_counts=True)
+    forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
+    kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)
+    return Summary(
+        num_vertices=len(degree),
+        num_edges=graph.num_edges or 0,
+        num_components=forest.num_components,
+        num_loops=num_loops,
+        num_tied=int(counts[counts > 1].sum()),
+        lightest=values[0].item() if len(values) else None,
+        heaviest=values[-1].item() if len(values) else None,
+        degrees=list(zip((2**kinds // 2).tolist(), sizes.tolist(), strict=True)),
+    )

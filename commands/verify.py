@@ -1,0 +1,63 @@
+"""The command `mstflow verify`: check that a forest is the minimum one of its graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from ..errors import VerificationError
+from ..forest.verify import verify
+from ..graphs.open import open_files
+from ..progress import heard_by
+from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded
+
+if TYPE_CHECKING:
+    import argparse
+
+SUMMARY = "check that a forest is the minimum one"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    add = parser.add_argument
+    add_inputs(parser)
+    add("forest", metavar="FOREST", help="what solve wrote: .npz, .parquet, .csv, or a folder")
+    add("--maximum", action="store_true", help="check for the maximum spanning forest")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--quiet", action="store_true", help="print nothing but errors and JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
+    started = time.perf_counter()
+    try:
+        with heard_by(not options.quiet):
+            graph = open_files(options.inputs, format=options.format, weight=options.weight)
+            was_read = time.perf_counter()
+            found = verify(graph, options.forest, maximum=options.maximum)
+    except VerificationError as error:
+        if options.json:
+            print(json.dumps({"right": False, "problem": str(error)}))
+        print(f"wrong: {options.forest}: {error}", file=sys.stderr)
+        return 1
+    seconds = {"read": was_read - started, "verify": time.perf_counter() - was_read}
+    facts = {
+        "right": True,
+        "vertices": found.num_vertices,
+        "edges": found.num_edges,
+        "components": found.num_components,
+        "forest_edges": found.num_forest_edges,
+        "compared": list(found.compared),
+        "seconds": rounded(seconds),
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        which = "maximum" if options.maximum else "minimum"
+        forest = f"right: edge for edge the {which} spanning forest"
+        compared = {"compared": ", ".join(("edge ids", *found.compared))}
+        print_lines({"forest": forest, **counts(facts), **compared, **costs(facts)}.items())
+    return 0

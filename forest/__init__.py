@@ -1,0 +1,1 @@
+"""The answer and what follows from it: clusters, plots, verification, export."""

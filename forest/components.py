@@ -1,0 +1,16 @@
+"""Connected components, as Boruvka's algorithm that also carries the vertices' labels along.
+
+Promise: components numbered in the order of their first vertices.
+"""
+
+from ..pipeline.catalogue.boruvka_edgelist import boruvka_edgelist
+from ..pipeline.pipeline import Pipeline
+from ..stages.fragments import add_level, compose_labels, number_by_first_vertex, start_levels
+
+_levelled = boruvka_edgelist.insert_before("start_forest", start_levels).insert_after(
+    "create_new_vertex_ids", add_level
+)
+
+components = Pipeline(
+    "components", *_levelled.steps, compose_labels, number_by_first_vertex, result=("labels",)
+)

@@ -1,0 +1,103 @@
+"""Pictures of forests, drawn with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..graphs.text.coordinates import checked_coordinates
+from ..pipeline.run.report_plot import pyplot
+from ..runtime.device import host_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .edges import ForestEdges
+
+#: Edges of one path: paths cost matplotlib more than edges, until they fill its memory of cells.
+_EDGES = 200
+#: Multiples of it, modulo 1, spread evenly: neighboring labels get colors far apart.
+_GOLDEN = 0.6180339887498949
+
+
+def plot_forest(
+    forest: ForestEdges,
+    coordinates: ArrayLike,
+    color: Any,
+    cmap: Any,
+    norm: Any,
+    ax: Any,
+    **style: Any,
+) -> Any:
+    """Draw what `Forest.plot` describes; `color` is "weight" or a label for each vertex."""
+    plt = pyplot()
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import Normalize
+
+    places = checked_coordinates(coordinates, forest.num_vertices)
+    lines = np.stack([places[forest.u], places[forest.v]], axis=1)
+    style = {"linewidths": np.clip(200 / np.sqrt(1 + len(lines)), 0.4, 1.5), **style}
+    if isinstance(color, str) and color == "weight":
+        values, cmap = forest.weight.astype(np.float64), plt.get_cmap(cmap)
+        norm, is_within = ScalarMappable(norm).norm, np.ones(len(values), np.bool_)
+        finite = values[np.isfinite(values)]
+        norm.autoscale_None(finite if len(finite) else np.zeros(1))
+    else:
+        label = _labels(forest, color)
+        values, cmap = (0.5 + label[forest.u] * _GOLDEN) % 1, plt.get_cmap(cmap or "turbo")
+        # The ends of turbo are hard to tell apart.
+        norm = ScalarMappable(norm or Normalize(-0.1, 1.1)).norm
+        is_within = label[forest.u] == label[forest.v]
+    paths, first = _paths(lines[is_within], _levels(values[is_within], norm, cmap.N))
+    ax = plt.gca() if ax is None else ax
+    colors = {"array": values[is_within][first], "norm": norm, "cmap": cmap}
+    ax.add_collection(LineCollection(paths, **colors, **style), autolim=False)
+    if not is_within.all():
+        apart = lines[~is_within]
+        paths, _ = _paths(apart, np.zeros(len(apart), np.int64))
+        ax.add_collection(LineCollection(paths, colors="0.5", **style), autolim=False)
+    ax.update_datalim(lines.reshape(-1, 2))
+    ax.autoscale_view()
+    ax.set_aspect("equal")
+    return ax
+
+
+def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:
+    """Return a label for each vertex."""
+    label = np.asarray(host_array(color))
+    if label.dtype.kind not in "biu" or label.shape != (forest.num_vertices,):
+        shown = repr(color) if label.ndim == 0 else f"{label.dtype} of shape {label.shape}"
+        message = (
+            f"color must be 'component', 'weight', or integer labels of shape "
+            f"({forest.num_vertices},), not {shown}"
+        )
+        raise OptionError(message)
+    return label
+
+
+def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.int64]:
+    """Return which of `count` colors each value gets; -1 is below all, or none."""
+    scaled: NDArray[np.float64] = np.ma.filled(norm(values), -1.0)
+    return np.clip(np.floor(scaled * count), -1, count).astype(np.int64)
+
+
+def _paths(
+    lines: NDArray[np.float64], level: NDArray[np.int64]
+) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
+    """Gather segments of one color into paths, with gaps; and return the first segment of each.
+
+    Parameters
+    ----------
+    lines : array of shape (f, 2, 2)
+    level : array of length f
+    """
+    order = np.argsort(level, kind="stable")
+    level = level[order]
+    place = np.arange(len(level)) - np.searchsorted(level, level)  # among those of one color
+    start = np.flatnonzero(place % _EDGES == 0)
+    broken = np.full((len(lines), 3, 2), np.nan)
+    broken[:, :2] = lines[order]
+    return np.split(broken.reshape(-1, 2), 3 * start[1:]), order[start]

@@ -1,0 +1,36 @@
+"""Reads graphs kept as Arrow IPC: files (also called Feather) and streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..tables import arrow_graph, naming
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..edge_list import EdgeList
+
+MAGIC = b"ARROW1"  # a file starts with it, a stream does not
+
+
+def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
+    """Read an Arrow IPC file or stream whose columns are named as `tables.choose_columns` has it.
+
+    Columns of one batch that is not compressed are read-only maps of the file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else, or lacks a value; names the column or edge.
+    OptionError
+        If there is no column `weight`.
+    """
+    import pyarrow as pa
+
+    with naming(path):
+        with path.open("rb") as handle:
+            is_file = handle.read(len(MAGIC)) == MAGIC
+        source = pa.memory_map(str(path))
+        with pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader:
+            return arrow_graph(reader.read_all(), weight)

@@ -1,0 +1,48 @@
+"""Reads images as grids of pixels, each joined to those beside, above and below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import FileFormatError, OptionError
+from ..edge_list import EdgeList
+from ..file_errors import file_errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_image(path: Path) -> EdgeList:
+    """Read an image that Pillow opens; its first frame, if there are several.
+
+    Pixels are vertices, row by row. First come the edges within rows, then those between rows, each
+    in the order of its first pixel. An edge weighs the sum over channels of absolute differences
+    (int64).
+
+    Raises
+    ------
+    FileFormatError
+        If it is no image of integers; names the file.
+    OptionError
+        If Pillow is not installed.
+    """
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        message = f"{path}: images need the package pillow: mstflow[io]"
+        raise OptionError(message) from error
+    refused = SyntaxError, ValueError, Image.DecompressionBombError
+    with file_errors(path, *refused), Image.open(path) as image:
+        # Numbers of a palette are no brightness.
+        pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
+    if pixels.dtype.kind not in "biu":
+        message = f"{path}: pixels must be integers, not {pixels.dtype}"
+        raise FileFormatError(message)
+    number = np.arange(pixels.shape[0] * pixels.shape[1]).reshape(pixels.shape[:2])
+    channels = pixels.reshape(number.size, -1).astype(np.int64)
+    u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    weight = np.abs(channels[u] - channels[v]).sum(axis=1)
+    return EdgeList(u, v, weight, num_vertices=number.size)

@@ -1,0 +1,160 @@
+"""Reads graphs in the format of METIS: on each line the neighbours of one vertex."""
+
+from __future__ import annotations
+
+import re
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
+
+import numpy as np
+
+from ...errors import FileFormatError
+from ..text.columns import BLOCK_SIZE, join_blocks, whole_lines
+from ..text.files import (
+    check_num_edges,
+    fail,
+    first_row,
+    head_lines,
+    open_text,
+    parse_count,
+    shown,
+    split_fields,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..edge_list import EdgeList
+    from ..text.files import Columns
+
+_COMMENT = b"%"
+_FORMAT = re.compile(rb"[01]{1,3}")
+_COMMENT_LINE = re.compile(rb"^%.*\n", re.MULTILINE)
+_BLANKS = bytes.maketrans(b"\t\r", b"  ")
+_INTEGER = re.compile(rb"-?[0-9]{1,18}")
+
+
+class _Line(NamedTuple):
+    """What the line of a vertex holds: `skip` numbers of its own, then neighbours."""
+
+    num_vertices: int
+    skip: int
+    weighted: bool
+
+    @property
+    def step(self) -> int:
+        """Numbers for each neighbour."""
+        return 1 + self.weighted
+
+
+def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
+    """Read a METIS graph, plain or compressed: an edge for each neighbour listed.
+
+    So an edge of the graph is two records, one from either end. After `n m [format [ncon]]` come
+    n lines, for vertices 1 to n. The format's last digit says that each neighbour is followed by
+    the edge's weight, the others that a line begins with a size or `ncon` weights of the vertex,
+    which are passed over. Lines that start with `%` are comments.
+
+    Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
+    version 5.1, section 4.1.1.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else; names the line.
+    """
+    with open_text(path) as handle:
+        number, line = first_row(path, head_lines(path, handle), _COMMENT, "line of counts")
+        form, stated = _header(path, number, split_fields(line))
+        blocks = _blocks(path, handle, form, number + 1, block_size)
+        graph = join_blocks(path, blocks, form.num_vertices)
+    check_num_edges(path, number, 2 * stated, graph.num_edges)
+    return graph
+
+
+def _header(path: Path, number: int, fields: list[bytes]) -> tuple[_Line, int]:
+    kind = fields[2].zfill(3) if len(fields) > 2 else b"000"
+    if not 2 <= len(fields) <= 4 or not _FORMAT.fullmatch(kind):
+        fail(path, number, f"expected 'n m [format [ncon]]', found {shown(b' '.join(fields))}")
+    counts = [parse_count(path, number, token) for token in (*fields[:2], *fields[3:])]
+    has_sizes, has_weights, weighted = (digit == ord("1") for digit in kind)
+    num_weights = counts[2] if len(counts) > 2 else 1
+    return _Line(counts[0], has_sizes + has_weights * num_weights, weighted), counts[1]
+
+
+def _blocks(
+    path: Path, handle: IO[bytes], form: _Line, number: int, block_size: int
+) -> Iterator[Columns]:
+    vertex = 0
+    for block in whole_lines(handle, b"", block_size):
+        try:
+            degree, columns = _parse(block, form, vertex)
+        except ValueError as doubt:
+            _explain(path, block, form, number, vertex, doubt)
+        yield columns
+        vertex += len(degree)
+        number += block.count(b"\n")
+    if vertex < form.num_vertices:
+        fail(path, number, f"the lines end after {vertex} of {form.num_vertices} vertices")
+
+
+def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
+    """Return the degrees of the vertices from `vertex` on, and their arcs."""
+    import pyarrow as pa
+
+    text = _COMMENT_LINE.sub(b"", block).translate(_BLANKS)
+    if text.translate(None, b"0123456789- \n"):
+        message = "a byte that is not part of a number"
+        raise ValueError(message)
+    number = np.asarray(pa.array(text.split(), pa.string()).cast(pa.int64()))
+    data = np.frombuffer(text, np.uint8)
+    is_first = (data > ord(" ")) & np.append(True, data[:-1] <= ord(" "))
+    ends = np.searchsorted(np.flatnonzero(is_first), np.flatnonzero(data == ord("\n")))
+    ends = _without_empty_end(ends, form.num_vertices - vertex)
+    length = np.diff(ends, prepend=0)
+    degree, odd = np.divmod(length - form.skip, form.step)
+    place = np.arange(len(number)) - np.repeat(ends - length, length) - form.skip
+    u = vertex + np.repeat(np.arange(len(degree)), degree)
+    v = number[(place >= 0) & (place % form.step == 0)] - 1
+    if odd.any() or ((v < 0) | (v >= form.num_vertices)).any():
+        message = "a line without its fields, or a vertex out of range"
+        raise ValueError(message)
+    weight = number[(place >= 0) & (place % form.step == 1)] if form.weighted else None
+    return degree, (u, v, weight)
+
+
+def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.int64]:
+    """Drop lines beyond those of the vertices, which must be empty."""
+    total = ends[-1] if len(ends) else 0
+    ends = ends[:num_lines]
+    if total != (ends[-1] if len(ends) else 0):
+        message = "more lines than vertices"
+        raise ValueError(message)
+    return ends
+
+
+def _explain(
+    path: Path, block: bytes, form: _Line, number: int, vertex: int, doubt: ValueError
+) -> NoReturn:
+    """Find the first bad line of a block and raise the error that names it."""
+    for here, line in enumerate(block.split(b"\n"), number):
+        fields = split_fields(line)
+        if line.startswith(_COMMENT):
+            continue
+        vertex += 1
+        if vertex > form.num_vertices and fields:
+            fail(path, here, f"there are only {form.num_vertices} vertices")
+        for token in fields:
+            if not _INTEGER.fullmatch(token):
+                fail(path, here, f"{shown(token)} is not an integer of at most 18 digits")
+        degree, odd = divmod(len(fields) - form.skip, form.step)
+        if vertex <= form.num_vertices and (degree < 0 or odd):
+            wanted = f"{form.skip} fields and {form.step} for each neighbour"
+            fail(path, here, f"expected {wanted}, found {len(fields)}")
+        for token in fields[form.skip :: form.step]:
+            if not 1 <= int(token) <= form.num_vertices:
+                fail(path, here, f"vertex id {token.decode()} is not in 1 to {form.num_vertices}")
+    message = f"{path}: lines {number} to {here}: {doubt}"
+    raise FileFormatError(message)

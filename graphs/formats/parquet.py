@@ -1,0 +1,118 @@
+"""Reads graphs kept as Parquet, one row group at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..edge_list import EdgeList
+from ..pieces import Rows, file_fingerprint
+from ..source import EdgeSource
+from ..tables import arrow_dtype, arrow_values, choose_columns, naming, stated_num_vertices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from ..pieces import Columns, Read
+
+
+def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
+    """Read a Parquet file whose columns are named as `tables.choose_columns` has it.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else, or lacks a value; names the column or edge.
+    OptionError
+        If there is no column `weight`.
+    """
+    with _opened(path) as file:
+        names = choose_columns(file.schema_arrow.names, weight)
+        columns = [
+            np.empty(file.metadata.num_rows, arrow_dtype(name, file.schema_arrow.field(name).type))
+            for name in names.present
+        ]
+        start = 0
+        for group in row_groups(path, weight):  # straight to their place: nothing is joined
+            stop = start + len(group[0])
+            for column, values in zip(columns, group, strict=False):
+                column[start:stop] = values
+            start = stop
+        return EdgeList(*columns, num_vertices=stated_num_vertices(file.metadata.metadata))
+
+
+def row_groups(
+    path: Path, weight: str | None = "weight", groups: Iterable[int] | None = None
+) -> Iterator[Columns]:
+    """Yield u, v and weight (None without one) of each row group, or of some, in their dtypes.
+
+    Raises
+    ------
+    FileFormatError, OptionError
+        As `read_parquet`.
+    """
+    with _opened(path) as file:
+        names = choose_columns(file.schema_arrow.names, weight)
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        for group in range(len(sizes)) if groups is None else groups:
+            table = file.read_row_group(group, columns=names.present)
+            start = sum(sizes[:group])
+            u, v, *rest = (arrow_values(name, table[name], start) for name in names.present)
+            yield u, v, rest[0] if rest else None
+
+
+def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
+    """Return a Parquet file as a source that is read by row group; only its footer is read.
+
+    Raises
+    ------
+    FileFormatError, OptionError
+        As `read_parquet`.
+    """
+    with _opened(path) as file:
+        for name in choose_columns(file.schema_arrow.names, weight).present:
+            arrow_dtype(name, file.schema_arrow.field(name).type)
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        stated = stated_num_vertices(file.metadata.metadata)
+    pieces = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
+    return EdgeSource(pieces, stated)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a file, which is read as a whole."""
+
+    path: Path
+    group: int
+    num_edges: int
+    weight: str | None
+    is_direct = True
+
+    @property
+    def edges_at_once(self) -> int:
+        """How many edges are read where some are asked for."""
+        return self.num_edges
+
+    def reads(self, size: int) -> Iterator[Read]:  # of its own size
+        """Yield what reads the row group."""
+        yield self.num_edges, lambda: next(row_groups(self.path, self.weight, [self.group]))
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return some of its rows."""
+        return Rows(self, start, stop)
+
+    def fingerprint(self) -> str:
+        """Return that of the file, which row group, and which weights."""
+        return f"{file_fingerprint(self.path)}[{self.group}] {self.weight}"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    from pyarrow.parquet import ParquetFile
+
+    with naming(path), ParquetFile(path) as file:
+        yield file

@@ -1,0 +1,82 @@
+"""Reads edge lists as text: `u v` or `u v weight` between blanks or tabs, one edge a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import FileFormatError
+from ..text.columns import BLOCK_SIZE, Row, column_blocks, join_blocks
+from ..text.files import check_num_edges, fail, head_lines, open_text, parse_count, split_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ..edge_list import EdgeList
+
+_COMMENTS = b"#%"
+
+
+def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
+    """Read a text edge list, plain or compressed.
+
+    Ids are taken as written, from 0. Lines that start with `#` or `%` are comments. Leading lines
+    with fewer fields than the edges are counts: of vertices, then of edges, on a line each or,
+    before rows with weights, both on one line. (Two numbers before rows of two are an edge.)
+
+    Weights are int64; uint64 if one asks for it; float64 if one is decimal. Where that would
+    round an integer, the file is refused.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else; names the line.
+    """
+    with open_text(path) as handle:
+        lines = head_lines(path, handle)
+        counts, width, start, pending = _head(path, lines)
+        num_vertices = counts[0][1] if counts else None
+        row = Row(_COMMENTS, weighted=width == 3, num_vertices=num_vertices)
+        blocks = column_blocks(
+            path, handle, row, number=start, pending=pending, block_size=block_size
+        )
+        graph = join_blocks(path, blocks, num_vertices)
+    if len(counts) == 2:
+        number, stated = counts[1]
+        check_num_edges(path, number, stated, graph.num_edges)
+    return graph
+
+
+def _head(
+    path: Path, lines: Iterator[tuple[int, bytes]]
+) -> tuple[list[tuple[int, int]], int, int, bytes]:
+    """Take lines up to the first that must be an edge.
+
+    Returns the counts with their line numbers, the number of fields of an edge, and what is
+    left to parse of the lines taken, after the number of its first line.
+    """
+    counts: list[tuple[int, int]] = []
+    start, pending = 1, b""  # from a line of two numbers on: counts if three follow, or an edge
+    for number, line in lines:
+        fields = split_fields(line)
+        if pending:
+            pending += line
+        if not fields or fields[0][:1] in _COMMENTS:
+            continue
+        if pending and len(fields) == 3:
+            pair = split_fields(pending.partition(b"\n")[0])
+            return [(start, parse_count(path, start, token)) for token in pair], 3, number, line
+        if pending:
+            return [], 2, start, pending
+        if len(fields) == 1 and len(counts) < 2:
+            counts.append((number, parse_count(path, number, fields[0])))
+        elif len(fields) == 2 and not counts:
+            start, pending = number, line
+        elif len(fields) in (2, 3):
+            return counts, len(fields), number, line
+        else:
+            fail(path, number, f"expected 'u v' or 'u v weight', found {len(fields)} fields")
+    if not counts and not pending:
+        message = f"{path}: holds no edges"
+        raise FileFormatError(message)
+    return counts, 2, start, pending

@@ -1,0 +1,1 @@
+"""Families of graphs, generated as a stream."""

@@ -1,0 +1,1 @@
+"""How a pipeline runs: tasks, partitions, schedulers, the report."""

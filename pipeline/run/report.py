@@ -1,0 +1,177 @@
+"""What a run did: vertices and edges of every round, time and bytes of every stage, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .tables import Table, as_html, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Work(NamedTuple):
+    """What one call of a stage cost.
+
+    Attributes
+    ----------
+    seconds : float
+    bytes : int
+        Of the arrays it read and wrote.
+    """
+
+    seconds: float
+    bytes: int
+
+
+class StageCall(NamedTuple):
+    """One call of a stage.
+
+    Attributes
+    ----------
+    round : int
+        0 is what comes before the first loop.
+    stage : str
+    part : int
+        Which part of the edge list it was given, from 0.
+    work : Work
+    """
+
+    round: int
+    stage: str
+    part: int
+    work: Work
+
+
+class Round(NamedTuple):
+    """One pass of a loop; in a merge tree a level of it.
+
+    Attributes
+    ----------
+    number : int
+        0 is what comes before the first loop.
+    vertices, edges : int or None
+        How many it began with; None where nobody counts, as in a merge tree.
+    seconds : dict of str to float
+        By stage, all parts and calls added up.
+    bytes : int
+        Of the arrays that stages read and wrote.
+    """
+
+    number: int
+    vertices: int | None
+    edges: int | None
+    seconds: dict[str, float]
+    bytes: int
+
+
+@dataclass(repr=False)
+class Report:
+    """What a run did.
+
+    Attributes
+    ----------
+    calls : list of StageCall
+        In order.
+    counts : dict of int to dict of str to int
+        By round, the counts and verdicts that were read back before it; none in a merge tree.
+    final : dict of str to int
+        The counts at the end.
+    plan : str
+        The strategy, and why it was that.
+    """
+
+    calls: list[StageCall] = field(default_factory=list)
+    counts: dict[int, dict[str, int]] = field(default_factory=dict)
+    final: dict[str, int] = field(default_factory=dict)
+    plan: str = ""
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The calls gathered by round, parts added up."""
+        calls_of: dict[int, list[StageCall]] = {}
+        for call in self.calls:
+            calls_of.setdefault(call.round, []).append(call)
+        rounds = []
+        for number, calls in calls_of.items():
+            seconds: dict[str, float] = {}
+            for call in calls:
+                seconds[call.stage] = seconds.get(call.stage, 0.0) + call.work.seconds
+            counts = self.counts.get(number, {})
+            moved = sum(call.work.bytes for call in calls)
+            rounds.append(
+                Round(number, counts.get("num_vertices"), counts.get("num_edges"), seconds, moved)
+            )
+        return rounds
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds per stage, over all rounds and parts."""
+        total: dict[str, float] = {}
+        for call in self.calls:
+            total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
+        return total
+
+    def plot(self, ax: Sequence[Any] | None = None) -> Any:
+        """Draw vertices and edges of every round, and the time of every stage, with matplotlib.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        array of two Axes
+            The rounds (where there are no counts, as in a merge tree, their time), and the stages.
+
+        Raises
+        ------
+        OptionError
+            If matplotlib is not installed, or `ax` is no pair.
+        """
+        from .report_plot import plot_report
+
+        return plot_report(self.rounds, self.seconds, ax)
+
+    def _tables(self) -> list[Table]:
+        """Return the rounds, the stages, and the counts at the end."""
+        rounds, seconds = self.rounds, self.seconds
+        whole = sum(seconds.values()) or 1.0
+        spent = [sum(row.seconds.values()) for row in rounds]
+        sizes = ([_shown(row.vertices), _shown(row.edges)] for row in rounds)
+        moved = [f"{row.bytes / 1e6:,.1f}" for row in rounds]
+        tables = [
+            Table(
+                ("round", "vertices", "edges", "MB", "ms"),
+                [
+                    (str(row.number), *size, mb, _milliseconds(took))
+                    for row, size, mb, took in zip(rounds, sizes, moved, spent, strict=True)
+                ],
+                [took / whole for took in spent],
+            ),
+            Table(
+                ("stage", "ms"),
+                [(name, _milliseconds(took)) for name, took in seconds.items()],
+                [took / whole for took in seconds.values()],
+            ),
+        ]
+        if self.final:
+            rows = [(name, _shown(count)) for name, count in self.final.items()]
+            tables.append(Table(("at the end", "count"), rows, []))
+        return tables
+
+    def __repr__(self) -> str:
+        return as_text(self.plan, self._tables())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.plan, self._tables())
+
+
+def _shown(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.1f}"

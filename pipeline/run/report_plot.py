@@ -1,0 +1,64 @@
+"""Pictures of reports, drawn with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def plot_report(
+    rounds: Sequence[Any], seconds: Mapping[str, float], ax: Sequence[Any] | None
+) -> Any:
+    """Draw what `Report.plot` describes."""
+    plt = pyplot()
+    from matplotlib.ticker import MaxNLocator
+
+    if ax is None:
+        height = max(3.0, 0.8 + 0.22 * len(seconds))
+        _, ax = plt.subplots(1, 2, figsize=(10, height), layout="constrained")
+    elif np.shape(ax) != (2,):
+        message = "ax must be a pair of Axes: for the rounds, and for the stages"
+        raise OptionError(message)
+    left, right = axes = np.asarray(ax)
+    numbers = [row.number for row in rounds]
+    if any(row.vertices is not None for row in rounds):
+        # matplotlib leaves gaps for NaN.
+        for name in ("vertices", "edges"):
+            counts = [getattr(row, name) for row in rounds]
+            left.plot(numbers, np.array(counts, np.float64), "o-", label=name)
+        left.set_yscale("symlog", linthresh=1)  # which has a place for 0
+        left.set(ylim=(0, None), ylabel="count")
+        left.legend()
+    else:
+        left.bar(numbers, [1e3 * sum(row.seconds.values()) for row in rounds])
+        left.set_ylabel("ms")
+    left.set_xlabel("round")
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    bars = right.barh(list(seconds), 1e3 * np.array(list(seconds.values())))
+    right.bar_label(bars, fmt="{:,.1f}", padding=3)
+    right.margins(x=0.15)
+    right.invert_yaxis()  # in the order of the run
+    right.set_xlabel("ms")
+    return axes
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot.
+
+    Raises
+    ------
+    OptionError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib.pyplot
+    except ModuleNotFoundError as error:
+        message = "drawings need the package matplotlib: mstflow[plot]"
+        raise OptionError(message) from error
+    return matplotlib.pyplot

@@ -1,0 +1,1 @@
+"""Graphs that are only read in scans: the buffer, bounds on memory, the plan, checkpoints."""

@@ -1,0 +1,405 @@
+"""The CUDA module: arrays in a device's memory, kernels where the array library has no function.
+
+It is written for CuPy, and for anything that answers like it: a `Device` has the array library and
+runs kernels. The kernels are C++ (`primitives/cuda`), a thread for each element. Which elements a
+kernel selects it says by a bit each; sums over tiles of 256 bits turn those into places, so that
+order is kept and runs do not differ.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from ..fused import ArrayModule
+from ..numpy_arrays import NumpyArrays
+from .kernels import FILE_OF
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+Array = Any
+DType = Any
+
+_WORD, _TILE = 32, 256  # bits, as in common.cuh
+_HALF, _ALL_BITS = 32, 2**64 - 1
+#: Most bytes that are copied from the host at once: pinned buffers of that size are never given
+#: back, and while one is copied the next is filled.
+_PIECE = 2**25
+
+
+class Device(Protocol):
+    """Where arrays lie and kernels run.
+
+    Attributes
+    ----------
+    xp : module
+        NumPy's functions for its arrays.
+    """
+
+    xp: Any
+
+    def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
+        """Run a kernel on `size` elements, after what was launched before; arrays are contiguous.
+
+        Scalars are passed as 64 bits.
+        """
+
+    def free_memory(self) -> int:
+        """Return how many bytes more its arrays may take."""
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Return what lets another thread copy and compute: see `PlainPrimitives.beside`."""
+
+
+class CudaArrays(ArrayModule):
+    """The primitives on one device; each call is shared by all its threads."""
+
+    threads = 1
+
+    def __init__(self, device: Device) -> None:
+        self._device, self._xp = device, device.xp
+
+    index_dtype = staticmethod(NumpyArrays.index_dtype)
+    largest = staticmethod(NumpyArrays.largest)
+
+    def device_memory(self) -> int:
+        return self._device.free_memory()
+
+    def beside(self) -> AbstractContextManager[Any]:
+        return self._device.beside()
+
+    def asarray(self, values: Any, /, dtype: DType = None) -> Array:
+        if not isinstance(values, np.ndarray) or values.nbytes <= _PIECE:
+            array = self._xp.asarray(values, dtype=dtype)
+            return self._xp.ascontiguousarray(array) if array.ndim else array
+        out = self.empty(len(values), values.dtype if dtype is None else dtype)
+        if not values.strides[0]:  # one value for all
+            out.fill(values[0])
+            return out
+        step = _PIECE // values.itemsize
+        for start in range(0, len(values), step):
+            piece = values[start : start + step]
+            out[start : start + step] = self._xp.asarray(piece, dtype=out.dtype)
+        return out
+
+    def to_host(self, array: Array, /) -> Array:
+        return self._xp.asnumpy(array)
+
+    def empty(self, size: int, /, dtype: DType) -> Array:
+        return self._xp.empty(size, dtype)
+
+    def iota(self, size: int, /, dtype: DType) -> Array:
+        return self._xp.arange(size, dtype=dtype)
+
+    def full(self, size: int, value: Any, /, dtype: DType) -> Array:
+        return self._xp.full(size, value, dtype)
+
+    def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
+        return self._xp.where(mask, yes, no)
+
+    def minimum(self, left: Array, right: Any, /) -> Array:
+        return self._xp.minimum(left, right)
+
+    def maximum(self, left: Array, right: Any, /) -> Array:
+        return self._xp.maximum(left, right)
+
+    def concatenate(self, arrays: list[Array], /) -> Array:
+        return self._xp.concatenate(arrays)
+
+    def count(self, mask: Array, /) -> int:
+        return int(self._xp.count_nonzero(mask))
+
+    def scan(self, values: Array, /, dtype: DType, *, exclusive: bool = False) -> Array:
+        sums = self._xp.cumsum(values, dtype=dtype)
+        return sums - values.astype(dtype, copy=False) if exclusive else sums
+
+    def offsets(self, lengths: Array, /, dtype: DType) -> Array:
+        ends = self._xp.zeros(len(lengths) + 1, dtype)
+        ends[1:] = self._xp.cumsum(lengths, dtype=dtype)
+        return ends
+
+    def segmented_reduce(
+        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+    ) -> Array:
+        """Send each value to its segment; sums of floats are rounded in any order."""
+        segments, dtype = len(offsets) - 1, values.dtype
+        neutral = {"min": self.largest(dtype), "max": self._smallest(dtype), "sum": 0}[op]
+        reduced = self.scatter_reduce(
+            self._segment_of_each(len(values), offsets),
+            values,
+            segments,
+            "add" if op == "sum" else op,
+            neutral,
+        )
+        is_empty = offsets[1:] == offsets[:-1]
+        return self.where(is_empty, self.full(segments, initial, dtype), reduced)
+
+    def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
+        segment = self._segment_of_each(len(values), offsets)
+        return self.scatter_argmin((segment,), self.order_key(values), len(offsets) - 1)
+
+    def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
+        return self._broadcast(values, offsets, int(offsets[-1]))
+
+    def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
+        out = self.full(size, fill, dtype)
+        out[index] = values
+        return out
+
+    def scatter_reduce(
+        self,
+        index: Array,
+        values: Array,
+        size: int,
+        op: Literal["min", "max", "add"],
+        initial: Any,
+        /,
+    ) -> Array:
+        out = self.full(size, initial, values.dtype)
+        if op == "add" and values.dtype.kind == "f":
+            sums = self._xp.bincount(index, weights=values, minlength=size)
+            return (out + sums).astype(out.dtype)
+        # Atomics are of 32 and 64 bits, and without a sign.
+        wide = np.dtype(f"u{max(4, values.itemsize)}")
+        if op == "add":
+            values, sums = (each.astype(wide, copy=False) for each in (values, out))
+            self._launch("scatter_add", (values, index), len(index), index, values, sums)
+            return sums.astype(out.dtype, copy=False)
+        key, best = (self.order_key(each).astype(wide, copy=False) for each in (values, out))
+        self._launch(f"scatter_{op}", (key, index), len(index), index, key, best)
+        return self._weights(best, values.dtype)
+
+    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+        none = len(values)
+        _, position, mask = self._first_smallest(indices, values, size)
+        return self.minimum(position & mask, none).astype(self.index_dtype(none))
+
+    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        out = self.empty(len(index), values.dtype)
+        if fill is None:
+            self._launch("gather", (values, index), len(index), values, index, out)
+            return out
+        if not hasattr(fill, "dtype"):
+            fill = self.full(1, fill, dtype=values.dtype)
+        filling = fill.astype(values.dtype, copy=False), len(fill) > 1
+        arguments = values, len(values), index, *filling, out
+        self._launch("gather_or_fill", (values, index), len(index), *arguments)
+        return out
+
+    def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
+        selection = self._select("flag", (), len(mask), mask)
+        return tuple(self._move(selection, array) for array in arrays)
+
+    def sort(self, values: Array, /) -> Array:
+        return self._xp.sort(values)
+
+    def argsort(self, values: Array, /) -> Array:
+        size, key = len(values), self.order_key(values)
+        if key.itemsize > 4 or size > 2**_HALF:
+            return self._xp.argsort(key, kind="stable").astype(self.index_dtype(size))
+        records = key.astype("u8") << _HALF
+        records |= self.iota(size, dtype="u8")
+        records.sort()
+        return (records & (2**_HALF - 1)).astype(self.index_dtype(size))
+
+    def partition(self, values: Array, k: int, /) -> Array:
+        return self.sort(values)  # as CuPy's own does
+
+    any_signed = staticmethod(NumpyArrays.any_signed)
+
+    def order_key(
+        self, weights: Array, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
+        signed = signed and weights.dtype.kind not in "bu"
+        unsigned = f"u{weights.itemsize}"
+        if not signed and not descending:
+            return self._xp.ascontiguousarray(weights).view(unsigned)
+        out = self.empty(len(weights), unsigned)
+        options = signed, weights.dtype.kind == "f", descending
+        self._launch("order_key", (weights,), len(weights), weights, *options, out)
+        return out
+
+    def pointer_jump(self, parent: Array, /) -> Array:
+        scratch, root = parent.copy(), self.empty(len(parent), parent.dtype)
+        self._launch("find_roots", (parent,), len(parent), scratch, root)
+        return root
+
+    def compact_pairs(
+        self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        u, v = _alike(u, v)
+        selection = self._select("flag_light", (u, key), len(u), u, v, key, limit)
+        ends = (self._move(selection, end, dtype) for end in (u, v))
+        return (*ends, *(self._move(selection, column) for column in (key, *columns)))
+
+    def relabel_pairs(
+        self, label: Array, u: Array, v: Array, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        u, v = _alike(u, v)
+        selection = self._select("flag_joining", (label, u), len(u), label, u, v)
+        labels = []
+        for end in (u, v):
+            labels.append(self.empty(selection.total, label.dtype))
+            arguments = selection.bits, selection.ends, label, end, labels[-1]
+            self._launch("move_labels", (label, end), len(end), *arguments)
+        return (*labels, *(self._move(selection, column) for column in columns))
+
+    def scatter_min_pairs(
+        self, u: Array, v: Array, key: Array, ids: Array, size: int, /
+    ) -> tuple[Array, Array, Array]:
+        u, v = _alike(u, v)
+        smallest, position, mask = self._first_smallest((u, v), key, size)
+        other, out_id = self.empty(size, u.dtype), self.empty(size, ids.dtype)
+        arguments = position, mask, len(u), u, v, ids, self.largest(ids.dtype), out_id, other
+        self._launch("follow", (u, ids), size, *arguments)
+        if smallest is position:
+            smallest >>= _HALF
+        return smallest.astype(key.dtype), out_id, other.astype(self.index_dtype(size), copy=False)
+
+    def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
+        parent = self.empty(len(target), target.dtype)
+        others = self._select("cut_mirrors", (target,), len(target), target, parent)
+        return parent, self._move(others, ids)
+
+    def number_roots(self, root: Array, /) -> tuple[Array, int]:
+        roots, number = self._select("flag_roots", (root,), len(root), root), root.copy()
+        arguments = roots.bits, roots.ends, root, number
+        self._launch("number_roots", (root,), len(root), *arguments)
+        return number, roots.total
+
+    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+        values = self._xp.concatenate(arrays)
+        if not len(values):
+            return values
+        lowest = int(values.min())
+        span = int(values.max()) + 1 - lowest
+        # Bits are for values from 0 on; one for each possible may take more than the values do.
+        if lowest < 0 or span > _WORD * len(values):
+            return self.sort(values)
+        bits = self._no_bits(span)
+        self._launch("mark", (values,), len(values), values, lowest, bits)
+        return self._list(self._counted(bits, span), lowest, values.dtype)
+
+    def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
+        """Join in rounds: every set finds its first pair, and is joined by it.
+
+        Pairs inside a set drop out of the list that a round leaves to the next. The host reads how
+        many are left, and nothing else.
+        """
+        xp, length = self._xp, len(u)
+        index, position = self.index_dtype(size), self.index_dtype(length)
+        parent, joining = self.iota(size, dtype=index), self._no_bits(length)
+        first = self.full(size, -1, dtype=position)
+        pairs = u.astype(index, copy=False), v.astype(index, copy=False), self.empty(0, position)
+        left, is_listed = length, False
+        while left:
+            count = xp.zeros(1, "u8")
+            rest = self.empty(left, index), self.empty(left, index), self.empty(left, position)
+            types = parent, first
+            arguments = *pairs, is_listed, parent, first, *rest, count
+            self._launch("find_first", types, left, *arguments)
+            left, pairs, is_listed = int(count[0]), rest, True
+            self._launch("join_first", types, left, *pairs, first, parent, joining)
+            self._launch("forget_first", types, left, *pairs[:2], first)
+        return self._list(self._counted(joining, length), 0, position), self.pointer_jump(parent)
+
+    def _first_smallest(
+        self, indices: tuple[Array, ...], values: Array, size: int
+    ) -> tuple[Array, Array, int]:
+        """Return of each place the smallest value sent there, its first position, and a mask.
+
+        Both are words of 64 bits. Where they fit in one they are the same array: the value in the
+        upper half, the position in the bits of the mask. Where none is sent all bits are set.
+        """
+        records = self.full(size, _ALL_BITS, dtype="u8")
+        if values.itemsize <= 4 and len(values) < 2**_HALF:
+            for index in indices:
+                self._launch("lower_records", (index, values), len(values), index, values, records)
+            return records, records, 2**_HALF - 1
+        position = records.copy()
+        for index in indices:
+            self._launch("lower_keys", (index, values), len(values), index, values, records)
+        for index in indices:
+            arguments = index, values, records, position
+            self._launch("lower_positions", (index, values), len(values), *arguments)
+        return records, position, _ALL_BITS
+
+    def _segment_of_each(self, length: int, offsets: Array) -> Array:
+        segments = len(offsets) - 1
+        return self._broadcast(self.iota(segments, self.index_dtype(segments)), offsets, length)
+
+    def _broadcast(self, values: Array, offsets: Array, length: int) -> Array:
+        out = self.empty(length, values.dtype)
+        self._launch("broadcast", (values, offsets), length, values, offsets, len(values), out)
+        return out
+
+    def _weights(self, key: Array, dtype: np.dtype[Any]) -> Array:
+        """Return the weights of which these are the keys: `order_key` undone."""
+        unsigned = np.dtype(f"u{dtype.itemsize}")
+        key = key.astype(unsigned, copy=False)
+        if dtype.kind in "bu":
+            return key.view(dtype)
+        sign = unsigned.type(1 << (8 * dtype.itemsize - 1))
+        if dtype.kind == "f":
+            return self.where(key < sign, ~key, key ^ sign).view(dtype)
+        return (key ^ sign).view(dtype)
+
+    def _smallest(self, dtype: np.dtype[Any]) -> Any:
+        return -self.largest(dtype) if dtype.kind == "f" else int(np.iinfo(dtype).min)
+
+    def _select(
+        self, kernel: str, types: tuple[Array, ...], size: int, *arguments: Any
+    ) -> _Selection:
+        """Let a kernel say by a bit for each element which it selects."""
+        bits = self.empty(-(-size // _WORD), "u4")
+        self._launch(kernel, types, size, *arguments, bits)
+        return self._counted(bits, size)
+
+    def _no_bits(self, size: int) -> Array:
+        return self._xp.zeros(-(-size // _WORD), "u4")
+
+    def _counted(self, bits: Array, size: int) -> _Selection:
+        counts = self.empty(-(-size // _TILE), "u8")
+        self._launch("count_tiles", (), len(counts), bits, len(bits), counts)
+        ends = self._xp.cumsum(counts, dtype="u8")
+        return _Selection(bits, ends, size, int(ends[-1]) if size else 0)
+
+    def _move(self, selection: _Selection, values: Array, dtype: DType = None) -> Array:
+        out = self.empty(selection.total, dtype or values.dtype)
+        arguments = selection.bits, selection.ends, values, out
+        self._launch("move", (values, out), selection.size, *arguments)
+        return out
+
+    def _list(self, selection: _Selection, first: int, dtype: DType) -> Array:
+        """Return the positions that are selected, counted from `first`."""
+        out = self.empty(selection.total, dtype)
+        arguments = selection.bits, selection.ends, first, out
+        self._launch("list_positions", (out,), selection.size, *arguments)
+        return out
+
+    def _launch(self, name: str, types: tuple[Array, ...], size: int, *arguments: Any) -> None:
+        """Run a kernel of the types that arrays have, all taken as unsigned integers."""
+        widths = ", ".join(f"u{8 * array.itemsize}" for array in types)
+        kernel = f"{name}<{widths}>" if types else name
+        if size:
+            self._device.launch(FILE_OF[kernel], kernel, size, *map(self._passed, arguments))
+
+    def _passed(self, value: Any) -> Any:
+        return self._xp.ascontiguousarray(value) if getattr(value, "ndim", 0) else int(value)
+
+
+def _alike(u: Array, v: Array) -> tuple[Array, Array]:
+    """Return both in one dtype, the wider: kernels take pairs so."""
+    dtype = max(u.dtype, v.dtype, key=lambda dtype: dtype.itemsize)
+    return u.astype(dtype, copy=False), v.astype(dtype, copy=False)
+
+
+class _Selection(NamedTuple):
+    """Which of `size` elements are selected, how many up to the end of each tile, and in all."""
+
+    bits: Array
+    ends: Array
+    size: int
+    total: int

@@ -1,0 +1,292 @@
+"""Kernels on a GPU: compiled by NVRTC through cuda.core and kept, launched by CuPy."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import KernelError
+from ...runtime.kernel_store import digest, load_or_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from ..fused import ArrayModule
+
+#: The folder of the kernels' sources.
+SOURCES = Path(__file__).parent
+#: Threads of a block: whole warps, as kernels that vote need.
+_BLOCK = 256
+#: CUDA's handle of the default stream that each thread has of its own.
+_STREAM_PER_THREAD = 2
+_LANGUAGE = "c++17"
+_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+
+
+def cupy_arrays(threads: int = 1) -> ArrayModule:
+    """Return the array module of the current GPU, which has no use for the processor's threads."""
+    from .arrays import CudaArrays
+
+    return CudaArrays(CupyDevice())
+
+
+class CupyDevice:
+    """The GPU that is CuPy's current one, its memory pool and its current stream.
+
+    Attributes
+    ----------
+    xp : module
+        CuPy.
+    """
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.xp = cupy
+        self._local = threading.local()
+
+    def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
+        """Start one thread of a kernel for each of `size` elements, and do not wait for them.
+
+        Parameters
+        ----------
+        file, kernel : str
+            A source in `SOURCES`, without its suffix, and a C++ name expression in it, such as
+            ``"gather<u64, u32>"``.
+        size : int
+            The first argument; at least 0, and less than 2**38.
+        *arguments : cupy.ndarray or int or bool
+            The others: contiguous arrays as pointers, numbers as ``u64``, modulo 2**64.
+
+        Raises
+        ------
+        KernelError
+            If the kernel does not compile.
+        """
+        if not size:
+            return
+        device = self.xp.cuda.runtime.getDevice()
+        with _loading:
+            function = _loaded(file, kernel, device)
+        words = tuple(map(self._word, (size, *arguments)))
+        function((-(-size // _BLOCK),), (_BLOCK,), words)
+
+    def free_memory(self) -> int:
+        """Return the bytes that the device and the pool have free, within the pool's limit."""
+        pool = self.xp.get_default_memory_pool()
+        free, _ = self.xp.cuda.runtime.memGetInfo()
+        limit = pool.get_limit()
+        free += pool.free_bytes()
+        return int(min(free, limit - pool.used_bytes()) if limit else free)
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Return what puts another thread on this one's device, and on a stream of its own.
+
+        That stream is of the kind that the default stream waits for, and that waits for it: so
+        arrays and the pool's memory pass between both without events. If the current stream is
+        another one, the thread gets that.
+
+        Raises
+        ------
+        KernelError
+            If it is the default stream that each thread has of its own, which nothing waits for.
+        """
+        cuda = self.xp.cuda
+        stream = cuda.get_current_stream()
+        if stream.ptr == _STREAM_PER_THREAD:
+            message = "graphs are not streamed to a GPU on default streams per thread"
+            raise KernelError(message)
+        return self._entered(cuda.Device(), stream)
+
+    @contextlib.contextmanager
+    def _entered(self, device: Any, stream: Any) -> Iterator[None]:
+        with device, stream if stream.ptr else self._own_stream(device.id):
+            yield
+
+    def _own_stream(self, device: int) -> Any:
+        streams = self._local.__dict__.setdefault("streams", {})
+        return streams.get(device) or streams.setdefault(device, self.xp.cuda.Stream())
+
+    def _word(self, argument: Any) -> Any:
+        is_array = isinstance(argument, self.xp.ndarray)
+        return argument if is_array else np.uint64(int(argument) % 2**64)
+
+
+def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes on this thread's GPU and stream, whatever thread calls it.
+
+    CUDA has both by thread: another one would begin on the first device and its default stream.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not cupy.cuda.is_available():
+        return function
+    device, stream = cupy.cuda.Device(), cupy.cuda.get_current_stream()
+
+    def compute(*arguments: Any) -> Any:
+        with device, stream:
+            return function(*arguments)
+
+    return compute
+
+
+#: What two threads loaded at once, one would unload, while its kernel may run.
+_loading = threading.Lock()
+
+
+@functools.cache
+def _loaded(file: str, kernel: str, device: int) -> Any:
+    """Return what launches a kernel; what is loaded belongs to one device."""
+    import cupy
+
+    name, cubin = kept_kernel(file, kernel, _architecture(cupy, device))
+    module = cupy.cuda.function.Module()
+    module.load(cubin)
+    return module.get_function(name)
+
+
+def _architecture(cupy: Any, device: int) -> str:
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
+    """Return the name that the linker knows a kernel by, and its cubin. Needs no GPU or driver.
+
+    Parameters
+    ----------
+    file, kernel : str
+        As for `CupyDevice.launch`.
+    architecture : str
+        Such as ``"sm_90"``.
+
+    Raises
+    ------
+    KernelError
+        Naming all three, with the compiler's log.
+    """
+    names, cubin = compile_kernels(file, [kernel], architecture)
+    return names[kernel], cubin
+
+
+def compile_kernels(
+    file: str, kernels: Sequence[str], architecture: str
+) -> tuple[dict[str, str], bytes]:
+    """Return the linker's names of several kernels, and one cubin: see `compile_kernel`."""
+    program_of, options_of = _compiler()
+    options = options_of(
+        name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(SOURCES)
+    )
+    try:
+        program = program_of((SOURCES / f"{file}.cu").read_text(), "c++", options)
+        code = program.compile("cubin", name_expressions=tuple(kernels))
+        names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
+    except Exception as error:  # its class has moved between releases
+        message = f"{file}.cu: {', '.join(kernels)} for {architecture} does not compile: {error}"
+        raise KernelError(message) from error
+    return names, bytes(code.code)
+
+
+def _compiler() -> tuple[Any, Any]:
+    from cuda.core import Program, ProgramOptions
+
+    return Program, ProgramOptions
+
+
+def _nvrtc() -> tuple[int, list[int]]:
+    """Return NVRTC's version, as 12090 for 12.9, and the architectures it compiles for."""
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    _, architectures = nvrtc.nvrtcGetSupportedArchs()
+    return 1000 * major + 10 * minor, list(architectures)
+
+
+def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
+    """Return what `compile_kernel` does, without compiling what was compiled before.
+
+    Raises
+    ------
+    KernelError
+        As there.
+    """
+    sources = [SOURCES / f"{file}.cu", *sorted(SOURCES.glob("*.cuh"))]
+    parts = kernel, architecture, _LANGUAGE, _nvrtc(), [path.read_text() for path in sources]
+    entry = f"{file}-{digest(*parts)}"
+    return load_or_compile(entry, lambda: compile_kernel(file, kernel, architecture))
+
+
+@functools.cache
+def why_not() -> str:
+    """Say in a line why kernels cannot run here; nothing if they can.
+
+    What is quick to find out comes first: CuPy is loaded only where there is a driver.
+    """
+    try:
+        ctypes.CDLL(_DRIVER)
+    except OSError:
+        return f"there is no NVIDIA driver: {_DRIVER} cannot be loaded"
+    try:
+        import cupy
+
+        runtime = cupy.cuda.runtime
+    except Exception as error:  # whatever its libraries raise; its own words are a page long
+        return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
+    driver = runtime.driverGetVersion()
+    if driver < 12000:
+        return f"the driver takes CUDA {_dotted(driver)}, and at least 12.0 is needed"
+    remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
+    try:
+        _compiler()
+        version, architectures = _nvrtc()
+    except Exception as error:  # whatever its loader raises
+        return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
+    for name, built in (("CuPy", runtime.runtimeGetVersion()), ("NVRTC", version)):
+        if built // 1000 > driver // 1000:
+            versions = f"{_dotted(built)}, but the driver takes {_dotted(driver)}"
+            return f"{name} is built for CUDA {versions}: {remedy}"
+    try:
+        if not runtime.getDeviceCount():
+            return "the driver finds no device"
+        architecture = _architecture(cupy, runtime.getDevice())
+    except RuntimeError as error:  # CuPy's errors are
+        return f"the driver finds no device ({_line(error)})"
+    if int(architecture.removeprefix("sm_")) not in architectures:
+        return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"
+    return ""
+
+
+def describe_devices() -> dict[str, Any]:
+    """Return the devices that CuPy finds, and the versions of CUDA's parts; see `why_not` first."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    found = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
+    return {
+        "driver": _dotted(runtime.driverGetVersion()),
+        "runtime": _dotted(runtime.runtimeGetVersion()),
+        "nvrtc": _dotted(_nvrtc()[0]),
+        "devices": [
+            {
+                "name": facts["name"].decode(),
+                "memory_bytes": facts["totalGlobalMem"],
+                "compute_capability": f"{facts['major']}.{facts['minor']}",
+            }
+            for facts in found
+        ],
+    }
+
+
+def _dotted(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,443 @@
+"""The Numba module: NumPy's arrays, compiled kernels, and as many threads as it is given."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...runtime.memory import empty
+from ...runtime.native import Kernels
+from ...runtime.team import team
+from ..consecutive import Consecutive
+from ..fused import helper_parts
+from ..numpy_arrays import NumpyArrays
+from .runs import DIGIT, Runs, find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike, NDArray
+
+    from ...runtime.team import Team
+
+    Array = NDArray[Any]
+
+elements = Kernels(f"{__package__}.elements")
+pairs = Kernels(f"{__package__}.pairs")
+trees = Kernels(f"{__package__}.trees")
+sorting = Kernels(f"{__package__}.sorting")
+kruskal = Kernels(f"{__package__}.kruskal")
+union_find = Kernels(f"{__package__}.union_find")
+kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
+
+#: From so many labels on they leave the cache, and a bit for each may be worth making.
+_MANY_LABELS = 2**17
+#: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
+_SORTED_TOGETHER = 2**20
+#: Pairs are sorted as a whole if a run has more, and a quarter of a thread's share: each thread has
+#: a second buffer as long as the longest run.
+_LONG_RUN = 2**16
+
+
+class NumbaArrays(NumpyArrays):
+    """The primitives of `NumpyArrays`, those that pay compiled and shared among threads."""
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__(threads)
+        self._team = team(threads)
+        self._lock = threading.Lock()
+        self._looked_up = _LookedUp(lambda: None)
+
+    def scatter(
+        self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
+    ) -> Array:
+        out = self.full(size, fill, dtype=dtype)
+        values = _words(np.atleast_1d(np.asarray(values, dtype)))
+        self._team.share(elements.scatter, len(index), _words(index), values, _words(out))
+        return out
+
+    def scatter_reduce(
+        self,
+        index: Array,
+        values: Array,
+        size: int,
+        op: Literal["min", "max", "add"],
+        initial: Any,
+        /,
+    ) -> Array:
+        if values.dtype.kind not in "iu" or values.itemsize < 4:
+            return super().scatter_reduce(index, values, size, op, initial)
+        out = self.full(size, initial, dtype=values.dtype)
+        # Only unsigned kernels are compiled; with the sign bit flipped these compare as signed do.
+        sign = _words(values).dtype.type(
+            0 if op == "add" or values.dtype.kind == "u" else 1 << (8 * values.itemsize - 1)
+        )
+        getattr(elements, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
+        return out
+
+    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
+        out = empty(size, dtype)
+        self._team.share(elements.count_up, size, _words(out))
+        return out
+
+    def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
+        return Consecutive(first, size, dtype)
+
+    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
+        out = empty(size, dtype)
+        out[:] = value
+        return out
+
+    def concatenate(self, arrays: list[Array], /) -> Array:
+        out = empty(sum(map(len, arrays)), np.result_type(*arrays))
+        joined: Array = np.concatenate(arrays, out=out)
+        return joined
+
+    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        if isinstance(values, Consecutive) and fill is None:
+            return np.add(index, values.first, dtype=values.dtype, casting="unsafe")
+        out = empty(len(index), values.dtype)
+        arrays = _words(values), _words(index)
+        if fill is None:
+            self._team.share(elements.gather, len(index), *arrays, _words(out))
+        else:
+            filling = np.atleast_1d(np.asarray(fill, values.dtype))
+            self._team.share(
+                elements.gather_or_fill, len(index), *arrays, _words(filling), _words(out)
+            )
+        return out
+
+    def order_key(
+        self, weights: Array, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
+        signed = signed and weights.dtype.kind not in "bu"
+        if not signed and not descending:
+            return super().order_key(weights, signed=False)
+        key, out = _words(weights), empty(len(weights), f"u{weights.itemsize}")
+        top = np.uint64(8 * weights.itemsize - 1)
+        options = top, signed, weights.dtype.kind == "f", descending
+        self._team.share(elements.order_key, len(key), key, *options, out)
+        return out
+
+    def pointer_jump(self, parent: Array, /) -> Array:
+        scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
+        scratch[:] = parent
+        self._team.share(trees.find_roots, len(root), _words(scratch), _words(root))
+        return root
+
+    def compact_pairs(
+        self, u: Array, v: Array, key: Array, limit: int, dtype: Any, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        if len(columns) != 1:
+            return super().compact_pairs(u, v, key, limit, dtype, *columns)
+        arrays = [_words(array) for array in (u, v, key)]
+        arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
+        dtypes = dtype, dtype, key.dtype, columns[0].dtype
+        return self._select(pairs.compact_pairs, len(u), arguments, *dtypes)
+
+    def relabel_pairs(
+        self, label: Array, u: Array, v: Array, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        if len(columns) != 2:
+            return super().relabel_pairs(label, u, v, *columns)
+        inside = self._most_frequent(label, u)
+        arrays = [_words(array) for array in (label, inside, u, v, columns[0])]
+        arguments = [*arrays, *_ids(columns[1])]
+        dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
+        return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
+
+    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+        if len(indices) > 2:
+            return super().scatter_argmin(indices, values, size)
+        return self._first_smallest(indices[0], indices[-1], values, size)[1]
+
+    def scatter_min_pairs(
+        self, u: Array, v: Array, key: Array, ids: Array, size: int, /
+    ) -> tuple[Array, Array, Array]:
+        out_key, position = self._first_smallest(u, v, key, size)
+        out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
+        if not len(u):  # no position can be followed
+            out_id[:], other[:] = self.largest(ids.dtype), self.iota(size, dtype=other.dtype)
+            return out_key, out_id, other
+        arrays = [*map(_words, (position, u, v)), *_ids(ids)]
+        no_id = np.uint64(self.largest(ids.dtype))
+        self._team.share(pairs.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
+        return out_key, out_id, other
+
+    def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
+        """Return at each place the smallest value that is sent there and its first position."""
+        none = len(values)
+        is_packed = values.itemsize <= 4 and none < 2**32
+        lower: Any
+        lower, join, words = (
+            (pairs.lower_packed, pairs.join_packed, 1)
+            if is_packed
+            else (pairs.lower_wide, pairs.join_wide, 2)
+        )
+        # Rows take memory, so there are at most two; more threads part the places between them.
+        shares = len(self._team.shares(none))
+        rows = 1 if shares % 2 else 2
+        blocks = shares // rows
+        records = empty(rows * size * words, np.uint64).reshape(rows, size * words)
+        arrays = [_words(array) for array in (u, v, values)]
+
+        def fill(row: int, block: int) -> None:
+            low, high = size * block // blocks, size * (block + 1) // blocks
+            records[row, low * words : high * words] = self.largest(np.uint64)
+            start, stop = none * row // rows, none * (row + 1) // rows
+            lower(start, stop, low, high, *arrays, records[row])
+
+        self._team.call(fill, itertools.product(range(rows), range(blocks)))
+        smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
+        self._team.share(join, size, records, np.uint64(none), _words(smallest), _words(position))
+        return smallest, position
+
+    def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
+        size = len(target)
+        parent = empty(size, target.dtype)
+        roots = self._team.share(trees.cut_mirrors, size, _words(target), _words(parent))
+        others = [
+            stop - start - count
+            for (start, stop), count in zip(self._team.shares(size), roots, strict=True)
+        ]
+        kept = empty(sum(others), ids.dtype)
+        self._write(trees.list_others, size, others, _words(parent), _words(ids), _words(kept))
+        return parent, kept
+
+    def number_roots(self, root: Array, /) -> tuple[Array, int]:
+        size, number = len(root), empty(len(root), root.dtype)
+        count = trees.number_in_order(_words(root), _words(number))
+        if count >= 0:
+            return number, count
+        counts = self._team.share(trees.count_roots, size, _words(root))
+        self._write(trees.number_roots, size, counts, _words(root), _words(number))
+        return self.gather(number, root), sum(counts)
+
+    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+        filled = [array for array in arrays if len(array)]
+        count = sum(map(len, filled))
+        lowest = min((int(array.min()) for array in filled), default=0)
+        words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
+        # Bits are for values from 0 on; one for each possible may take more than the values do.
+        if lowest < 0 or words > count:
+            ordered: Array = super().sort_distinct(arrays)
+            return ordered
+        shares = max((self._team.shares(len(array)) for array in filled), key=len)
+        rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
+        rows[:] = 0
+        base = np.uint64(lowest)
+        for array in filled:  # each thread marks a row of its own
+            parts = zip(self._team.shares(len(array)), rows, strict=False)
+            self._team.call(
+                sorting.mark, [(*share, _words(array), base, row) for share, row in parts]
+            )
+        counts = self._team.share(sorting.join_marks, words, rows)
+        out = empty(count, np.result_type(*arrays))
+        self._write(sorting.list_marks, words, counts, rows[0], base, _words(out))
+        return out
+
+    def argsort(self, values: Array, /) -> Array:
+        key = _words(values if values.dtype.kind in "bu" else self.order_key(values))
+        size, dtype = len(key), self.index_dtype(len(key))
+        if size > 2**32:
+            ordered: Array = super().argsort(values)
+            return ordered
+        helpers = self._team if size >= _SORTED_TOGETHER else team(1)
+        lowest = int(key.min(initial=np.iinfo(key.dtype).max))
+        bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
+        base = np.uint64(lowest)
+        order = np.empty(0, np.uint32)
+        for half in range(0, bits, 32):
+            records, width = empty(size, np.uint64), min(32, bits - half)
+            helpers.share(sorting.make_records, size, key, base, half, order, records)
+            digit = -(-width // -(-width // DIGIT))
+            for shift in range(32, 32 + width, digit):
+                records = self._sort_by_digit(helpers, records, shift, digit)
+            order = empty(size, f"u{dtype.itemsize}")
+            helpers.share(sorting.list_positions, size, records, order)
+        return order.view(dtype)
+
+    def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
+        shares = helpers.shares(len(records))
+        counts = np.zeros((len(shares), 2**digit), np.uint64)
+        tasks = zip(shares, counts, strict=True)
+        helpers.call(sorting.count_digits, [(*share, records, shift, row) for share, row in tasks])
+        if counts.sum(axis=0).max() == len(records):  # one digit for all
+            return records
+        by_digit = counts.T.ravel()  # of each digit the shares in order
+        places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
+        moved, tasks = empty(len(records), np.uint64), zip(shares, places, strict=True)
+        helpers.call(
+            sorting.sort_by_digit, [(*share, records, shift, row, moved) for share, row in tasks]
+        )
+        return moved
+
+    def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
+        root = self.iota(size, dtype=self.index_dtype(size))
+        joining = empty(min(len(u), size), self.index_dtype(len(u)))
+        count = trees.join_in_order(_words(u), _words(v), _words(root), _words(joining))
+        trees.flatten(_words(root))
+        return joining[:count], root
+
+    def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
+        runs = self._deal(u, v, key)
+        if runs is None:
+            return super().join_by_key(u, v, key, size)
+        root = self.iota(size, dtype=self.index_dtype(size))
+        joining = empty(min(len(u), max(0, size - 1)), self.index_dtype(len(u)))
+        states, failed = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint8)
+        is_late = np.zeros(1, np.uint64)
+
+        def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
+            other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
+            return kernel(states, *runs[:-1], other, failed, is_late, _words(root), *arrays)
+
+        helpers = [(kruskal.sort_ahead,)] * (len(self._team.shares(len(u))) - 1)
+        main = kruskal.join_runs, _words(joining)
+        count, *_ = self._team.call(work, [main, *helpers])
+        if failed[0]:
+            return super().join_by_key(u, v, key, size)
+        trees.flatten(_words(root))
+        return joining[:count], root
+
+    def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
+        """Deal pairs to buckets, which make runs; None if one would be long, or words too short."""
+        length, shares = len(key), self._team.shares(len(key))
+        if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
+            return None
+        words, lowest = _words(key), key.min()
+        bits = int(key.max() - lowest).bit_length()
+        cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
+        buckets = words, np.uint64(lowest), bits - dealt
+        counts = np.zeros((len(shares), 2**dealt), np.uint64)
+        tasks = zip(shares, counts, strict=True)
+        self._team.call(kruskal.count_buckets, [(*share, *buckets, row) for share, row in tasks])
+        ends, unlike = find_runs(counts.sum(axis=0))
+        unlike += bits - dealt - cut
+        longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
+        if longest > max(_LONG_RUN, length // (4 * len(shares))):
+            return None
+        places = counts.T.ravel().cumsum().reshape(counts.T.shape).T - counts
+        records = empty(2 * length, np.uint64).reshape(-1, 2)
+        arguments = _words(u), _words(v), *buckets, cut
+        tasks = zip(shares, places, strict=True)
+        self._team.call(kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks])
+        return Runs(ends, unlike, words if cut else words[:0], records, longest)
+
+    def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
+        parent = _words(self.iota(size, self.index_dtype(size)))
+        joining = empty(min(len(u), size), self.index_dtype(len(u)))
+        undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
+        shared = _words(u), _words(v), parent, undecided, reached
+        (_, cut), *parts = helper_parts(len(u), len(self._team.shares(len(u))))
+        undecided[cut:] = 1
+
+        def main() -> tuple[int, int]:
+            try:
+                own = shared[0][:cut], shared[1][:cut], parent, _words(joining)
+                joined = trees.join_in_order(*own)
+                rest = _words(joining[joined:])
+                more, examined = kruskal_helpers.join_undecided(cut, len(u), *shared, rest)
+                return joined + more, cut + examined
+            finally:  # or the helpers would look for ever
+                reached[0] = len(u)
+
+        helpers = ((kruskal_helpers.reject_cycles, *part, *shared) for part in parts)
+        (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
+        return joining[:joined], len(u) - examined
+
+    def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
+        words, tree = empty(len(parent), np.uint64), empty(len(parent), parent.dtype)
+        is_joining = empty(len(u), bool)
+        words[:] = parent
+        columns = _words(u), _words(v), by_rank, _words(is_joining)
+        self._team.share(union_find.unite, len(u), words, *columns)
+        self._team.share(union_find.list_parents, len(tree), words, _words(tree))
+        return tree, is_joining
+
+    def _write(
+        self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any
+    ) -> None:
+        """Let each share go on where the one before ends, by what they counted."""
+        ends = list(itertools.accumulate(counts, initial=0))
+        places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
+        self._team.call(kernel, [(*share, *place, *arguments) for share, place in places])
+
+    def _select(
+        self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
+    ) -> tuple[Array, ...]:
+        """Return what a kernel selects of `length` elements, in arrays of these dtypes.
+
+        Of two neighbouring shares the first is written to its back and the second to its front, so
+        that they meet; such pairs close ranks.
+        """
+        outs = [empty(length, dtype) for dtype in dtypes]
+        words = [_words(out) for out in outs]
+        shares = self._team.shares(length)
+        backward = [place % 2 == 0 and place + 1 < len(shares) for place in range(len(shares))]
+        tasks = zip(shares, backward, strict=True)
+        counts = self._team.call(kernel, [(*s, back, *arguments, *words) for s, back in tasks])
+        starts = [
+            stop - count if back else start
+            for (start, stop), back, count in zip(shares, backward, counts, strict=True)
+        ]
+        first = end = starts[0]
+        for start, count in zip(starts, counts, strict=True):
+            if start != end:
+                self._team.call(elements.move, [(end, start, count, out) for out in words])
+            end += count
+        return tuple(out[first:end] for out in outs)
+
+    def _most_frequent(self, label: Array, ends: Array) -> Array:
+        """Return a bit for each node, whether its label is the one most ends have; empty if none.
+
+        It pays where at least as many ends are looked up as there are labels, by one call or by
+        many calls with the same array.
+        """
+        none = np.empty(0, np.uint64)
+        if len(label) < _MANY_LABELS:
+            return none
+        with self._lock:  # threads may scan a part each
+            if self._looked_up.label() is not label:
+                self._looked_up = _LookedUp(weakref.ref(label))
+            known = self._looked_up
+            known.count += len(ends)
+            if known.bits is None and known.count >= len(label):
+                known.bits = none
+                labels, counts = np.unique(
+                    label[ends[:: max(1, len(ends) // 1024)]], return_counts=True
+                )
+                if counts.max() > counts.sum() // 2:
+                    value = _words(labels)[counts.argmax()]
+                    # Not from the memory that is handed on: it is kept longer than a run.
+                    known.bits = np.empty(-(-len(label) // 64), np.uint64)
+                    arguments = _words(label), value, known.bits
+                    self._team.share(elements.mark_equal, len(known.bits), *arguments)
+            return none if known.bits is None else known.bits
+
+
+@dataclass
+class _LookedUp:
+    """How often labels were looked up, and what is known of them."""
+
+    label: Callable[[], Array | None]
+    count: int = 0
+    bits: Array | None = None
+
+
+def _ids(array: Array) -> tuple[Array, np.uint64]:
+    """Return ids as kernels take them: words, or none and the first of consecutive ones."""
+    if isinstance(array, Consecutive):
+        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
+    return _words(array), np.uint64(0)
+
+
+def _words(array: Array) -> Array:
+    """Return an array as kernels take them: contiguous, and unsigned, so that few are compiled."""
+    return np.ascontiguousarray(array).view(f"u{array.itemsize}")

@@ -1,0 +1,177 @@
+"""Compiled loops of Kruskal's algorithm: pairs are sorted in runs, each just before it is joined.
+
+Pairs are dealt to buckets by the top bits of their keys; buckets next to each other make a run, few
+enough to stay in a cache. One thread sorts a run: the main one, which joins all of them in order,
+or a helper that is ahead of it. What comes after the last pair that can join is never sorted, nor,
+once most pairs are inside a set, those that are seen to be: the filter of Filter-Kruskal, by runs.
+
+A record is two words: key above position, and one node above the other.
+"""
+
+import numpy as np
+
+from ...runtime.intrinsics import (
+    AHEAD,
+    LINE,
+    ONE,
+    compare_and_swap,
+    fetch,
+    kernel,
+    load,
+    scratch,
+    store,
+)
+from .runs import DIGIT
+from .trees import join
+
+_DIGITS = 2**DIGIT
+#: Pairs that are sorted without digits.
+_FEW = 24
+#: The state of a run: 0, nobody's; being sorted; sorted, plus how many pairs it kept.
+TAKEN, SORTED = np.uint64(1), np.uint64(2)
+
+_ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
+
+
+@kernel
+def count_buckets(start, stop, key, lowest, shift, counts):
+    shift = np.uint64(shift)
+    for i in range(start, stop):
+        counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
+
+
+@kernel
+def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
+    """Move each pair to the next place of its bucket; `cut` bits of its key are left behind."""
+    cut, shift = np.uint64(cut), np.uint64(shift)
+    for i in range(start, stop):
+        above = np.uint64(key[i]) - lowest
+        place = places[above >> shift]
+        places[above >> shift] = place + ONE
+        fetch(records, (place << ONE) + LINE)
+        records[place, 0] = above >> cut << _HALF | np.uint64(i)
+        records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
+
+
+@kernel
+def sort_run(records, bits, other):
+    """Sort in place by the lowest `bits` of the keys; within a run the others are equal."""
+    size = len(records)
+    counts = scratch(np.uint64, _DIGITS)
+    widest = 4
+    while widest < DIGIT and size >> widest:
+        widest += 1
+    passes = -(-bits // widest)
+    digit = -(-bits // max(1, passes))
+    low = (ONE << np.uint64(digit)) - ONE
+    old, new = records, other[:size]
+    for step in range(passes):
+        shift = np.uint64(32 + step * digit)
+        counts[: 1 << digit] = 0
+        for i in range(size):
+            counts[(old[i, 0] >> shift) & low] += ONE
+        place = _ZERO
+        for i in range(1 << digit):
+            counts[i], place = place, place + counts[i]
+        for i in range(size):
+            place = counts[(old[i, 0] >> shift) & low]
+            counts[(old[i, 0] >> shift) & low] = place + ONE
+            new[place, 0], new[place, 1] = old[i, 0], old[i, 1]
+        old, new = new, old
+    if passes % 2:
+        for i in range(size):
+            records[i, 0], records[i, 1] = old[i, 0], old[i, 1]
+
+
+@kernel
+def is_before(a, b, key):
+    """Compare first words; if bits of the keys were cut off, `key` has them."""
+    if len(key) and a >> _HALF == b >> _HALF:
+        return (key[a & _BELOW], a) < (key[b & _BELOW], b)
+    return a < b
+
+
+@kernel
+def insert(records, key, patience):
+    """Move each record to where it belongs among those before it; give up if they are too many."""
+    for i in range(1, len(records)):
+        first, second = records[i, 0], records[i, 1]
+        while i > 0 and is_before(first, records[i - 1, 0], key):
+            records[i, 0], records[i, 1] = records[i - 1, 0], records[i - 1, 1]
+            i -= 1
+            patience -= 1
+        records[i, 0], records[i, 1] = first, second
+        if patience < 0:
+            return False
+    return True
+
+
+@kernel
+def drop_inside(records, parent):
+    """Keep in order the pairs that are not seen to be inside a set; return how many.
+
+    The main thread may be joining: what was an ancestor once is in the same set ever after.
+    """
+    kept, last = _ZERO, len(records) - 1
+    for i in range(len(records)):
+        ahead = records[min(i + AHEAD, last), 1]
+        fetch(parent, ahead >> _HALF)
+        fetch(parent, ahead & _BELOW)
+        second = records[i, 1]
+        a = np.uint64(parent[parent[second >> _HALF]])
+        b = np.uint64(parent[parent[second & _BELOW]])
+        records[kept, 0], records[kept, 1] = records[i, 0], a << _HALF | b
+        kept += np.uint64(a != b)
+    return kept
+
+
+@kernel
+def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
+    """Sort what may join of a run; return how many pairs that is."""
+    own = records[ends[run - 1] if run else 0 : ends[run]]
+    if load(is_late, _ZERO):
+        own = own[: drop_inside(own, parent)]
+    size = len(own)
+    if size > _FEW:
+        sort_run(own, bits[run], other)
+    if (size <= _FEW or len(key)) and not insert(own, key, _FEW * size):
+        failed[0] = 1
+    return np.uint64(size)
+
+
+@kernel
+def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent):
+    """Sort the runs that nobody has, in order."""
+    for run in range(len(ends)):
+        if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
+            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
+            store(states, run, SORTED + size)
+
+
+@kernel
+def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
+    """Join the pairs of each run in order, when it is sorted; return how many joined two sets."""
+    count = start = 0
+    for run in range(len(ends)):
+        if count == len(joining):
+            store(states, run, TAKEN)
+            continue
+        if compare_and_swap(states, run, _ZERO, TAKEN):
+            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
+        else:
+            while load(states, run) < SORTED:
+                pass
+            size = load(states, run) - SORTED
+        before, last = count, start + np.int64(size) - 1
+        for i in range(start, last + 1):
+            far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
+            fetch(parent, far >> _HALF)
+            fetch(parent, far & _BELOW)
+            fetch(parent, parent[near >> _HALF])
+            fetch(parent, parent[near & _BELOW])
+            if join(records[i, 1] >> _HALF, records[i, 1] & _BELOW, parent):
+                joining[count] = records[i, 0] & _BELOW
+                count += 1
+        store(is_late, _ZERO, np.uint64(2 * (count - before) < ends[run] - start))
+        start = ends[run]
+    return count

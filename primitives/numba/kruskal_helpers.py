@@ -1,0 +1,66 @@
+"""Compiled loops of Kruskal's algorithm with helpers: others reject pairs ahead of the main thread.
+
+They read `parent` while it joins: what was an ancestor once is in the same set ever after.
+"""
+
+import numpy as np
+
+from ...runtime.intrinsics import AHEAD, BLOCK, ONE, fetch, kernel, load, scratch, store
+from .trees import join
+
+
+@kernel
+def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
+    """Join in order the pairs that are undecided; return how many joined, and how many were."""
+    hits = scratch(np.uint64, BLOCK)
+    joined = examined = 0
+    for first in range(start, stop, BLOCK):
+        store(reached, np.uint64(0), np.uint64(first))
+        count = np.uint64(0)
+        for i in range(np.uint64(first), np.uint64(min(first + BLOCK, stop))):
+            hits[count] = i
+            count += np.uint64(undecided[i])
+        for hit in range(count):
+            ahead, i = hits[min(hit + np.uint64(AHEAD), count - ONE)], hits[hit]
+            fetch(parent, u[ahead])
+            fetch(parent, v[ahead])
+            if join(np.uint64(u[i]), np.uint64(v[i]), parent):
+                joining[joined] = i
+                joined += 1
+        examined += np.int64(count)
+    return joined, examined
+
+
+@kernel
+def is_inside(a, b, parent):
+    """Tell whether two nodes are seen to be in one set, where no node is smaller than its parent.
+
+    The larger climbs until they meet; a root that is the larger cannot be above the other.
+    """
+    a, b = np.uint64(load(parent, a)), np.uint64(load(parent, b))  # most often that is all
+    while a != b:
+        a, b = max(a, b), min(a, b)
+        above = np.uint64(load(parent, a))
+        if above == a:
+            return False
+        a = above
+    return True
+
+
+@kernel
+def reject_cycles(start, stop, u, v, parent, undecided, reached):
+    """Decide on pairs inside a set, in passes until the main thread has reached the first of them.
+
+    The last pass ends where the main thread overtakes it.
+    """
+    zero = np.uint64(0)
+    while load(reached, zero) < start:
+        for first in range(start, stop, BLOCK):
+            if load(reached, zero) > np.uint64(first):
+                return
+            last = min(first + BLOCK, stop) - 1
+            for i in range(first, last + 1):
+                fetch(parent, u[min(i + 2 * AHEAD, last)])
+                fetch(parent, v[min(i + 2 * AHEAD, last)])
+                if undecided[i] and is_inside(np.uint64(u[i]), np.uint64(v[i]), parent):
+                    undecided[i] = 0

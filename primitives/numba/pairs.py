@@ -1,0 +1,170 @@
+"""Loops over pairs: chosen, relabelled, the first at each place found and followed."""
+
+import numpy as np
+
+from ...runtime.intrinsics import (
+    AHEAD,
+    BLOCK,
+    NONE,
+    ONE,
+    at_most,
+    fetch,
+    highest_bit,
+    kernel,
+    lowest_bit,
+    scratch,
+)
+
+
+@kernel
+def id_at(i, ids, first):
+    """Return an id of those there are, or of consecutive ones."""
+    return np.uint64(ids[i]) if len(ids) else first + np.uint64(i)
+
+
+@kernel
+def block(start, stop, backward, k, size):
+    """Return where the k-th block of a range, from the front or the back, begins and ends."""
+    blocks = (stop - start + size - 1) // size
+    first = start + size * (blocks - 1 - k if backward else k)
+    return np.uint64(first), np.uint64(min(first + size, stop))
+
+
+@kernel
+def compact_pairs(
+    start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
+):
+    """Write to the front of the range, or to the back, and return how many."""
+    place = np.uint64(stop - 1 if backward else start)
+    step = NONE if backward else ONE  # which adds -1, or 1
+    for k in range((stop - start + 63) // 64):
+        first, end = block(start, stop, backward, k, 64)
+        word = np.uint64(0)
+        if end - first == np.uint64(64):
+            word |= at_most(key, first, limit)
+        else:
+            for i in range(first, end):
+                word |= np.uint64(key[i] <= limit) << (i - first)
+        while word:
+            bit = highest_bit(word) if backward else lowest_bit(word)
+            i, word = first + bit, word ^ (ONE << bit)
+            new_u[place], new_v[place] = u[i], v[i]
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
+            place += step * np.uint64(u[i] != v[i])
+    return stop - 1 - np.int64(place) if backward else np.int64(place) - start
+
+
+@kernel
+def relabel_pairs(
+    start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
+):
+    """Write to the front of the range, or to the back, and return how many.
+
+    `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
+    lie inside it, a table 32 times smaller answers for them.
+    """
+    hits = scratch(np.uint64, BLOCK)
+    place = stop if backward else start
+    six, low = np.uint64(6), np.uint64(63)
+    for k in range((stop - start + BLOCK - 1) // BLOCK):
+        first, end = block(start, stop, backward, k, BLOCK)
+        count = np.uint64(0)
+        if len(inside):
+            for i in range(first, end):
+                hits[count] = i
+                a, b = np.uint64(u[i]), np.uint64(v[i])
+                both = (inside[a >> six] >> (a & low)) & (inside[b >> six] >> (b & low))
+                count += ~both & ONE
+            found, count = count, np.uint64(0)
+            for hit in range(found):
+                i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+                fetch(label, u[ahead])
+                fetch(label, v[ahead])
+                hits[count] = i
+                count += np.uint64(label[u[i]] != label[v[i]])
+        else:
+            for i in range(first, end):
+                hits[count] = i
+                count += np.uint64(label[u[i]] != label[v[i]])
+        place -= np.int64(count) * backward
+        for hit in range(count):
+            i, at = hits[hit], np.uint64(place) + hit
+            new_u[at], new_v[at] = label[u[i]], label[v[i]]
+            new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
+        place += np.int64(count) * (not backward)
+    return stop - place if backward else place - start
+
+
+@kernel
+def lower_packed(start, stop, low, high, u, v, key, records):
+    """Lower the records of the places in ``[low, high)``: a key above, its position below."""
+    half, low, size = np.uint64(32), np.uint64(low), np.uint64(high - low)
+    for i in range(start, stop):
+        ahead = min(i + AHEAD, stop - 1)
+        fetch(records, u[ahead])
+        fetch(records, v[ahead])
+        record = np.uint64(key[i]) << half | np.uint64(i)
+        if np.uint64(u[i]) - low < size:
+            records[u[i]] = min(records[u[i]], record)
+        if np.uint64(v[i]) - low < size:
+            records[v[i]] = min(records[v[i]], record)
+
+
+@kernel
+def lower_wide(start, stop, low, high, u, v, key, records):
+    """Lower the records of the places in ``[low, high)``: a key in a word, its position after.
+
+    Positions come in order, so among equal keys the first stays.
+    """
+    low, size = np.uint64(low), np.uint64(high - low)
+    for i in range(start, stop):
+        ahead = min(i + AHEAD, stop - 1)
+        fetch(records, np.uint64(u[ahead]) << ONE)
+        fetch(records, np.uint64(v[ahead]) << ONE)
+        for end in (np.uint64(u[i]), np.uint64(v[i])):
+            if end - low < size:
+                at = end << ONE
+                now, there = np.uint64(key[i]), records[at + ONE]
+                is_less = (now < records[at]) | (there == NONE)
+                records[at] = min(now, records[at])
+                records[at + ONE] = np.uint64(i) if is_less else there
+
+
+@kernel
+def join_packed(start, stop, rows, none, out_key, out_position):
+    """Take the least record of each column apart; `none` is the position where there is none."""
+    half, below = np.uint64(32), np.uint64(2**32 - 1)
+    for i in range(start, stop):
+        record = rows[0, i]
+        for row in range(1, len(rows)):
+            record = min(record, rows[row, i])
+        out_key[i] = record >> half
+        out_position[i] = min(record & below, none)
+
+
+@kernel
+def join_wide(start, stop, rows, none, out_key, out_position):
+    for i in range(start, stop):
+        key, position = rows[0, 2 * i], rows[0, 2 * i + 1]
+        for row in range(1, len(rows)):
+            other, there = rows[row, 2 * i], rows[row, 2 * i + 1]
+            is_less = (other < key) | ((other == key) & (there < position))
+            key, position = min(key, other), there if is_less else position
+        out_key[i] = key
+        out_position[i] = min(position, none)
+
+
+@kernel
+def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_other):
+    """Take the id and the other member of the pair at each position; without one, the place."""
+    last = np.uint64(len(u) - 1)
+    for i in range(start, stop):
+        ahead = min(np.uint64(position[min(i + AHEAD, stop - 1)]), last)
+        fetch(u, ahead)
+        fetch(v, ahead)
+        if len(ids):
+            fetch(ids, ahead)
+        pair, place = min(np.uint64(position[i]), last), np.uint64(i)
+        is_none = position[i] > last
+        out_id[i] = no_id if is_none else id_at(pair, ids, first_id)
+        out_other[i] = place if is_none else np.uint64(u[pair]) ^ np.uint64(v[pair]) ^ place

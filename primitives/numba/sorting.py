@@ -1,0 +1,78 @@
+"""Loops that sort: a bit for each value there is, or records by a digit at a time."""
+
+import numpy as np
+
+from ...runtime.intrinsics import LINE, ONE, fetch, kernel, lowest_bit
+
+
+@kernel
+def count_ones(word):
+    """Count the bits that are set, those of ever larger fields at a time."""
+    word -= (word >> ONE) & np.uint64(0x5555555555555555)
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@kernel
+def mark(start, stop, values, lowest, bits):
+    for i in range(start, stop):
+        bit = np.uint64(values[i]) - lowest
+        bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
+
+
+@kernel
+def join_marks(start, stop, rows):
+    """Gather the marks of all rows in the first, and return how many there are."""
+    total = np.uint64(0)
+    for i in range(start, stop):
+        for row in range(1, len(rows)):
+            rows[0, i] |= rows[row, i]
+        total += count_ones(rows[0, i])
+    return np.int64(total)
+
+
+@kernel
+def list_marks(start, stop, place, end, bits, lowest, out):
+    for i in range(start, stop):
+        word = bits[i]
+        while word:
+            out[place] = lowest + np.uint64(i * 64) + lowest_bit(word)
+            place += 1
+            word &= word - ONE
+
+
+@kernel
+def make_records(start, stop, key, lowest, shift, order, records):
+    """Put 32 bits of each key above its position; without an order they are as they stand."""
+    for i in range(start, stop):
+        place = np.uint64(order[i]) if len(order) else np.uint64(i)
+        half = (np.uint64(key[place]) - lowest) >> np.uint64(shift)
+        records[i] = half << np.uint64(32) | place
+
+
+@kernel
+def count_digits(start, stop, records, shift, counts):
+    """Count each digit; it has as many bits as `counts` has places."""
+    shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
+    for i in range(start, stop):
+        counts[(records[i] >> shift) & low] += 1
+
+
+@kernel
+def sort_by_digit(start, stop, records, shift, places, moved):
+    """Move records to the next place of their digit, so that equals keep their order."""
+    shift, low = np.uint64(shift), np.uint64(len(places) - 1)
+    for i in range(start, stop):
+        digit = (records[i] >> shift) & low
+        place = places[digit]
+        places[digit] = place + ONE
+        fetch(moved, place + LINE)
+        moved[place] = records[i]
+
+
+@kernel
+def list_positions(start, stop, records, order):
+    for i in range(start, stop):
+        order[i] = records[i] & np.uint64(2**32 - 1)

@@ -1,0 +1,121 @@
+"""Loops over trees whose nodes point at their parents, and roots at themselves."""
+
+import numpy as np
+
+from ...runtime.intrinsics import AHEAD, fetch, kernel
+
+
+@kernel
+def cut_mirrors(start, stop, target, parent):
+    """Return how many roots there are in the range."""
+    roots = 0
+    for i in range(start, stop):
+        fetch(target, target[min(i + AHEAD, stop - 1)])
+        there = target[i]
+        is_cut = (i < there) & (target[there] == i)
+        parent[i] = there ^ ((there ^ np.uint64(i)) * np.uint64(is_cut))
+        roots += parent[i] == i
+    return roots
+
+
+@kernel
+def list_others(start, stop, place, end, parent, ids, out):
+    """List the ids of nodes that are no roots."""
+    for i in range(start, stop):
+        if place < end:
+            out[place] = ids[i]
+        place += parent[i] != i
+
+
+@kernel
+def find_root(node, parent):
+    """Halve the path on the way; a child of the root is not written, so other caches keep it."""
+    above = np.uint64(parent[node])
+    while parent[above] != above:
+        parent[node] = parent[above]
+        node = np.uint64(parent[above])
+        above = np.uint64(parent[node])
+    return above
+
+
+@kernel
+def find_roots(start, stop, parent, root):
+    """Find the root of each node.
+
+    Threads share `parent`: whatever one of them writes is an ancestor of the node, so another that
+    reads the old or the new value ends at the same root. But a late write may undo a newer one, so
+    the roots go to an array of their own.
+    """
+    for i in range(start, stop):
+        fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
+        fetch(parent, parent[parent[min(i + AHEAD, stop - 1)]])
+        root[i] = find_root(np.uint64(i), parent)
+
+
+@kernel
+def count_roots(start, stop, root):
+    count = 0
+    for i in range(start, stop):
+        count += root[i] == i
+    return count
+
+
+@kernel
+def number_in_order(root, out):
+    """Give numbers in one pass; return how many, or -1 where a node comes before its root."""
+    number, last = np.uint64(0), len(root) - 1
+    for i in range(len(root)):
+        fetch(out, root[min(i + AHEAD, last)])
+        if root[i] > np.uint64(i):
+            return -1
+        out[i] = number
+        out[i] = out[root[i]]
+        number += root[i] == np.uint64(i)
+    return np.int64(number)
+
+
+@kernel
+def number_roots(start, stop, number, end, root, out):
+    for i in range(start, stop):
+        out[i] = number
+        number += root[i] == i
+
+
+@kernel
+def join(a, b, parent):
+    """Make the smaller of two roots the root of both sets; tell whether they were two."""
+    left, right = np.uint64(parent[a]), np.uint64(parent[b])
+    if left == right:  # as it is most often
+        return False
+    left, right = np.uint64(parent[left]), np.uint64(parent[right])
+    if left == right:
+        parent[a] = parent[b] = left
+        return False
+    left, right = find_root(left, parent), find_root(right, parent)
+    root = min(left, right)
+    parent[a] = parent[b] = parent[max(left, right)] = root
+    return left != right
+
+
+@kernel
+def join_in_order(u, v, parent, joining):
+    """Union-find with the smallest node as the root, and paths halved on the way."""
+    count = 0
+    last = len(u) - 1
+    for i in range(len(u)):
+        far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
+        fetch(parent, u[far])
+        fetch(parent, v[far])
+        fetch(parent, parent[u[near]])
+        fetch(parent, parent[v[near]])
+        if join(np.uint64(u[i]), np.uint64(v[i]), parent):
+            joining[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def flatten(parent):
+    """Make the root the parent of each node, where no node is smaller than its parent."""
+    for i in range(len(parent)):  # the parents before this node are roots already
+        parent[i] = parent[parent[i]]

@@ -1,0 +1,1 @@
+"""What primitives and readers stand on: threads, memory, kept kernels, devices."""

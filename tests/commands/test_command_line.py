@@ -1,0 +1,367 @@
+"""The command line: what it prints, what it leaves behind, how it fails."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.__main__ import main
+
+ROADS = Path(__file__).parents[2] / "examples" / "data" / "USA-road-d.NY.gr.gz"
+KEYS = ["vertices", "edges", "components", "forest_edges", "total_weight", "algorithm"]
+KEYS += ["backend", "scheduler", "strategy", "partitions", "seconds", "peak_rss_bytes"]
+
+
+@pytest.fixture
+def graph(tmp_path):
+    path = tmp_path / "graph.txt"
+    path.write_text("0 1 3\n1 2 1\n2 0 2\n0 3 5\n")
+    return str(path)
+
+
+def solve(capsys, *arguments):
+    """Run `mstflow solve --json` and return its object, which must be all it prints."""
+    assert main(["solve", *arguments, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.count("\n") == 1
+    return json.loads(out)
+
+
+def test_json(capsys):
+    options = ("--algorithm", "boruvka-csr", "--backend", "numpy", "--partitions", "3")
+    facts = solve(capsys, str(ROADS), *options)
+    assert list(facts) == KEYS
+    assert set(facts["seconds"]) == {"read", "solve", "write"}
+    assert min(facts["seconds"].values()) >= 0
+    assert facts["peak_rss_bytes"] > 2**20
+    rest = {key: facts[key] for key in KEYS[:-2]}
+    assert rest == {
+        "vertices": 264346,
+        "edges": 733846,
+        "components": 1,
+        "forest_edges": 264345,
+        "total_weight": 261159288,
+        "algorithm": "boruvka-csr",
+        "backend": "numpy",
+        "scheduler": "inline",
+        "strategy": "tree",
+        "partitions": 3,
+    }
+
+
+def test_json_where_the_total_is_not_finite(capsys, tmp_path):
+    (tmp_path / "inf.txt").write_text("0 1 inf\n1 2 -inf\n")
+    assert solve(capsys, str(tmp_path / "inf.txt"))["total_weight"] is None
+
+
+def test_options_reach_the_solver(capsys, graph):
+    assert solve(capsys, graph)["total_weight"] == 8
+    assert solve(capsys, graph, "--maximum")["total_weight"] == 10
+    several = solve(capsys, graph, graph, "--strategy", "iterate", "--scheduler", "threads")
+    assert (several["edges"], several["strategy"]) == (8, "iterate")
+    assert several["scheduler"] == "threads"
+    named = solve(capsys, graph, "--format", "txt", "--threads", "1", "--backend", "numpy")
+    assert named["total_weight"] == 8
+
+
+def test_named_weights(capsys, tmp_path):
+    path, out = tmp_path / "graph.csv", tmp_path / "forest.parquet"
+    path.write_text("source,target,cost,length\n0,1,1,3\n1,2,9,1\n2,0,5,2\n0,3,0,5\n")
+    assert solve(capsys, str(path), "--weight", "length", "-o", str(out))["total_weight"] == 8
+    assert main(["verify", str(path), str(out), "--weight", "length", "--quiet"]) == 0
+    assert main(["verify", str(path), str(out), "--weight", "cost", "--quiet"]) == 1
+    assert "wrong: " in capsys.readouterr().err
+
+
+def test_convert(capsys, graph, tmp_path):
+    out = tmp_path / "graph.gr"
+    assert main(["convert", graph, graph, "-o", str(out)]) == 0
+    assert capsys.readouterr().out == f"4 vertices, 8 edges in {out}\n"
+    assert out.read_text().startswith("p sp 4 8\na 1 2 3\na 2 3 1\n")
+
+
+def test_info_of_a_graph(capsys, tmp_path):
+    path = tmp_path / "graph.txt"
+    path.write_text("6\n0 1 3\n1 1 -inf\n1 2 2.5\n3 0 3\n")
+    assert main(["info", str(path)]) == 0
+    assert capsys.readouterr().out == (
+        "vertices      6\n"
+        "edges         4, of which 1 loops\n"
+        "components    3\n"
+        "weights       -inf to 3.0, 2 edges tied\n"
+        "degree        0: 2 vertices\n"
+        "degree        1: 2 vertices\n"
+        "degree        2 to 3: 1 vertices\n"
+        "degree        4 to 7: 1 vertices\n"
+    )
+    assert main(["info", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "num_vertices": 6,
+        "num_edges": 4,
+        "num_components": 3,
+        "num_loops": 1,
+        "num_tied": 2,
+        "lightest": None,
+        "heaviest": 3.0,
+        "degrees": [[0, 2], [1, 2], [2, 1], [4, 1]],
+    }
+
+
+def test_info_of_a_graph_that_is_streamed(capsys, tmp_path):
+    path = str(tmp_path / "random")
+    assert main(["generate", "random", "--vertices", "9", "--edges", "30", "-o", path]) == 0
+    assert main(["info", path]) == 0
+    assert "edges         30, of which" in capsys.readouterr().out
+
+
+def test_info_without_edges(capsys, tmp_path):
+    (tmp_path / "none.gr").write_text("p sp 0 0\n")
+    assert main(["info", str(tmp_path / "none.gr"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["num_components"], found["lightest"], found["degrees"]) == (0, None, [])
+
+
+@pytest.mark.parametrize("name", ["forest.npz", "forest", "forest.csv"])
+def test_output(capsys, graph, tmp_path, name):
+    out = tmp_path / name
+    assert main(["solve", graph, "-o", str(out), "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    if name == "forest.csv":
+        assert out.read_text() == "edge_id,u,v,weight\n1,1,2,1\n2,2,0,2\n3,0,3,5\n"
+        return
+    again = mstflow.read(out)  # a forest is a graph
+    assert (again.num_edges, again.weight.tolist()) == (3, [1, 2, 5])
+    columns = np.load(out) if name.endswith(".npz") else None
+    ids = columns["edge_id"] if columns else np.load(out / "edge_id.npy")
+    assert ids.tolist() == [1, 2, 3]
+
+
+def test_summary(capsys, graph, tmp_path):
+    assert main(["solve", graph, "-o", str(tmp_path / "f.npz")]) == 0
+    out = capsys.readouterr().out
+    assert "total weight  8" in out
+    assert "filter-boruvka on numpy, inline (whole)" in out
+    assert f"written to    {tmp_path / 'f.npz'}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "absent.gr"], "absent.gr: No such file"),
+        (["solve"], "the following arguments are required: INPUT"),
+        ([], "the following arguments are required: COMMAND"),
+        (["dissolve"], "invalid choice: 'dissolve'"),
+        (["solve", "{graph}", "--partitions", "many"], "argument --partitions: invalid int"),
+        (["solve", "{graph}", "--partitions", "0"], "partitions must be"),
+        (["solve", "{graph}", "--backend", "abacus"], "--backend: invalid choice: 'abacus'"),
+        (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
+        (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
+        (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
+        (["solve", "{graph}", "--memory", "1MB"], "--memory 1MB is not enough: at least"),
+        (["solve", "{graph}", "--performance-report", "x.html"], "needs the address of a cluster"),
+        (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
+        (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
+        (["solve", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
+        (["solve", "{graph}", "-o", "{folder}/out.geojson"], "coordinates go with .geojson"),
+        (
+            ["solve", "{graph}", "--weight", "length"],
+            "no weights called 'length'; it has: 'weight'",
+        ),
+        (["convert", "{graph}"], "the following arguments are required: -o/--output"),
+        (["convert", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
+        (["convert", "{folder}/bad.txt", "-o", "{folder}/out.mtx"], "bad.txt: line 2: 'x' is not"),
+        (["info", "{folder}/bad.txt"], "bad.txt: line 2: 'x' is not"),
+        (["solve", "{graph}", "-o", "{folder}/no/such/out.npz"], "there is no folder"),
+        (["solve", "{folder}/bad.txt", "-o", "{folder}/out.npz"], "bad.txt: line 2: 'x' is not"),
+        (["solve", "{graph}", "{folder}/bad.txt"], "bad.txt: line 2"),
+        (["solve", "/dev/null", "--format", "txt"], "a pipe cannot be read twice"),
+        (["plan", "--vertices", "9", "--edges", "-5"], "expected a whole number, found '-5'"),
+        (["plan", "--vertices", "1.5", "--edges", "5"], "expected a whole number, found '1.5'"),
+        (["plan", "--vertices", "inf", "--edges", "5"], "expected a whole number, found 'inf'"),
+        (["plan", "{graph}", "--edges", "5"], "plan takes files, or --vertices and --edges"),
+        (["plan", "{graph}", "--workers", "0"], "workers must be an integer of at least 1"),
+        (["plan", "{graph}", "--threads", "0"], "threads must be an integer of at least 1"),
+        (["plan", "{graph}", "--disk", "0"], "disk must be a number of bytes"),
+        (["plan", "{graph}", "--weight-bytes", "3"], "--weight-bytes: invalid choice: 3"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, graph, tmp_path, arguments, message):
+    (tmp_path / "bad.txt").write_text("0 1 3\nx 2 1\n")
+    before = sorted(tmp_path.rglob("*"))
+    code = main([part.format(graph=graph, folder=tmp_path) for part in arguments])
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_listings(capsys):
+    assert main(["algorithms"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == mstflow.algorithms()
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert f"backend       numpy {np.__version__}\n" in out
+    assert "distributed" in out
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    usable = [name for name, found in facts["backends"].items() if found["usable"]]
+    assert usable == mstflow.backends()
+    assert facts["backends"]["numpy"] == {
+        "usable": True,
+        "version": np.__version__,
+        "why_not": None,
+    }
+    assert (facts["mstflow"], facts["packages"]["dask"]) == (mstflow.__version__, dask.__version__)
+
+
+@pytest.mark.parametrize(
+    ("argument", "unbuffered"), [("algorithms", ""), ("algorithms", "1"), ("--help", "")]
+)
+def test_nobody_reads_on(argument, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "mstflow", argument]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has such a disk")
+def test_a_full_disk_takes_no_output():
+    command = [sys.executable, "-m", "mstflow", "algorithms"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_nothing_is_left_of_what_is_ended(tmp_path, name):
+    program = (
+        "import signal, sys; from mstflow.__main__ import main;"
+        f"signal.signal(signal.{name}, signal.SIG_DFL);"  # these tests may run under nohup
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "generate", "random", "--vertices", "1000000"]
+    command += ["--edges", "100000000", "-o", str(tmp_path / "graph")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    assert process.wait() == 128 + getattr(signal, name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])
+def test_as_a_process(command, graph, tmp_path):
+    if command == ["mstflow"]:
+        command = [str(Path(sys.executable).with_name("mstflow"))]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout == f"mstflow {mstflow.__version__}\n"
+    processes = [
+        *command,
+        "solve",
+        graph,
+        "--scheduler",
+        "processes",
+        "--partitions",
+        "2",
+        "--json",
+    ]
+    done = subprocess.run(processes, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert json.loads(done.stdout)["total_weight"] == 8
+    failed = subprocess.run([*command, "solve", "nothing.gr"], capture_output=True, text=True)
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr == "error: nothing.gr: No such file or directory\n"
+
+
+def test_plan(capsys, tmp_path):
+    sizes = ["--vertices", "1e9", "--edges", "1e12"]
+
+    def plan(*options):
+        assert main(["plan", *options, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    alone, many = plan(*sizes), plan(*sizes, "--workers", "100")
+    assert alone["scans"] == many["scans"] == 2
+    assert many["seconds"] < alone["seconds"]
+    assert alone["sent"] == 0 < many["sent"]
+    tight = plan(*sizes, "--memory", str(alone["least"] + 2**26))
+    assert tight["scans"] > 2
+    assert tight["peak"] < alone["peak"]
+    assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
+    assert "not feasible: each worker needs at least" in capsys.readouterr().err
+    assert main(["plan"]) == 2
+    assert "plan needs --vertices and --edges" in capsys.readouterr().err
+    assert main(["plan", "--vertices", "0", "--edges", "1"]) == 2
+    assert "edges need vertices" in capsys.readouterr().err
+    assert plan("--vertices", "0", "--edges", "0")["scans"] == 1
+    (tmp_path / "some.csv").write_text("source,target,cost,place\n0,1,5,x\n")
+    assert plan(str(tmp_path / "some.csv"), "--weight", "cost")["scans"] == 1
+    folder = str(tmp_path / "graph")
+    assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
+    capsys.readouterr()
+    assert main(["plan", folder]) == 0
+    assert "1,000 vertices, 5,000 edges" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mstflow ver", "verify"),
+        ("mstflow solve --alg", "--algorithm"),
+        ("mstflow solve --algorithm kruskal-", "kruskal-helpers"),
+        ("mstflow solve gra", "graph.txt"),
+        ("mstflow convert graph.txt -o gra", "graph.txt"),
+    ],
+)
+def test_completion_in_bash(capsys, graph, line, expected):
+    assert main(["completion", "bash"]) == 0
+    words = line.split()
+    program = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}\n"
+        f"complete -p mstflow >/dev/null && _shtab_mstflow mstflow {words[-1]} {words[-2]}\n"
+        'echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", program], cwd=Path(graph).parent, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == (expected + "\n", "")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_in_other_shells(capsys, shell):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "kruskal-helpers" in script
+    if path := shutil.which(shell):
+        done = subprocess.run([path, "-n"], input=script, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_completion_without_its_library(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 2
+    assert "needs the package shtab: mstflow[completion]" in capsys.readouterr().err
+
+
+def test_options_are_not_abbreviated(capsys, tmp_path):
+    asked = ["generate", "rmat", "--scale", "4", "--edges", "3", "-o", str(tmp_path / "graph")]
+    assert main(asked) == 2  # there is --edges-per-vertex, which would be much more
+    assert "unrecognized arguments: --edges 3" in capsys.readouterr().err

@@ -1,0 +1,183 @@
+"""HDBSCAN: weights against their definition, trees and clusters against scikit-learn's."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
+from sklearn.cluster import HDBSCAN
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.neighbors import kneighbors_graph
+
+import mstflow
+from graph_strategies import edge_lists, union_of_many
+from mstflow import backends, minimum_spanning_forest, mutual_reachability
+from mstflow.errors import GraphError, OptionError
+from mstflow.forest.reachability import REACH
+
+
+def blobs(centers, spread):
+    return make_blobs(750, centers=centers, cluster_std=spread, random_state=0)[0]
+
+
+#: What scikit-learn's documentation shows HDBSCAN on, and two of its usual shapes.
+SAMPLES = {
+    "three blobs": blobs([[1, 1], [-1, -1], [1.5, -1.5]], [0.4, 0.1, 0.75]),
+    "blobs of many scales": blobs(
+        [[-0.85, -0.85], [-0.85, 0.85], [3, 3], [3, -3]], [0.2, 0.35, 1.35, 1.35]
+    ),
+    "moons": make_moons(300, noise=0.05, random_state=0)[0],
+    "circles": make_circles(300, noise=0.05, factor=0.5, random_state=0)[0],
+}
+
+
+def all_pairs(points):
+    """Return the ends and distances of all pairs of points."""
+    return *np.triu_indices(len(points), 1), pdist(points)
+
+
+def numbered_by_first(labels):
+    """Number clusters in the order of their first members, but noise, -1."""
+    number = {-1: -1}
+    return [number.setdefault(label, len(number) - 1) for label in labels.tolist()]
+
+
+def core_distance(graph, vertex, min_samples):
+    """Return the distance to the last of the neighbors that count, by sorting them all."""
+    edges = zip(*(column.tolist() for column in (graph.u, graph.v, graph.weight)), strict=True)
+    ends = [(w, a + b - vertex) for a, b, w in edges if a != b and vertex in (a, b)]
+    near = [(0, vertex), *sorted(set(ends))]
+    if len(near) >= min_samples:
+        return near[min_samples - 1][0]
+    dtype = graph.weight.dtype
+    return {"f": np.inf, "b": True}.get(dtype.kind) or np.iinfo(dtype).max
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(graph=edge_lists(), min_samples=st.integers(1, 5))
+def test_weights_of_any_graph(backend, graph, min_samples):
+    options = {"min_samples": min_samples, "backend": backend}
+    if (graph.weight < 0).any():
+        with pytest.raises(GraphError, match=r"edge \d+: weight -.* is negative"):
+            mutual_reachability(graph, **options)
+        return
+    core = [core_distance(graph, vertex, min_samples) for vertex in range(graph.num_vertices)]
+    ends = zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True)
+    found = mutual_reachability(graph, **options)
+    assert found.weight.tolist() == [max(w, core[a], core[b]) for a, b, w in ends]
+    assert found.weight.dtype == graph.weight.dtype or not graph.num_edges
+    assert found.num_vertices == graph.num_vertices
+
+
+def test_stages_before_any_algorithm(algorithm):
+    graph = union_of_many(20, "u1")
+    tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
+    composed = mstflow.algorithm(algorithm).insert_before("find_signs", *REACH).given(min_samples=3)
+    for partitions in (1, 4):
+        found = minimum_spanning_forest(
+            graph, algorithm=composed, strategy="iterate", partitions=partitions
+        )
+        assert found.edge_ids.tolist() == tree.edge_ids.tolist()
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_stages_on_dask(scheduler):
+    graph = union_of_many(20, "u8")  # no dtype but their own holds these weights
+    composed = mstflow.algorithm("auto").insert_before("find_signs", *REACH).given(min_samples=3)
+    found = minimum_spanning_forest(graph, algorithm=composed, scheduler=scheduler, partitions=3)
+    tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
+    assert found.strategy == "iterate"
+    assert found.edge_ids.tolist() == tree.edge_ids.tolist()
+
+
+def check_clusters(tree, points, min_samples, algorithm="auto"):
+    """Compare the clusters of a tree with those that scikit-learn finds among points."""
+    for size in (2, 5, 25):
+        model = HDBSCAN(size, min_samples=min_samples, algorithm=algorithm, copy=True)
+        labels = model.fit(points).labels_
+        assert tree.hdbscan(min_cluster_size=size).tolist() == numbered_by_first(labels)
+
+
+def in_order_of_joins(points, min_samples):
+    """Return all pairs of points, those first that scikit-learn's tree joins first.
+
+    Core distances make ties of most distances. How those are broken decides about a few points,
+    and scikit-learn leaves it to its sort: its "brute" and "kd_tree" do not always agree. Here edge
+    ids decide, so in this order our tree is its tree.
+    """
+    model = HDBSCAN(min_samples=min_samples, copy=True).fit(points)
+    joins = np.array(model._single_linkage_tree_.tolist())  # left, right, height, size
+    joins[:, 2] = np.arange(len(joins))
+    order = np.argsort(hierarchy.cophenet(joins), kind="stable")
+    return [column[order] for column in all_pairs(points)]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("min_samples", [3, 5, 25])
+def test_clusters_as_scikit_learn_finds_them(name, min_samples):
+    samples = in_order_of_joins(SAMPLES[name], min_samples)
+    tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
+    check_clusters(tree, SAMPLES[name], min_samples)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("min_samples", [1, 2])
+def test_clusters_without_ties_in_any_order(name, min_samples):
+    samples = all_pairs(SAMPLES[name])
+    tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
+    for algorithm in ("brute", "kd_tree"):
+        check_clusters(tree, SAMPLES[name], min_samples, algorithm)
+
+
+@pytest.mark.parametrize("min_samples", [1, 3])
+def test_clusters_of_points_that_coincide(min_samples):
+    points = np.random.default_rng(8).integers(0, 6, (200, 2)).astype(float)
+    samples = in_order_of_joins(points, min_samples)
+    tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
+    check_clusters(tree, points, min_samples)
+
+
+def test_nearest_neighbors_stand_for_all_pairs():
+    """With k neighbors each no join comes too early, and those nearer than every k-th are right."""
+    random = np.random.default_rng(9)
+    for _ in range(20):
+        points, k = random.normal(size=(60, 2)), random.integers(8, 12)
+        near = kneighbors_graph(points, k, mode="distance")
+        heights, whole = (
+            hierarchy.cophenet(
+                minimum_spanning_forest(mutual_reachability(graph, min_samples=4)).linkage()
+            )
+            for graph in (near, all_pairs(points))
+        )
+        assert (heights >= whole).all()
+        is_near = whole < near.max(axis=1).toarray().min()
+        assert is_near.any()
+        assert np.array_equal(heights[is_near], whole[is_near])
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_ties_move_few_samples(name):
+    theirs = numbered_by_first(HDBSCAN(copy=True).fit(SAMPLES[name]).labels_)
+    for graph in (all_pairs(SAMPLES[name]), kneighbors_graph(SAMPLES[name], 40, mode="distance")):
+        labels = minimum_spanning_forest(mutual_reachability(graph)).hdbscan()
+        assert np.count_nonzero(labels != theirs) <= 0.01 * len(labels)
+
+
+def test_noise_and_too_few():
+    assert minimum_spanning_forest(([], []), num_vertices=1).hdbscan().tolist() == [-1]
+    path = minimum_spanning_forest(([0, 1, 2], [1, 2, 3], [1, 9, 1]))
+    assert path.hdbscan(min_cluster_size=2).tolist() == [0, 0, 1, 1]
+    assert path.hdbscan(min_cluster_size=3).tolist() == [-1] * 4
+    apart = mutual_reachability(([0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0]), min_samples=3)
+    assert apart.weight.tolist() == [np.inf, 3.0, np.inf]
+
+
+def test_bad_options():
+    tree = minimum_spanning_forest(([0], [1]), num_vertices=3)
+    with pytest.raises(OptionError, match="min_cluster_size must be an integer of at least 2"):
+        tree.hdbscan(min_cluster_size=1)
+    with pytest.raises(GraphError, match="connected graph, and this one has 2 components"):
+        tree.hdbscan()
+    with pytest.raises(OptionError, match="min_samples must be an integer of at least 1, not 0"):
+        mutual_reachability(([0], [1]), min_samples=0)

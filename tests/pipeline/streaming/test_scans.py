@@ -1,0 +1,251 @@
+"""Scans find the one forest, however little they hold and however the edges are parted."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph_strategies import edge_lists
+from mstflow import EdgeList, algorithm, backends
+from mstflow.errors import MemoryBoundError
+from mstflow.graphs.pieces import Chunks
+from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.run.schedulers import Inline
+from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_bytes
+from mstflow.pipeline.streaming.checkpoint import Checkpoint
+from mstflow.pipeline.streaming.estimate import edges_taken
+from mstflow.pipeline.streaming.plan import SCANNING
+from mstflow.pipeline.streaming.scans import solve_by_scans
+from mstflow.pipeline.streaming.solver import Solver
+from mstflow.primitives import Backend
+from mstflow.progress import heard_by
+from oracle import kruskal
+
+BEYOND = 2**33 + 5
+
+
+def edge_list(ends):
+    return EdgeList(*ends, num_vertices=300)
+
+
+def split(source, cuts):
+    bounds = [0, *sorted(cut % (source.num_edges + 1) for cut in cuts), source.num_edges]
+    return [source.part(*pair) for pair in itertools.pairwise(bounds)]
+
+
+def solve(graph, capacity, *, cuts=(), maximum=False, backend="numpy", name="kruskal", **options):
+    source = EdgeSource.of(graph)
+    source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND).with_sizes()
+    (*_, edge_ids), report = solve_by_scans(
+        Solver(algorithm(name), Backend(backend, 2), maximum),
+        split(source, cuts),
+        graph.num_vertices,
+        capacity=capacity,
+        scheduler=Inline(),
+        **options,
+    )
+    return edge_ids - BEYOND, report
+
+
+@pytest.mark.parametrize(("edges", "scans"), [(1500, 1), (3000, 2)])
+def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
+    random = np.random.default_rng(2)
+    graph = edge_list((*random.integers(0, 300, (2, edges)), random.integers(0, 9999, edges)))
+    found, report = solve(graph, 10_000, several_scans=True)
+    assert np.array_equal(found, kruskal(graph))
+    assert sum(call.stage == "local_forest" for call in report.calls) == scans
+
+
+@pytest.mark.parametrize(("capacity", "scans"), [(1200, 3), (1800, 2), (3000, 2), (8000, 2)])
+def test_a_plan_tells_how_many_scans_there_are(capacity, scans):
+    random = np.random.default_rng(0)
+    ends = random.integers(0, 2000, (2, 60_000))
+    graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
+    _, report = solve(graph, capacity, several_scans=True)
+    assert sum(call.stage == "local_forest" for call in report.calls) == scans
+    assert len(edges_taken(Size(2000, 60_000), capacity, 1)) == scans
+
+
+def test_what_is_light_is_so_in_all_parts():
+    random = np.random.default_rng(1)
+    graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
+    cuts = range(600, 6000, 600)
+    found, report = solve(graph, 460, cuts=cuts, several_scans=True)
+    assert np.array_equal(found, kruskal(graph))
+    first = [call.work.bytes for call in report.calls if call.stage == "local_forest"][:10]
+    assert first[0] > 0
+    assert first[2:] == [0] * 8  # nothing there is light
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(
+    graph=edge_lists(),
+    capacity=st.integers(2, 40),
+    cuts=st.lists(st.integers(0, 40), max_size=4),
+    split_every=st.integers(2, 4),
+    maximum=st.booleans(),
+)
+def test_whatever_they_hold(backend, graph, capacity, cuts, split_every, maximum):
+    found, _ = solve(
+        graph,
+        capacity,
+        cuts=cuts,
+        maximum=maximum,
+        backend=backend,
+        several_scans=True,
+        split_every=split_every,
+    )
+    assert np.array_equal(found, kruskal(graph, maximum))
+
+
+@given(graph=edge_lists(), spare=st.integers(2, 9), cuts=st.lists(st.integers(0, 40), max_size=3))
+def test_folds_and_trees_take_one_scan(graph, spare, cuts):
+    capacity = 2 * graph.num_vertices + spare
+    found, report = solve(graph, capacity, cuts=cuts, name="filter-boruvka", several_scans=False)
+    assert np.array_equal(found, kruskal(graph))
+    leaves = [call for call in report.calls if call.stage == "local_forest"]
+    assert len(leaves) == len(cuts) + 1
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(
+    seed=st.integers(0, 2**32),
+    capacity=st.integers(20, 60),
+    weights=st.sampled_from([3, 100, 2**40]),
+    cuts=st.lists(st.integers(0, 300), max_size=3),
+    maximum=st.booleans(),
+    several=st.booleans(),
+)
+def test_buffers_fill_many_times(backend, seed, capacity, weights, cuts, maximum, several):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, 30, (2, 300)) * random.integers(0, 2, (2, 300))  # many lead to 0
+    graph = EdgeList(*ends, random.integers(0, weights, 300), num_vertices=33)
+    found, _ = solve(
+        graph,
+        capacity if several else capacity + 2 * 33,
+        cuts=cuts,
+        maximum=maximum,
+        backend=backend,
+        several_scans=several,
+    )
+    assert np.array_equal(found, kruskal(graph, maximum))
+
+
+def test_equal_weights_take_several_scans_of_little_memory():
+    random = np.random.default_rng(1)
+    graph = EdgeSource.of(edge_list(random.integers(0, 300, (2, 4000))))
+    found, report = solve_by_scans(
+        Solver(algorithm("kruskal"), Backend("numpy"), maximum=False),
+        [graph],
+        300,
+        capacity=100,
+        several_scans=True,
+        scheduler=Inline(),
+    )
+    assert len(report.rounds) > 2
+    assert np.array_equal(found[-1], kruskal(edge_list((graph.pieces[0].u, graph.pieces[0].v))))
+
+
+class InterruptedOnPurposeError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("cuts", [(), (7, 20, 33)])
+@pytest.mark.parametrize("capacity", [6, 60])
+def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
+    random = np.random.default_rng(3)
+    graph = edge_list(random.integers(0, 25, (2, 40)))
+    expected = kruskal(graph)
+    checkpoint = Checkpoint(str(tmp_path), seconds=0)
+    options = {"cuts": cuts, "several_scans": True, "checkpoint": checkpoint}
+    kills = 0
+    while True:
+        count = 0
+
+        def progress(_step, _done, _total):
+            nonlocal count
+            count += 1
+            if count == 5:  # in the middle of a scan
+                raise InterruptedOnPurposeError
+
+        try:
+            with heard_by(progress):
+                found, _ = solve(graph, capacity, **options)
+            break
+        except InterruptedOnPurposeError:
+            kills += 1
+            assert kills < 40  # it gets on
+    assert np.array_equal(found, expected)
+    assert kills > 1 or capacity > 40
+
+
+def test_a_damaged_record_is_not_taken_up(tmp_path):
+    graph = edge_list(np.random.default_rng(3).integers(0, 25, (2, 40)))
+    options = {"cuts": (10,), "several_scans": False, "checkpoint": Checkpoint(str(tmp_path))}
+    expected, _ = solve(graph, 1000, **options)
+    records = sorted(tmp_path.iterdir())
+    assert [path.name for path in records] == [
+        "scan0-level0-0.npz",
+        "scan0-level0-1.npz",
+        "scan0-level1-0.npz",
+    ]
+    for record in records:
+        whole = record.read_bytes()
+        for damaged in (whole[: len(whole) // 2], whole.replace(b"\x05\0\0\0", b"\x06\0\0\0"), b""):
+            record.write_bytes(damaged)
+            assert np.array_equal(solve(graph, 1000, **options)[0], expected)
+
+
+def test_chunks_that_change_are_told():
+    calls = []
+
+    class Changing:
+        def __iter__(self):
+            calls.append(1)
+            yield from [([0, 1], [1, 2])] * (3 if len(calls) == 1 else 2)
+
+    source = EdgeSource((Chunks(Changing()),), 3).with_sizes()
+    assert source.num_edges == 6
+    with pytest.raises(ValueError, match="there were 6 edges at first, and 4 when"):
+        source.columns()
+
+
+def test_sizes():
+    assert [parse_bytes(size) for size in ("2GB", "1.5 kb", "3 MiB", 17)] == [
+        2 * 10**9, 1500, 3 * 2**20, 17,
+    ]  # fmt: skip
+    assert [show_bytes(count) for count in (2_000_000_001, 5_000_000, 17)] == [
+        "2.01 GB", "5 MB", "17 bytes",
+    ]  # fmt: skip
+    assert issubclass(MemoryBoundError, ValueError)
+
+
+@given(
+    strategy=st.sampled_from(SCANNING),
+    partitions=st.integers(1, 40),
+    split_every=st.integers(2, 5),
+    edges=st.integers(0, 10**8),
+    spare=st.integers(0, 10**9),
+    spills=st.booleans(),
+)
+def test_what_is_held_fits_the_bound(strategy, partitions, split_every, edges, spare, spills):
+    size = Size(10**6, edges)
+    scans = Scans(size, strategy, partitions, split_every, threads=2, tasks=3, spills=spills)
+    memory = scans.least_memory + spare
+    held = scans.capacity(memory)
+    assert 3 * scans.memory(held) <= memory
+    assert scans.capacity(None) >= held or held >= 2**24
+    with pytest.raises(MemoryBoundError) as refused:
+        scans.capacity(scans.least_memory - 1)
+    assert refused.value.needed == scans.least_memory
+
+
+@pytest.mark.parametrize("backend", backends())
+def test_vertices_without_edges_take_no_part(backend):
+    random = np.random.default_rng(2)
+    ends = 7 * random.integers(0, 40, (2, 900))  # few of many vertices
+    graph = EdgeList(*ends, random.integers(0, 9, 900), num_vertices=300)
+    found, _ = solve(graph, 700, cuts=(400,), backend=backend, several_scans=False)
+    assert np.array_equal(found, kruskal(graph))

@@ -1,0 +1,66 @@
+"""Edges that a star passes over are in no forest, and they are most."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mstflow import EdgeList, backends
+from mstflow.pipeline.streaming.buffer import Selected
+from mstflow.pipeline.streaming.star import Star
+from mstflow.primitives import Backend, array_module
+from oracle import kruskal
+
+FRAGMENTS = 20
+
+
+@st.composite
+def edges_with_a_hub(draw):
+    """Edges of which some share leads to one fragment, and where their blocks end."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    size = draw(st.integers(0, 300))
+    u, v = random.integers(0, FRAGMENTS, (2, size), np.int32)
+    u[random.random(size) < draw(st.floats(0, 1))] = draw(st.integers(0, FRAGMENTS - 1))
+    differ = u != v
+    u, v = np.where(random.random(size) < 0.5, (u, v), (v, u))[:, differ]
+    weight = random.integers(0, draw(st.sampled_from([2, 50, 2**30])), len(u))
+    cuts = draw(st.lists(st.integers(0, len(u)), max_size=9))
+    graph = EdgeList(u, v, weight.astype(np.int32), num_vertices=FRAGMENTS)
+    return graph, [0, *sorted(cuts), len(u)]
+
+
+def select(graph, cuts, backend="numpy"):
+    """Return the ids that a star leaves of each block."""
+    ops = array_module(Backend(backend))
+    star = Star(ops, graph.num_vertices)
+    key, ids = ops.order_key(graph.weight), np.arange(graph.num_edges)
+    columns = graph.u, graph.v, graph.weight, ids
+    for start, stop in itertools.pairwise(cuts):
+        rows = [column[start:stop] for column in (key, *columns)]
+        left = star.select(Selected(start, stop - start, 2**32 - 1, rows[0], tuple(rows[1:])))
+        *_, left_ids = left.columns
+        assert np.array_equal(left.key, key[left_ids])
+        for column, whole in zip(left.columns, columns, strict=True):
+            assert np.array_equal(column, whole[left_ids])
+        yield left_ids
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(drawn=edges_with_a_hub())
+def test_the_forest_is_left(backend, drawn):
+    graph, cuts = drawn
+    left = np.concatenate(list(select(graph, cuts, backend)))
+    assert np.isin(kruskal(graph), left).all()
+
+
+def test_few_edges_are_left():
+    random = np.random.default_rng(5)
+    size, blocks = 5000, 20
+    u, hub = random.integers(1, FRAGMENTS, size, np.int32), np.zeros(size, np.int32)
+    graph = EdgeList(u, hub, random.permutation(size), num_vertices=FRAGMENTS)
+    left = list(map(len, select(graph, range(0, size + 1, size // blocks))))
+    assert left[0] == size // blocks  # nothing is known yet
+    # Of those of a fragment, block n has the lightest of all so far once in n times.
+    assert sum(left[blocks // 2 :]) < FRAGMENTS * blocks / 4

@@ -1,0 +1,446 @@
+"""Graphs that are streamed, from the front door: every source, strategy and scheduler."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import dask
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow import EdgeList
+from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
+from mstflow.graphs.pieces import ArrayPiece, Chunks
+from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.run.schedulers import Inline
+from mstflow.pipeline.streaming.scans import solve_by_scans
+from mstflow.pipeline.streaming.solver import Solver
+from mstflow.primitives import Backend
+
+RANDOM = np.random.default_rng(8)
+N, M = 2000, 30_000
+U, V = RANDOM.integers(0, N, (2, M), dtype=np.int32)
+W = RANDOM.integers(0, 50, M).astype(np.float32)
+EXPECTED = mstflow.minimum_spanning_forest((U, V, W), num_vertices=N).edge_ids
+
+
+def save(folder, u=U, v=V, w=W):
+    folder.mkdir()
+    for name, column in zip("uvw", (u, v, w), strict=True):
+        np.save(folder / f"{name}.npy", column)
+    (folder / "n.txt").write_text(f"{N}\n")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return save(tmp_path / "graph")
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parts = []
+    for part, rows in enumerate((slice(0, 11_000), slice(11_000, M))):
+        table = pyarrow.table({"u": U[rows], "v": V[rows], "weight": W[rows]})
+        parquet.write_table(table, tmp_path / f"{part}.parquet", row_group_size=4_000)
+        parts.append(tmp_path / f"{part}.parquet")
+    return parts
+
+
+def chunks(size=7_000):
+    for start in range(0, M, size):
+        rows = slice(start, start + size)
+        yield U[rows], V[rows], W[rows]
+
+
+class Again:
+    """An iterable that can be gone through again."""
+
+    def __iter__(self):
+        return chunks()
+
+
+def sources(folder, parquet):
+    return {
+        "npy": folder,
+        "parquet": parquet,
+        "list": list(chunks()),
+        "again": Again(),
+        "edge lists": [mstflow.EdgeList(*chunk) for chunk in chunks()],
+        "one delayed": dask.delayed((U, V, W)),
+        "delayed": [dask.delayed(chunk, pure=False) for chunk in map(dask.delayed, chunks())],
+        "arrays": (U, V, W),
+    }
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_every_source(folder, parquet, strategy):
+    for name, graph in sources(folder, parquet).items():
+        partitions = 1 if strategy == "fold" else 5
+        forest = mstflow.minimum_spanning_forest(
+            graph, num_vertices=N, strategy=strategy, partitions=partitions
+        )
+        assert np.array_equal(forest.edge_ids, EXPECTED), name
+        assert np.array_equal(forest.weight, W[EXPECTED]), name
+        assert np.array_equal(forest.u, U[EXPECTED]), name
+        assert forest.strategy == strategy
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes", "distributed"])
+@pytest.mark.parametrize("strategy", ["tree", "two-scan", "iterate"])
+def test_every_scheduler(folder, parquet, strategy, scheduler, request):
+    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+    graphs = sources(folder, parquet)
+    for name in ("npy", "parquet", "delayed", "arrays"):
+        forest = mstflow.minimum_spanning_forest(
+            graphs[name], num_vertices=N, strategy=strategy, partitions=6, scheduler=where
+        )
+        assert np.array_equal(forest.edge_ids, EXPECTED), name
+
+
+def test_columns_of_parquet_hold_numbers(parquet):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"u": U, "v": V, "weight": W.astype(str)}).to_parquet(parquet[1])
+    with pytest.raises(FileFormatError, match=r"1.parquet: column 'weight' must hold numbers"):
+        mstflow.minimum_spanning_forest(parquet, memory="1GB")
+
+
+def test_an_iterator_is_folded():
+    forest = mstflow.minimum_spanning_forest(chunks(), num_vertices=N)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert forest.strategy == "fold"
+    assert np.array_equal(forest.v, V[EXPECTED])  # though it cannot be read again
+    for options, message in (
+        ({}, "needs num_vertices="),
+        ({"num_vertices": N, "strategy": "two-scan"}, "can only be folded"),
+        ({"num_vertices": N, "partitions": 2}, "can only be folded"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mstflow.minimum_spanning_forest(chunks(), **options)
+
+
+def test_ids_may_start_anywhere():
+    source = EdgeSource((Chunks(Again()),), N, first_id=2**40)
+    for strategy in ("fold", "two-scan", "iterate"):
+        forest = mstflow.minimum_spanning_forest(source, strategy=strategy)
+        assert np.array_equal(forest.edge_ids, EXPECTED + 2**40)
+        mstflow.verify(source, forest)
+
+
+def test_dask_dataframes_and_names():
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"source": U, "target": V, "length": W})
+    frame = frames.from_pandas(table, npartitions=4)
+    forest = mstflow.minimum_spanning_forest(frame, weight="length", strategy="two-scan")
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    parts = [frame.partitions[place] for place in range(4)]
+    forest = mstflow.minimum_spanning_forest(parts, weight="length", num_vertices=N)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert mstflow.minimum_spanning_forest(frame, weight=None).weight.dtype == np.int64
+
+
+def test_memory_is_chosen_refused_and_enough(folder):
+    with pytest.raises(MemoryBoundError, match="'two-scan' in 1 parts needs at least") as refusal:
+        mstflow.minimum_spanning_forest(folder, memory="3MB")
+    needed = refusal.value.needed
+    with pytest.raises(MemoryBoundError):
+        mstflow.minimum_spanning_forest(folder, memory=needed - 1)
+    forest = mstflow.minimum_spanning_forest(folder, memory=needed)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert forest.strategy == "two-scan"
+    assert "memory is bounded" in str(forest.report)
+
+
+def test_each_process_may_come_to_do_a_task(folder):
+    def needed(scheduler, threads):
+        options = {"scheduler": scheduler, "threads": threads, "partitions": 1}
+        with pytest.raises(MemoryBoundError) as refusal:
+            mstflow.minimum_spanning_forest(folder, memory=1, **options)
+        return refusal.value.needed
+
+    assert needed("processes", 3) == 3 * needed("processes", 1)
+    assert needed("threads", 3) == needed("threads", 1) > needed("inline", 1)
+
+
+@pytest.mark.parametrize("scheduler", ["inline", "threads", "processes"])
+def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, scheduler):
+    monkeypatch.setattr("mstflow.pipeline.streaming.bounds.BLOCK_EDGES", 500)
+    options = {"strategy": "iterate", "scheduler": scheduler, "threads": 2}
+    for partitions in (1, 3, 20):
+        with pytest.raises(MemoryBoundError, match="'iterate' in") as refusal:
+            mstflow.minimum_spanning_forest(folder, memory=1, partitions=partitions, **options)
+        forest = mstflow.minimum_spanning_forest(
+            folder, memory=refusal.value.needed, partitions=partitions, **options
+        )
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+        assert forest.report.final["num_edges"] < min(M, partitions * N)
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_files_that_are_wrong(tmp_path, folder, strategy):
+    def solve(path):
+        mstflow.minimum_spanning_forest(path, strategy=strategy)
+
+    w = W.copy()
+    w[23_456] = np.nan
+    with pytest.raises(GraphError, match="edge 23456: the weight is NaN"):
+        solve(save(tmp_path / "nan", w=w))
+    v = V.copy()
+    v[23_456] = N
+    with pytest.raises(GraphError, match=f"edge 23456: joins .* and {N}, but there are {N}"):
+        solve(save(tmp_path / "far", v=v))
+    with pytest.raises(FileFormatError, match=r"real/u.npy: must hold integers, not float32"):
+        solve(save(tmp_path / "real", u=W))
+    with pytest.raises(FileFormatError, match=r"text/w.npy: must hold numbers, not <U"):
+        solve(save(tmp_path / "text", w=W.astype(str)))
+    with pytest.raises(FileFormatError, match="columns differ in length"):
+        solve(save(tmp_path / "short", v=V[:-1]))
+    os.truncate(folder / "v.npy", (folder / "v.npy").stat().st_size - 4)
+    with pytest.raises(FileFormatError, match=r"v.npy: does not hold 30000 values of int32"):
+        solve(folder)
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone"])
+def test_files_that_change_while_they_are_read(folder, harm):
+    opened = mstflow.graphs.open.open_files([folder])
+    file = folder / "v.npy"
+    if harm == "gone":
+        file.unlink()
+    else:
+        os.truncate(file, file.stat().st_size // 2)
+    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, but should hold"
+    with pytest.raises(FileFormatError, match=message):
+        mstflow.minimum_spanning_forest(opened)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])  # which equals None, says NumPy
+@pytest.mark.parametrize("again", [list, iter])
+def test_weights_of_two_dtypes_are_told(dtype, again):
+    mixed = [(U[:10], V[:10], W[:10].astype(dtype)), (U[10:], V[10:], W[10:].astype(np.int64))]
+    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on, but {dtype}"):
+        mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
+
+
+def test_weights_in_another_order_of_bytes(tmp_path):
+    folder = save(tmp_path / "swapped", U.astype(">i4"), V.astype(">i4"), W.astype(">f4"))
+    for options in ({"memory": "1GB"}, {"partitions": 3}, {}):
+        forest = mstflow.minimum_spanning_forest(folder, **options)
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+    mstflow.verify(folder, forest)
+
+
+@pytest.mark.parametrize("options", [{}, {"strategy": "fold"}, {"memory": "1GB"}])
+def test_pieces_without_edges(options, tmp_path):
+    none = np.empty(0, int)
+    found = mstflow.minimum_spanning_forest([(none, none, none)], num_vertices=3, **options)
+    assert (len(found.edge_ids), found.num_components) == (0, 3)
+    (tmp_path / "none.gr").write_text("p sp 5 0\n")
+    (tmp_path / "two.txt").write_text("0 1 3\n1 2 1\n")
+    files = [tmp_path / name for name in ("none.gr", "two.txt", "none.gr")]
+    assert mstflow.minimum_spanning_forest(files, **options).edge_ids.tolist() == [0, 1]
+    assert mstflow.minimum_spanning_forest(files[0], **options).num_components == 5
+    (tmp_path / "none").mkdir()
+    for name in "uv":
+        np.save(tmp_path / "none" / f"{name}.npy", [])  # float64, says NumPy
+    assert len(mstflow.minimum_spanning_forest(tmp_path / "none", **options).edge_ids) == 0
+
+
+def test_weights_of_a_source_may_be_left_out(folder):
+    source = mstflow.graphs.open.open_files([folder]).with_sizes()
+    forest = mstflow.minimum_spanning_forest(source, weight=None)
+    assert set(forest.weight.tolist()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("chunk", "message"),
+    [
+        ((U, V, np.ma.array(W, mask=W > 3)), "chunk 0: weight must not be a masked array"),
+        (([0, 0], [1, 1], [2**53 + 1, 0.5]), "chunk 0: edge 0: weight is 9007199254740993, which"),
+        ((U[:2], V[:3]), "chunk 0: columns must be as long as each other, but have lengths 2, 3"),
+        ("graph.csv", "chunk 0: files are no chunks"),
+        (3, "chunk 0: a graph is an EdgeList"),
+    ],
+)
+def test_chunks_that_are_wrong(chunk, message):
+    with pytest.raises(GraphError, match=message):
+        mstflow.minimum_spanning_forest(iter([chunk]), num_vertices=N)
+
+
+def test_chunks_of_columns_have_no_names():
+    with pytest.raises(OptionError, match="have no weights called 'length'"):
+        mstflow.minimum_spanning_forest(chunks(), num_vertices=N, weight="length")
+
+
+def test_vertices_that_no_edge_touches_are_kept(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    edge = EdgeList([0], [1], [1.0], num_vertices=10)
+    for chunks in ([edge, edge], [dask.delayed(edge)] * 2):
+        assert mstflow.minimum_spanning_forest(chunks).num_vertices == 10
+    assert mstflow.minimum_spanning_forest([edge, ([3], [12], [1.0])]).num_vertices == 13
+    paths = [tmp_path / "stated.parquet", tmp_path / "unstated.parquet"]
+    table = pyarrow.table({"u": [0], "v": [1]}, metadata={"num_vertices": "100"})
+    parquet.write_table(table, paths[0])
+    parquet.write_table(pyarrow.table({"u": [0], "v": [2]}), paths[1])
+    for options in ({}, {"strategy": "fold"}, {"memory": "1GB"}):
+        assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 100
+    parquet.write_table(pyarrow.table({"u": [0], "v": [200]}), paths[1])
+    for options in ({}, {"strategy": "fold"}):
+        assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 201
+
+
+@pytest.mark.parametrize("again", [list, iter])
+def test_a_number_of_vertices_is_an_integer_of_any_kind(again):
+    chunk = U, V, W
+    forest = mstflow.minimum_spanning_forest(again([chunk]), num_vertices=np.int64(N))
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    for wrong in ("5", 5.0, True, -1):
+        with pytest.raises(GraphError, match="num_vertices must be an integer"):
+            mstflow.minimum_spanning_forest(again([chunk]), num_vertices=wrong)
+
+
+def test_no_more_partitions_than_edges():
+    forest = mstflow.minimum_spanning_forest(([0, 1], [1, 2]), strategy="tree", partitions=10**20)
+    assert (forest.partitions, forest.edge_ids.tolist()) == (2, [0, 1])
+
+
+def test_an_iterator_does_not_go_to_processes():
+    with pytest.raises(OptionError, match="can be read but once does not go to tasks of 'proc"):
+        mstflow.minimum_spanning_forest(chunks(), num_vertices=N, scheduler="processes")
+    with pytest.raises(GraphError, match="read several times"):
+        mstflow.verify(chunks(), EXPECTED, num_vertices=N)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_checkpoint_belongs_to_its_weights(suffix, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"u": U, "v": V, "length": W, "width": -W})
+    getattr(table, f"to_{suffix[1:]}")(path := tmp_path / f"graph{suffix}", index=False)
+    options = {"memory": "1GB", "checkpoint": tmp_path / "kept"}
+    mstflow.minimum_spanning_forest(path, weight="length", **options)
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(path, weight="width", **options)
+
+
+def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
+    kept = tmp_path / "kept"
+    options = {"partitions": 4, "strategy": "tree", "checkpoint": kept}
+    first = mstflow.minimum_spanning_forest(folder, **options)
+    again = mstflow.minimum_spanning_forest(folder, **options)
+    assert np.array_equal(first.edge_ids, EXPECTED)
+    assert np.array_equal(again.edge_ids, EXPECTED)
+    with pytest.raises(OptionError, match="of another run: partitions differ"):
+        mstflow.minimum_spanning_forest(folder, **{**options, "partitions": 3})
+    with pytest.raises(OptionError, match="of another run: split_every differ"):
+        mstflow.minimum_spanning_forest(folder, split_every=2, **options)
+    with pytest.raises(OptionError, match="of another run: maximum differ"):
+        mstflow.minimum_spanning_forest(folder, maximum=True, **options)
+    np.save(folder / "w.npy", W[::-1])
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(folder, **options)
+    with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
+        mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": folder})
+    with pytest.raises(OptionError, match="there is no folder"):
+        mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": kept / "a" / "b"})
+    (kept / "identity.json").write_text("null")
+    with pytest.raises(OptionError, match="no checkpoint can be kept there"):
+        mstflow.minimum_spanning_forest(folder, **options)
+    with pytest.raises(GraphError, match="a checkpoint needs files or arrays"):
+        mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
+
+
+def test_a_checkpoint_removes_no_file_of_others(tmp_path, folder):
+    drafts = [tmp_path / name for name in ("chapter.draft", f"level1-0-{'0' * 32}.draft")]
+    for draft in drafts:
+        draft.write_text("mine")
+    with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
+        mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=tmp_path)
+    assert [draft.read_text() for draft in drafts] == ["mine", "mine"]
+
+
+def test_what_a_killed_run_was_writing_is_removed(tmp_path, folder):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "identity.json.draft").write_text("{")
+    mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=kept)
+    draft = kept / f"level1-0-{'0' * 32}.draft"
+    draft.write_text("")
+    mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=kept)
+    assert not list(kept.glob("*.draft"))
+
+
+def test_a_command_that_is_killed_goes_on(tmp_path, folder):
+    command = [sys.executable, "-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
+    command += [str(tmp_path / "kept"), "--strategy", "two-scan", "--partitions", "40"]
+    for wait in (0.5, 0.6, 0.7):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "forest.npz")], capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["strategy"] == "two-scan", done.stderr
+    assert np.array_equal(np.load(tmp_path / "forest.npz")["edge_id"], EXPECTED)
+    assert not list(tmp_path.glob("kept/*.draft"))
+
+
+def test_text_files_are_read_again_where_memory_is_bounded(tmp_path):
+    paths = []
+    for part, (u, v, w) in enumerate(chunks()):
+        paths.append(tmp_path / f"{part}.gr")
+        lines = [f"a {a + 1} {b + 1} {c:g}\n" for a, b, c in zip(u, v, w, strict=True)]
+        paths[-1].write_text(f"p sp {N + part} {len(u)}\n" + "".join(lines))
+    forest = mstflow.minimum_spanning_forest(paths, memory="1GB")
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    assert forest.num_vertices == N + len(paths) - 1  # as the files say
+    with pytest.raises(MemoryBoundError):
+        mstflow.minimum_spanning_forest(paths, memory="30MB")
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
+    """Keys of two dtypes do not compare: the lighter edges would be passed over in silence."""
+    random = np.random.default_rng(4)
+    u, v = random.integers(0, 50, (2, 4000))
+    w = random.permutation(4000)
+    pieces = ArrayPiece(u, v, (w + 1e6).astype(np.float32)), ArrayPiece(u, v, w)
+    source = EdgeSource(pieces, 50)
+    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
+        mstflow.minimum_spanning_forest(source, strategy=strategy)
+    with pytest.raises(GraphError, match="edge 4000: weights are int64"):
+        solve_by_scans(
+            Solver(mstflow.algorithm("kruskal"), Backend("numpy"), maximum=False),
+            [source.with_sizes()],
+            50,
+            capacity=60,
+            several_scans=True,
+            scheduler=Inline(),
+        )
+
+
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+def test_ids_of_two_dtypes_stay_integers(strategy):
+    half = M // 2
+    pieces = (
+        ArrayPiece(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
+        ArrayPiece(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
+    )
+    v = np.concatenate([V[:half], V[half:].astype(np.int8) & 127])
+    expected = mstflow.minimum_spanning_forest((U, v, W), num_vertices=N)
+    forest = mstflow.minimum_spanning_forest(EdgeSource(pieces, N), strategy=strategy)
+    assert np.array_equal(forest.edge_ids, expected.edge_ids)
+    assert forest.u.dtype.kind in "iu"
+    assert np.array_equal(forest.u, expected.u)
+
+
+def test_chunks_are_as_large_as_their_maker_wants():
+    forest = mstflow.minimum_spanning_forest(Again(), num_vertices=N, memory="300MB")
+    assert np.array_equal(forest.edge_ids, EXPECTED)

@@ -1,0 +1,55 @@
+"""Memory that is handed on: no more of it is held than was in use, and none in the end."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mstflow.runtime import memory
+
+
+@given(sizes=st.lists(st.integers(1, 2**14), max_size=40), data=st.data())
+def test_idle_blocks_do_not_add_up(sizes, data):
+    pool, leases, most = memory._Pool(), [], 0
+    for size in sizes:
+        block = pool.take(size)
+        assert size <= len(block)
+        assert len(block) <= 2 * size
+        leases.append((block, size))
+        most = max(most, sum(size for _, size in leases))
+        lent = sum(len(block) for block, _ in leases)
+        assert pool.held == lent + sum(map(len, pool.idle))
+        assert pool.held <= 2 * most  # a block may be twice what is asked of it
+        while leases and data.draw(st.booleans()):
+            pool.give_back(*leases.pop(data.draw(st.integers(0, len(leases) - 1))))
+    for lease in leases:
+        pool.give_back(*lease)
+    assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
+
+
+def test_memory_that_is_not_there_is_told():
+    state = [memory._pool.leases, memory._pool.used]
+    with pytest.raises(MemoryError):
+        memory.empty(2**60, np.uint8)
+    assert [memory._pool.leases, memory._pool.used] == state
+
+
+def test_a_block_may_return_while_another_is_looked_for():
+    """As garbage is collected at any time, also between the look and the taking."""
+
+    class Block:
+        def __init__(self, size, before):
+            self.size, self.before = size, before
+
+        def __len__(self):
+            self.before()
+            return self.size
+
+    pool = memory._Pool()
+    returning = [pool.take(2), pool.take(2)]
+    pool.idle = [Block(8, lambda: returning and pool.give_back(returning.pop(), 2))]
+    pool.held += 8
+    block = pool.take(7)
+    assert len(block) == 8
+    assert not pool.returned
+    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 2)

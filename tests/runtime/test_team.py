@@ -1,0 +1,59 @@
+"""What threads share of a call is what one thread finds, errors included."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import mstflow
+from mstflow.runtime import team
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_shares():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(team, "_SMALLEST_PASS", 1)
+        patch.setattr(team, "_SMALLEST_SHARE", 3)
+        yield
+
+
+@given(
+    arrays(st.sampled_from(["f4", "f8", "i4", "u8"]), st.integers(1, 40)),
+    st.integers(1, 5),
+    st.sampled_from(["min", "max"]),
+)
+def test_an_extreme_by_shares(values, threads, op):
+    with team.sharing(threads):
+        found = team.extreme(op, values)
+    np.testing.assert_equal(found, getattr(values, op)())
+    assert found.dtype == values.dtype
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("edge", [0, 17, 39])
+def test_an_error_in_any_share_names_its_edge(threads, edge):
+    u, weight = np.zeros(40, int), np.ones(40)
+    weight[edge] = np.nan
+    with pytest.raises(mstflow.errors.GraphError, match=f"edge {edge}: the weight is NaN"):
+        mstflow.minimum_spanning_forest((u, u, weight), threads=threads)
+    u[edge] = -1
+    with pytest.raises(mstflow.errors.GraphError, match=f"edge {edge}: v is -1"):
+        mstflow.minimum_spanning_forest((u * 0, u, u), threads=threads)
+
+
+def test_after_an_error_no_other_is_at_work():
+    finished = []
+
+    def work(place):
+        if place < 2:
+            message = str(place)
+            raise ValueError(message)
+        time.sleep(0.2)
+        finished.append(place)
+
+    with pytest.raises(ValueError, match="0"):
+        team.Team(4).call(work, [(place,) for place in range(4)])
+    assert sorted(finished) == [2, 3]

@@ -1,0 +1,151 @@
+"""Every stage of the catalogue keeps its promises, and `check_stage` finds those that do not."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import mstflow
+from graph_strategies import edge_lists
+from mstflow import stage
+from mstflow.errors import PipelineError
+from mstflow.forest.components import components
+from mstflow.forest.reachability import reachability
+from mstflow.stages.edges import find_min_edges
+from mstflow.stages.fields import (
+    Count,
+    EdgeFlags,
+    EdgeIndex,
+    EdgeKeys,
+    EdgeWeights,
+    Verdict,
+    VertexIndex,
+)
+from mstflow.testing import check_stage
+
+PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components, reachability]
+STAGES = {
+    f"{pipeline.name}-{step.name}": (step, pipeline)
+    for pipeline in PIPELINES
+    for step in pipeline.stages()
+}
+EDGELIST = mstflow.algorithm("boruvka-edgelist")
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_catalogue(name):
+    check_stage(*STAGES[name])
+
+
+def test_every_stage_says_what_it_does():
+    for step, _ in STAGES.values():
+        assert step.summary.endswith("."), step
+
+
+CALLS = itertools.count()
+
+
+@stage(writes="key", over="edges")
+def shift_keys_in_place(key: EdgeKeys) -> EdgeKeys:
+    key += 1
+    return key
+
+
+@stage(writes="key", over="edges")
+def count_calls(key: EdgeKeys) -> EdgeKeys:
+    return np.full(len(key), next(CALLS) % 100, dtype=key.dtype)
+
+
+@stage(writes="num_edges", over="edges", combine="maximum")
+def count_edges_of_one_part(u: EdgeIndex) -> Count:
+    return np.int64(len(u))
+
+
+@stage(writes="edge_id", over="edges")
+def rank_edges_in_part(edge_id: EdgeIndex) -> EdgeIndex:
+    return np.arange(len(edge_id), dtype=edge_id.dtype)
+
+
+@stage(writes="done")
+def never_reached(num_edges: Count) -> Verdict:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("broken", "pipeline", "promise"),
+    [
+        (shift_keys_in_place, EDGELIST.insert_after("order_weights", shift_keys_in_place),
+         "'shift_keys_in_place': writes to what it reads"),
+        (count_calls, EDGELIST.insert_after("order_weights", count_calls),
+         "'count_calls': gives two results for one input"),
+        (count_edges_of_one_part, EDGELIST.replace("count_edges", count_edges_of_one_part),
+         "'count_edges_of_one_part': writes in two parts what does not combine"),
+        (rank_edges_in_part, EDGELIST.insert_after("order_weights", rank_edges_in_part),
+         "'rank_edges_in_part': changes the result of 'boruvka-edgelist' when the edges are split"),
+        (never_reached, EDGELIST, "'never_reached': is never called by pipeline"),
+    ],
+)  # fmt: skip
+def test_broken_promises_are_found(broken, pipeline, promise):
+    with pytest.raises(PipelineError, match=promise):
+        check_stage(broken, pipeline)
+
+
+@stage(writes="is_heavy", over="edges")
+def mark_heavy_edges(weight: EdgeWeights, limit: float) -> EdgeFlags:
+    return weight > limit
+
+
+def test_a_stage_alone_is_checked_where_it_fits():
+    check_stage(mark_heavy_edges, limit=2)
+    check_stage(find_min_edges)
+    with pytest.raises(PipelineError, match=r"'mark_heavy_edges' fits nowhere .* reads 'limit'"):
+        check_stage(mark_heavy_edges)
+
+
+def test_what_is_no_stage():
+    with pytest.raises(PipelineError, match="5 is no stage"):
+        check_stage(5)
+    with pytest.raises(PipelineError, match="writes is a name or a tuple of names, not 5"):
+        stage(writes=5)(lambda key: key)
+    with pytest.raises(PipelineError, match="stage 'max': its declaration must be readable"):
+        stage(writes="a")(max)
+    with pytest.raises(PipelineError, match="resizes is a name or a tuple of names, not 5"):
+        stage(writes="a", resizes=5)
+    for hint in ("int | 5", "a b", "np.nope"):
+        with pytest.raises(PipelineError, match="its declaration must be readable"):
+            stage(writes="a")(annotated(hint))
+
+
+def annotated(hint):
+    def take(key):
+        return key
+
+    take.__annotations__["key"] = hint
+    return take
+
+
+def test_a_stage_is_called_like_its_function():
+    ops = mstflow.primitives.array_module("numpy")
+    u, v = np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32)
+    key, edge_id = np.array([5, 5], dtype=np.uint8), np.array([8, 9], dtype=np.int32)
+    best_key, best_id, best_end = find_min_edges(ops, u, v, key, edge_id, num_vertices=4)
+    assert best_key.tolist() == [5, 5, 5, 255]
+    assert best_id.tolist() == [8, 8, 9, 2**31 - 1]
+    assert best_end.tolist() == [1, 0, 1, 3]
+
+
+@given(graph=edge_lists())
+def test_after_flatten_every_parent_is_a_root(graph):
+    seen = []
+
+    @stage(writes="parent")
+    def look(parent: VertexIndex) -> VertexIndex:
+        seen.append(parent)
+        return parent
+
+    pipeline = mstflow.algorithm("boruvka-flatten").insert_after("flatten", look)
+    mstflow.minimum_spanning_forest(graph, algorithm=pipeline)
+    assert len(seen) <= max(1, graph.num_vertices).bit_length() + 1
+    for parent in seen:
+        assert np.array_equal(parent[parent], parent)
