@@ -1,4 +1,4 @@
-"""The check before a run: that every stage finds what it reads, of the right axis and kind."""
+"""The check before a run: that every stage finds what it reads, where it lies and of which kind."""
 
 from __future__ import annotations
 
@@ -8,81 +8,91 @@ from typing import TYPE_CHECKING
 
 from ..errors import PipelineError
 from ..stages import Stage
-from ..stages.fields import ANYTHING, PART_AXES, Field
+from ..stages.fields import Field
+from .steps import Loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .steps import Loop
+    from .steps import Block, Step
 
-#: The fields every pipeline starts from; those along an axis lie in the parts of the edge list.
-INPUTS = {
-    "u": Field("edges", "index"),
-    "v": Field("edges", "index"),
-    "weight": Field("edges", "weight"),
-    "edge_id": Field("edges", "index"),
-    "num_vertices": Field("", "count"),
-    "maximum": Field("", "verdict"),
-}
-_NUMBERS = {"index", "key", "weight"}
-_SCALARS = {"count", "verdict"}
+_SCALARS = {"count", "number", "verdict"}
+_VERDICT = Field("", "verdict")
 
 
 @dataclass(frozen=True)
-class _Known:
-    """A field that exists at some point of the pipeline; `lost` says why it no longer does."""
+class Known:
+    """A field that exists at some point of the run.
+
+    Attributes
+    ----------
+    field : Field
+    in_partitions : bool
+        Whether each partition has its own value.
+    lost : str
+        Why the field no longer exists; empty if it does.
+    """
 
     field: Field
-    in_parts: bool
+    in_partitions: bool = False
     lost: str = ""
 
 
 @lru_cache(maxsize=64)  # a pipeline is checked before every run, and never changes
 def check(
-    pipeline: str, steps: tuple[Stage | Loop, ...], values: tuple[str, ...], result: tuple[str, ...]
+    name: str,
+    steps: tuple[Step, ...],
+    known: tuple[tuple[str, Known], ...],
+    result: tuple[str, ...],
 ) -> None:
     """Follow every field through the steps of a pipeline, loops twice, to its result.
+
+    Parameters
+    ----------
+    known : tuple of (str, Known)
+        The fields that a run starts from.
 
     Raises
     ------
     PipelineError
-        Naming the stage and the field: read before it is written, lost to a resized axis, of
-        another axis or kind, left in the parts where it is needed whole.
+        Naming the stage and the field: read before it is written, lost when vertices were
+        contracted, of another axis or kind.
     """
-    known = {name: _Known(field, bool(field.axis)) for name, field in INPUTS.items()}
-    known |= {name: _Known(ANYTHING, False) for name in values}
-    known = _after_steps(steps, known)
-    for name in result:
-        reader = f"pipeline {pipeline!r}: its result"
-        if _find(known, name, reader).in_parts:
-            message = f"{reader} {name!r} is left in the parts of the edge list"
-            raise PipelineError(message)
+    after = _after_steps(steps, dict(known))
+    for field in result:
+        _find(after, field, f"pipeline {name!r}: its result")
 
 
-def _after_steps(steps: Iterable[Stage | Loop], known: dict[str, _Known]) -> dict[str, _Known]:
+def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Known]:
     for step in steps:
         if isinstance(step, Stage):
             known = _after_stage(step, known)
         else:
-            known = _after_loop(step, known)
+            known = _after_block(step, known)
     return known
 
 
-def _after_loop(loop: Loop, before: dict[str, _Known]) -> dict[str, _Known]:
-    until = loop.until
-    written = list(until.writes.values())
-    if len(written) != 1 or until.stays_in_parts or not _fits(written[0], Field("", "verdict")):
-        message = f"stage {until.name!r}: ends a loop, so it must write one verdict for all parts"
+def _after_block(block: Block, before: dict[str, Known]) -> dict[str, Known]:
+    verdict = block.verdict
+    skipped = _after_stage(verdict, before)
+    written = list(verdict.writes)
+    is_verdict = len(written) == 1 and _fits(verdict.writes[written[0]], _VERDICT)
+    if not is_verdict or skipped[written[0]].in_partitions:
+        message = (
+            f"stage {verdict.name!r}: decides about a {type(block).__name__}, so it must write one "
+            "verdict for all partitions"
+        )
         raise PipelineError(message)
-    skipped = _after_stage(until, before)
     entered = skipped
-    for _ in range(2):  # the second pass meets what the first one left
-        entered = _after_stage(until, _after_steps(loop.steps, entered))
+    for _ in range(2 if isinstance(block, Loop) else 1):  # a second pass meets what one left
+        entered = _after_steps(block.steps, entered)
+        if isinstance(block, Loop):
+            entered = _after_stage(verdict, entered)
     return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}
 
 
-def _after_either(skipped: _Known | None, entered: _Known) -> _Known:
-    """Return what is known of a field after a loop, which may make no pass."""
+def _after_either(skipped: Known | None, entered: Known) -> Known:
+    """Return what is known of a field after a block whose steps may not run."""
     if skipped is None:
         return replace(entered, lost="written only inside a loop, which may make no pass")
     if entered.lost or skipped.lost:
@@ -92,36 +102,34 @@ def _after_either(skipped: _Known | None, entered: _Known) -> _Known:
     return entered
 
 
-def _after_stage(stage: Stage, known: dict[str, _Known]) -> dict[str, _Known]:
+def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
     reader = f"stage {stage.name!r}"
+    found = {name: _find(known, name, reader) for name in (*stage.reads, *stage.combiner_reads)}
     for name, wanted in stage.reads.items():
-        entry = _find(known, name, reader)
-        if not _fits(entry.field, wanted):
-            message = f"{reader}: reads {name!r} as {wanted}, but it is {entry.field}"
+        if not _fits(found[name].field, wanted):
+            message = f"{reader}: reads {name!r} as {wanted}, but it is {found[name].field}"
             raise PipelineError(message)
-        if entry.in_parts and stage.over == "vertices":
-            message = (
-                f"{reader}: runs once over vertices, but {name!r} lies in the parts of the edge "
-                "list; declare over='edges' and, if it gives one result, combine=..."
-            )
+    for name in stage.combiner_reads:
+        if found[name].in_partitions:
+            message = f"{reader}: its combination reads {name!r}, which lies in partitions"
             raise PipelineError(message)
+    is_split = any(found[name].in_partitions for name in stage.reads)
+    in_partitions = is_split and stage.combine is None
+    after = dict(known)
+    if "num_vertices" in stage.writes:
+        lost = f"lost when {stage.name!r} changed the vertices"
+        for name, entry in known.items():
+            if entry.field.axis == "vertices":
+                after[name] = replace(entry, lost=entry.lost or lost)
     for name, field in stage.writes.items():
-        if field.axis in PART_AXES and not stage.stays_in_parts:
-            message = f"{reader}: writes {name!r} along {field.axis}, which only parts have"
+        if in_partitions and field.kind == "chosen":
+            message = f"{reader}: writes {name!r} in each partition; it needs combine="
             raise PipelineError(message)
-    lost = f"lost when {stage.name!r} resized the "
-    after = {
-        name: _Known(entry.field, entry.in_parts, entry.lost or lost + entry.field.axis)
-        if entry.field.axis in stage.resizes
-        else entry
-        for name, entry in known.items()
-    }
-    return after | {
-        name: _Known(field, stage.stays_in_parts) for name, field in stage.writes.items()
-    }
+        after[name] = Known(field, in_partitions)
+    return after
 
 
-def _find(known: dict[str, _Known], name: str, reader: str) -> _Known:
+def _find(known: dict[str, Known], name: str, reader: str) -> Known:
     if name not in known:
         message = f"{reader}: reads {name!r}, which no earlier stage writes"
         raise PipelineError(message)
@@ -135,6 +143,5 @@ def _fits(found: Field, wanted: Field) -> bool:
     if "any" in (found.kind, wanted.kind):
         return not (found.axis and wanted.axis) or found.axis == wanted.axis
     if found.kind in _SCALARS or wanted.kind in _SCALARS:
-        return found.kind == wanted.kind
-    same_kind = found.kind == wanted.kind or (wanted.kind == "weight" and found.kind in _NUMBERS)
-    return same_kind and (not wanted.axis or found.axis in ("", wanted.axis))
+        return found.kind == wanted.kind or (found.kind, wanted.kind) == ("count", "number")
+    return found.kind == wanted.kind and (not wanted.axis or found.axis in ("", wanted.axis))

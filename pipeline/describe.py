@@ -6,50 +6,68 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..stages import Stage
-from .check import INPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .steps import Loop
+    from .steps import Step
 
 _ROW, _COLUMN, _NAMES, _HEAD = 26, 30, 250, 130
-_COLORS = {"edges": "#0b7285", "vertices": "#c2410c"}
+_SPLIT, _ONCE = "#0b7285", "#c2410c"
 _STYLE = "font:13px ui-monospace,Menlo,Consolas,monospace"
 
 
 class _Row(NamedTuple):
-    """A stage where it stands: how deep in loops, and whether it ends one."""
+    """A stage where it stands: how deep in loops and conditions, and whether it decides one."""
 
     stage: Stage
     depth: int
-    ends_loop: bool
+    sign: str
+    is_split: bool
+
+    @property
+    def label(self) -> str:
+        """The name of the stage, after the sign of the block that it decides."""
+        return f"{self.sign} {self.stage.name}".lstrip()
 
 
-def as_text(title: str, steps: Sequence[Stage | Loop], result: Sequence[str]) -> str:
-    """Return a table of the steps; a loop's body is indented below the stage that ends it."""
+def as_text(
+    title: str, steps: Sequence[Step], in_partitions: Iterable[str], result: Sequence[str]
+) -> str:
+    """Return a table of the steps; the body of a block is indented below its verdict.
+
+    A stage that runs once for each partition has "partitions" in the second column, followed by
+    how the partitions' results are combined.
+    """
     lines = [title, ""]
-    table = [("step", "over", "reads", "writes")]
-    for row in _rows(steps):
+    table = [("step", "runs over", "reads", "writes")]
+    for row in _rows(steps, set(in_partitions)):
         stage = row.stage
-        sign = "until " if row.ends_loop else ""
-        over = f"{stage.over}, {stage.combine}" if stage.combine else stage.over
-        name = "  " * row.depth + sign + stage.name
-        table.append((name, over, " ".join(stage.reads), " ".join(stage.writes)))
+        runs = f"partitions, {_combined(stage)}" if stage.combine else "partitions"
+        name = "  " * row.depth + row.label
+        cells = (name, runs if row.is_split else "", " ".join(stage.reads), " ".join(stage.writes))
+        table.append(cells)
     widths = [max(len(line[column]) for line in table) for column in range(4)]
     for line in table:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        lines.append("  ".join(cells).rstrip())
+        cells_of_line = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        lines.append("  ".join(cells_of_line).rstrip())
     return "\n".join([*lines, "", f"result: {', '.join(result)}"])
 
 
-def as_svg(title: str, steps: Sequence[Stage | Loop], values: Iterable[str]) -> str:
-    """Return the data flow of steps that start from the inputs of a pipeline and `values`.
+def _combined(stage: Stage) -> str:
+    return stage.combine if isinstance(stage.combine, str) else stage.combine_name
 
-    A row is a stage, teal over edges and orange over vertices; a column is a field. A ring is a
-    read, a disc a write, and a line is a field's life. A box holds the body of a loop.
+
+def as_svg(
+    title: str, steps: Sequence[Step], in_partitions: Iterable[str], given: Iterable[str]
+) -> str:
+    """Return the data flow of steps that start from the fields `given`.
+
+    A row is a stage, teal if it runs over partitions and orange if it runs once; a column is a
+    field. A ring is a read, a disc a write, and a line is a field's life. A box holds the body of a
+    loop or a condition.
     """
-    rows, given = list(_rows(steps)), [*INPUTS, *values]
+    rows, given = list(_rows(steps, set(in_partitions))), list(given)
     fields = list(dict.fromkeys([*given, *_fields(rows)]))
     width = _NAMES + _COLUMN * len(fields) + 70
     height = _HEAD + _ROW * (len(rows) + 1) + 14
@@ -67,13 +85,22 @@ def as_svg(title: str, steps: Sequence[Stage | Loop], values: Iterable[str]) -> 
     return "\n".join([head, f"<title>{escape(title)}</title>", canvas, *body, "</svg>"])
 
 
-def _rows(steps: Sequence[Stage | Loop], depth: int = 0) -> Iterator[_Row]:
+def _rows(steps: Sequence[Step], in_partitions: set[str], depth: int = 0) -> Iterator[_Row]:
+    """Yield a row for each stage, and follow which fields lie in partitions."""
+
+    def row(stage: Stage, sign: str = "") -> _Row:
+        is_split = not in_partitions.isdisjoint(stage.reads)
+        in_partitions.difference_update(stage.writes)
+        if is_split and stage.combine is None:
+            in_partitions.update(stage.writes)
+        return _Row(stage, depth, sign, is_split)
+
     for step in steps:
         if isinstance(step, Stage):
-            yield _Row(step, depth, ends_loop=False)
+            yield row(step)
         else:
-            yield _Row(step.until, depth, ends_loop=True)
-            yield from _rows(step.steps, depth + 1)
+            yield row(step.verdict, step.sign)
+            yield from _rows(step.steps, in_partitions, depth + 1)
 
 
 def _fields(rows: list[_Row]) -> Iterator[str]:
@@ -109,11 +136,10 @@ def _lifelines(rows: list[_Row], fields: list[str], given: list[str]) -> Iterato
 
 
 def _marks(number: int, row: _Row, fields: list[str]) -> Iterator[str]:
-    color = _COLORS[row.stage.over]
-    label = ("until " if row.ends_loop else "") + row.stage.name
-    slant = ' font-style="italic"' if row.ends_loop else ""
+    color = _SPLIT if row.is_split else _ONCE
+    slant = ' font-style="italic"' if row.sign else ""
     x, y = 12 + 14 * row.depth, _y(number)
-    yield f'<text x="{x}" y="{y + 4}" fill="{color}"{slant}>{escape(label)}</text>'
+    yield f'<text x="{x}" y="{y + 4}" fill="{color}"{slant}>{escape(row.label)}</text>'
     for name in row.stage.reads:
         at = f'cx="{_x(fields.index(name))}" cy="{y}"'
         yield f'<circle {at} r="5" fill="#ffffff" stroke="{color}" stroke-width="2"/>'
@@ -125,7 +151,7 @@ def _marks(number: int, row: _Row, fields: list[str]) -> Iterator[str]:
 
 def _loop_boxes(rows: list[_Row], width: int) -> Iterator[str]:
     for first, row in enumerate(rows):
-        if row.ends_loop:
+        if row.sign:
             inside = (n for n in range(first + 1, len(rows)) if rows[n].depth <= row.depth)
             last = next(inside, len(rows)) - 1
             x, y = 4 + 14 * row.depth, _y(first) - _ROW / 2

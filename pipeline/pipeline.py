@@ -1,52 +1,54 @@
-"""The pipeline: stages and loops in order, as a value that is composed, checked, drawn and run."""
+"""The pipeline: an algorithm as a value that is composed, edited, checked, drawn and run."""
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PipelineError
-from .check import INPUTS, check
-from .describe import as_svg, as_text
-from .steps import Loop, check_steps, edited, stages_of
+from ..stages.fields import EDGES, Field
+from .check import Known
+from .dataflow import ByBackend, Dataflow
+from .run.engine import run
+from .steps import edited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from os import PathLike
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..stages import Stage
+    from .run.engine import Outcome
+    from .steps import Step
+
+__all__ = ["ByBackend", "Pipeline"]
+
+#: The fields every pipeline starts from; `edges` lie in partitions of the edge list.
+INPUTS = {
+    "edges": Known(EDGES, in_partitions=True),
+    "weight_order": Known(Field("", "any")),
+    "num_vertices": Known(Field("", "count")),
+    "num_edges": Known(Field("", "count")),
+    "maximum": Known(Field("", "verdict")),
+    "forest": Known(Field("", "chosen")),
+}
 
 
-@dataclass(frozen=True)
-class ByBackend:
-    """A value that is another on some backends: it may tell what is quicker, not what is found.
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Pipeline(Dataflow):
+    """An algorithm: steps from a graph's edges to the fields in `result`.
 
-    Attributes
-    ----------
-    value : object
-        On all others.
-    on : dict
-        By the names of backends.
-    """
+    It starts from the fields ``edges`` (`stages.fields.Edges`, in partitions), ``weight_order``
+    (`primitives.weight_order.WeightOrder`), ``num_vertices``, ``num_edges``, ``maximum``, an empty
+    ``forest``, and the values that `given` adds. What stages write to ``forest`` as
+    `stages.fields.Chosen` is collected over all rounds and sorted at the end.
 
-    value: Any
-    on: Mapping[str, Any]
-
-
-@dataclass(frozen=True, init=False, eq=False)
-class Pipeline:
-    """An algorithm: named steps from a graph's edges to the fields in `result`.
-
-    It starts from the fields ``u, v, weight, edge_id`` (along the edges, in parts),
-    ``num_vertices`` and ``maximum``, and whatever `given` adds. It is checked before it runs, so
-    that edits may pass through states that do not fit.
+    It is checked when it runs, so that edits may pass through states that do not fit.
 
     Parameters
     ----------
     name : str
-        What reports and errors call it.
-    *steps : Stage or Loop
+        What reports, errors and dashboards call it.
+    *steps : Stage, Loop or When
         What it does, in order.
     result : tuple of str
         The fields it is run for.
@@ -58,37 +60,50 @@ class Pipeline:
     Raises
     ------
     PipelineError
-        If a step is neither a stage nor a loop, or a value would hide a field of the graph. Names
-        it.
+        If a step is no step, or a value would hide a field of the graph. Names it.
     """
-
-    name: str
-    steps: tuple[Stage | Loop, ...]
-    result: tuple[str, ...]
-    summary: str
-    values: Mapping[str, Any]
 
     def __init__(
         self,
         name: str,
-        *steps: Stage | Loop,
+        *steps: Step,
         result: tuple[str, ...] = ("forest",),
         summary: str = "",
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "result", result)
-        object.__setattr__(self, "summary", summary)
-        object.__setattr__(self, "values", dict(values or {}))
-        check_steps(steps, name)
+        super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
         if hidden := INPUTS.keys() & self.values.keys():
-            message = f"pipeline {name!r}: {', '.join(hidden)} come from the graph"
+            message = f"pipeline {name!r}: {', '.join(sorted(hidden))} come from the graph"
             raise PipelineError(message)
 
-    def check(self) -> None:
-        """Check that the steps fit together: see `check.check`; a run does this first."""
-        check(self.name, self.steps, tuple(self.values), self.result)
+    def run(
+        self, graph: Any, *, result: str | Sequence[str] | None = None, **options: Any
+    ) -> Outcome:
+        """Run on a graph and return the fields asked for, with the report.
+
+        Parameters
+        ----------
+        graph
+            As `mstflow.minimum_spanning_forest` takes it.
+        result : str or sequence of str, optional
+            Names of fields; those of the pipeline if not given. A field that lies in partitions is
+            put together in the order of edge ids.
+        **options
+            Those of `mstflow.minimum_spanning_forest`, except ``algorithm``.
+
+        Returns
+        -------
+        Outcome
+            ``fields, report = pipeline.run(graph)``: a dict of the fields, and the `Report`.
+
+        Raises
+        ------
+        MstflowError
+            On a bad graph, file or option, a pipeline that does not fit together, or a stage that
+            fails.
+        """
+        names = (result,) if isinstance(result, str) else tuple(result or self.result)
+        return run(self._copy(result=names), graph, **options)
 
     def given(self, **values: Any) -> Pipeline:
         """Return a copy that also starts from these values; stages read them by name.
@@ -96,18 +111,22 @@ class Pipeline:
         Raises
         ------
         PipelineError
-            If a value would hide a field of the graph. Names it.
+            If no stage reads a value, or it would hide a field of the graph. Names it, and the
+            nearest name that a stage reads.
         """
+        read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
+        for name in values.keys() - read - INPUTS.keys():
+            nearest = difflib.get_close_matches(name, read, 1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else "; insert the stage first"
+            message = f"pipeline {self.name!r}: no stage reads {name!r}{hint}"
+            raise PipelineError(message)
         return self._copy(values={**self.values, **values})
 
-    def values_on(self, backend: str) -> dict[str, Any]:
-        """Return the values it starts from on a backend."""
-        return {
-            name: value.on.get(backend, value.value) if isinstance(value, ByBackend) else value
-            for name, value in self.values.items()
-        }
+    def named(self, name: str, summary: str = "") -> Pipeline:
+        """Return a copy of another name, for reports, pictures and dashboards."""
+        return self._copy(name=name, summary=summary)
 
-    def insert_before(self, name: str, *steps: Stage | Loop) -> Pipeline:
+    def insert_before(self, name: str, *steps: Step) -> Pipeline:
         """Return a copy with `steps` before every stage called `name`.
 
         Raises
@@ -117,11 +136,11 @@ class Pipeline:
         """
         return self._edit(name, lambda stage: (*steps, stage))
 
-    def insert_after(self, name: str, *steps: Stage | Loop) -> Pipeline:
+    def insert_after(self, name: str, *steps: Step) -> Pipeline:
         """Return a copy with `steps` after every stage called `name`; see `insert_before`."""
         return self._edit(name, lambda stage: (stage, *steps))
 
-    def replace(self, name: str, *steps: Stage | Loop) -> Pipeline:
+    def replace(self, name: str, *steps: Step) -> Pipeline:
         """Return a copy with `steps` in place of every stage called `name`; see `insert_before`."""
         return self._edit(name, lambda _: steps)
 
@@ -129,34 +148,18 @@ class Pipeline:
         """Return a copy without the stages called `name`; see `insert_before`."""
         return self._edit(name, lambda _: ())
 
-    def stages(self) -> Iterator[Stage]:
-        """Yield the stages as they stand, those of a loop after the one that ends it."""
-        return stages_of(self.steps)
-
-    def describe(self) -> str:
-        """Return a table of the steps: what each reads and writes, and what it runs over."""
-        title = f"{self.name}: {self.summary}" if self.summary else self.name
-        return as_text(title, self.steps, self.result)
-
-    def draw(self, path: str | PathLike[str] | None = None) -> str:
-        """Return a picture (SVG) of the data flow, and write it to `path` if given."""
-        picture = as_svg(self.name, self.steps, self.values)
-        if path is not None:
-            Path(path).write_text(picture, encoding="utf-8")
-        return picture
-
-    def _repr_svg_(self) -> str:
-        return self.draw()
-
-    def __repr__(self) -> str:
-        return f"<pipeline {self.name}: {' -> '.join(stage.name for stage in self.stages())}>"
-
     def _copy(self, **changes: Any) -> Pipeline:
-        options = {"result": self.result, "summary": self.summary, "values": self.values}
-        steps = changes.pop("steps", self.steps)
-        return Pipeline(self.name, *steps, **{**options, **changes})
+        fields = {
+            "name": self.name,
+            "steps": self.steps,
+            "result": self.result,
+            "summary": self.summary,
+            "values": self.values,
+            **changes,
+        }
+        return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 
-    def _edit(self, name: str, change: Callable[[Stage], Sequence[Stage | Loop]]) -> Pipeline:
+    def _edit(self, name: str, change: Callable[[Stage], Sequence[Step]]) -> Pipeline:
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             message = f"pipeline {self.name!r} has no stage {name!r}; it has: {known}"

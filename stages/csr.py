@@ -1,46 +1,28 @@
 """Stages over a compressed sparse row graph (CSR) that holds both arcs of each edge.
 
-An arc is two numbers: where it leads and which edge it belongs to. Edges are sorted once, by
-weight and id, so an edge's position is its rank: no two arcs at a vertex tie, in any round.
+Edges are sorted once, by weight and id, so an edge's position is its rank: no two arcs at a vertex
+tie, in any round.
 """
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import (
-    ArcFlags,
-    ArcIndex,
-    Count,
-    EdgeIndex,
-    EdgeKeys,
-    Index,
-    Offsets,
-    VertexIndex,
-    VertexKeys,
-)
+from .fields import Arcs, Count, Edges, Flags, Index, VertexIndex, VertexKeys
 
 
-@stage(writes=("u", "v", "key", "edge_id"), over="edges")
-def sort_edges(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
-) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
+@stage(writes="edges")
+def sort_edges(ops: ArrayModule, edges: Edges) -> Edges:
     """Sort edges by weight, ties by id: from here on the position of an edge is its rank."""
-    order = ops.argsort(key)
-    return (
-        ops.gather(u, order),
-        ops.gather(v, order),
-        ops.gather(key, order),
-        ops.gather(edge_id, order),
-    )
+    order = ops.argsort(edges.key)
+    return Edges(*(ops.gather(column, order) for column in edges))
 
 
-@stage(writes=("arc_edge", "destination", "offsets"), over="edges", resizes=("arcs", "offsets"))
-def build_csr(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, num_vertices: Count
-) -> tuple[ArcIndex, ArcIndex, Offsets]:
+@stage(writes="arcs")
+def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
     """List the arcs of each vertex one after another: the edge and the destination of each.
 
     Source: Sousa, Mariano and Proenca, section IV-A.
     """
+    u, v, *_ = edges
     dtype = ops.index_dtype(2 * len(u))
     edge = ops.iota(len(u), dtype=dtype)
     source = ops.concatenate([u, v])
@@ -48,21 +30,16 @@ def build_csr(
     degree = ops.scatter_reduce(
         source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0
     )
-    return (
+    return Arcs(
         ops.gather(ops.concatenate([edge, edge]), order),
         ops.gather(ops.concatenate([v, u]), order),
         ops.offsets(degree, dtype=dtype),
     )
 
 
-@stage(writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum")
+@stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def find_min_edge_per_vertex(
-    ops: ArrayModule,
-    arc_edge: ArcIndex,
-    destination: ArcIndex,
-    offsets: Offsets,
-    key: EdgeKeys,
-    edge_id: EdgeIndex,
+    ops: ArrayModule, arcs: Arcs, edges: Edges
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
     """Find the lightest edge of each vertex in its segment of arcs: its key, id and other end.
 
@@ -72,30 +49,32 @@ def find_min_edge_per_vertex(
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 1.
     """
-    vertex = ops.iota(len(offsets) - 1, dtype=destination.dtype)
-    position = ops.segmented_argmin(arc_edge, offsets)
-    edge = ops.gather(arc_edge, position, fill=len(key))
+    _, _, key, edge_id = edges
+    vertex = ops.iota(len(arcs.offsets) - 1, dtype=arcs.destination.dtype)
+    position = ops.segmented_argmin(arcs.edge, arcs.offsets)
+    edge = ops.gather(arcs.edge, position, fill=len(key))
     return (
         ops.gather(key, edge, fill=ops.largest(key.dtype)),
         ops.gather(edge_id, edge, fill=ops.largest(edge_id.dtype)),
-        ops.gather(destination, position, fill=vertex),
+        ops.gather(arcs.destination, position, fill=vertex),
     )
 
 
-@stage(writes=("is_crossing", "crossing_degree"), over="edges")
+@stage(writes=("is_crossing", "crossing_degree"))
 def count_new_edges(
-    ops: ArrayModule, destination: ArcIndex, offsets: Offsets, label: VertexIndex
-) -> tuple[ArcFlags, VertexIndex]:
+    ops: ArrayModule, arcs: Arcs, label: VertexIndex
+) -> tuple[Flags, VertexIndex]:
     """Flag the arcs that lead to another fragment, and count them at each vertex.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
+    _, destination, offsets = arcs
     is_crossing = ops.segmented_broadcast(label, offsets) != ops.gather(label, destination)
     degree = ops.segmented_reduce(is_crossing.astype(offsets.dtype), offsets, "sum", 0)
     return is_crossing, degree
 
 
-@stage(writes=("segment_start", "fragment_offsets"), over="edges")
+@stage(writes=("segment_start", "fragment_offsets"))
 def assign_edge_segments(
     ops: ArrayModule, crossing_degree: VertexIndex, label: VertexIndex, num_fragments: Count
 ) -> tuple[VertexIndex, Index]:
@@ -117,17 +96,16 @@ def assign_edge_segments(
     )
 
 
-@stage(writes=("arc_edge", "destination", "offsets"), over="edges", resizes=("arcs", "offsets"))
+@stage(writes="arcs")
 def insert_new_edges(
     ops: ArrayModule,
-    arc_edge: ArcIndex,
-    destination: ArcIndex,
+    arcs: Arcs,
     label: VertexIndex,
-    is_crossing: ArcFlags,
+    is_crossing: Flags,
     crossing_degree: VertexIndex,
     segment_start: VertexIndex,
     fragment_offsets: Index,
-) -> tuple[ArcIndex, ArcIndex, Offsets]:
+) -> Arcs:
     """Scatter the crossing arcs into the segments of the contracted graph.
 
     Parallel arcs between two fragments stay: dropping them costs more than it saves.
@@ -135,19 +113,19 @@ def insert_new_edges(
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
     dtype = crossing_degree.dtype
-    edge, end = ops.compact(is_crossing, arc_edge, destination)
-    # The arcs of one vertex move together: by where they start now and where they shall.
+    edge, end = ops.compact(is_crossing, arcs.edge, arcs.destination)
+    # The arcs of one vertex move together: from where they start now to where they will.
     shift = segment_start - ops.scan(crossing_degree, dtype=dtype, exclusive=True)
     moved = ops.segmented_broadcast(shift, ops.offsets(crossing_degree, dtype=dtype))
     place = ops.iota(len(edge), dtype=dtype) + moved
-    return (
+    return Arcs(
         ops.scatter(place, edge, len(edge), 0, dtype=edge.dtype),
         ops.scatter(place, ops.gather(label, end), len(edge), 0, dtype=end.dtype),
         fragment_offsets,
     )
 
 
-@stage(writes="num_edges", over="edges", combine="sum")
-def count_arcs(arc_edge: ArcIndex) -> Count:
+@stage(writes="num_edges", combine="sum")
+def count_arcs(arcs: Arcs) -> Count:
     """Count the edges that are left, two arcs each."""
-    return len(arc_edge) // 2
+    return len(arcs.edge) // 2

@@ -1,58 +1,60 @@
 """Stages over the edge list: order, lightest edge at each vertex, relabel, drop loops, count."""
 
-from ..primitives.fused import ArrayModule
+from typing import Any
+
+from ..primitives.vocabulary import ArrayModule
+from ..primitives.weight_order import WeightOrder
 from .declare import stage
-from .fields import Count, EdgeIndex, EdgeKeys, EdgeWeights, Verdict, VertexIndex, VertexKeys
+from .fields import Columns, Count, Edges, Verdict, VertexIndex, VertexKeys
 
 
-@stage(writes="signed", over="edges", combine="any")
-def find_signs(ops: ArrayModule, weight: EdgeWeights) -> Verdict:
-    """Tell whether any weight has a sign; where none has, its bits are a key as they are."""
-    return ops.any_signed(weight)
+@stage(writes="signed", combine="any")
+def find_signs(ops: ArrayModule, columns: Columns) -> Verdict:
+    """Return whether any weight has a sign bit set; without any, the bits themselves are keys."""
+    return ops.any_signed(columns.weight)
 
 
-@stage(writes="key", over="edges")
-def order_weights(
-    ops: ArrayModule, weight: EdgeWeights, signed: Verdict, maximum: Verdict
-) -> EdgeKeys:
-    """Turn weights into unsigned keys of the same order, reversed for a maximum forest."""
-    return ops.order_key(weight, signed=signed, descending=maximum)
+@stage(writes="weight_order")
+def choose_weight_order(weight_dtype: Any, signed: Verdict, maximum: Verdict) -> Any:
+    """Choose how weights become keys, the same in all partitions; reversed for a maximum forest."""
+    return WeightOrder(weight_dtype, signed, maximum)
 
 
-@stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
-def drop_loops(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
-) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
+@stage(writes="edges")
+def order_weights(ops: ArrayModule, columns: Columns, weight_order: Any) -> Edges:
+    """Turn weights into unsigned keys of the same order."""
+    u, v, weight, edge_id = columns
+    signed, descending = weight_order.signed, weight_order.descending
+    return Edges(u, v, ops.order_key(weight, signed=signed, descending=descending), edge_id)
+
+
+@stage(writes="edges")
+def drop_loops(ops: ArrayModule, edges: Edges) -> Edges:
     """Keep the edges whose ends differ, in order, so that position still breaks ties.
 
     Source: Bhargava and Zaia, "Background" (filtering self edges).
     """
-    is_edge = u != v
-    if ops.count(is_edge) == len(u):
-        return u, v, key, edge_id
-    return ops.compact(is_edge, u, v, key, edge_id)
+    is_edge = edges.u != edges.v
+    if ops.count(is_edge) == len(edges.u):
+        return edges
+    return Edges(*ops.compact(is_edge, *edges))
 
 
-@stage(writes="num_edges", over="edges", combine="sum")
-def count_edges(u: EdgeIndex) -> Count:
+@stage(writes="num_edges", combine="sum")
+def count_edges(edges: Edges) -> Count:
     """Count the edges that are left."""
-    return len(u)
+    return len(edges.u)
 
 
 @stage(writes="no_edges_left")
 def no_edges_left(num_edges: Count) -> Verdict:
-    """Tell whether every fragment is a whole component: then no edge joins two of them."""
+    """Return whether every fragment is a whole component: then no edge joins two of them."""
     return num_edges == 0
 
 
-@stage(writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum")
+@stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def find_min_edges(
-    ops: ArrayModule,
-    u: EdgeIndex,
-    v: EdgeIndex,
-    key: EdgeKeys,
-    edge_id: EdgeIndex,
-    num_vertices: Count,
+    ops: ArrayModule, edges: Edges, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
     """Find the lightest edge at each vertex: its key, its id and its other end.
 
@@ -61,17 +63,16 @@ def find_min_edges(
 
     Source: Bhargava and Zaia, "Background" step 1 and "Tie-Breaking" (cheapest edge by index).
     """
-    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
+    return ops.scatter_min_pairs(*edges, num_vertices)
 
 
-@stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
-def relabel_edges(
-    ops: ArrayModule,
-    u: EdgeIndex,
-    v: EdgeIndex,
-    key: EdgeKeys,
-    edge_id: EdgeIndex,
-    label: VertexIndex,
-) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
-    """Replace both ends of each edge by their fragments; edges inside a fragment go."""
-    return ops.relabel_pairs(label, u, v, key, edge_id)
+@stage(writes="edges")
+def relabel_edges(ops: ArrayModule, edges: Edges, label: VertexIndex) -> Edges:
+    """Replace both ends of each edge by their fragments; drop edges inside a fragment."""
+    return Edges(*ops.relabel_pairs(label, *edges))
+
+
+@stage(writes="whole_edges", combine="concatenation")
+def bring_edges_together(edges: Edges) -> Edges:
+    """Bring the edges that are left in all partitions to one place, in order."""
+    return edges

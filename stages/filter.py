@@ -1,25 +1,27 @@
-"""Stages that put heavy edges aside until the light ones have told which of them can matter."""
+"""Stages that set heavy edges aside until the light ones have shown which of them can matter."""
 
 from typing import Any
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Count, EdgeIndex, EdgeKeys, HeldIndex, HeldKeys, Index, Keys, Verdict
+from .fields import Count, Edges, Index, Keys, Number, Verdict
 
-#: About so many keys, or edges, are looked at.
+#: About how many keys, or edges, a sample holds.
 SAMPLE = 2**13
-#: Vertices whose numbers differ by less are near: what belongs to those between stays in a cache.
+#: Vertices whose ids differ by less are near: what belongs to those between stays in a cache.
 NEAR = 2**14
 
 
 @stage(writes="is_sparse")
-def sparse_graph_left(num_edges: Count, num_vertices: Count, small: Count, dense: float) -> Verdict:
-    """Tell whether there are too few edges, for each vertex or at all, to put any aside."""
+def sparse_graph_left(
+    num_edges: Count, num_vertices: Count, small: Number, dense: Number
+) -> Verdict:
+    """Return whether there are too few edges, for each vertex or at all, to set any aside."""
     return num_edges <= max(0, small, dense * num_vertices)
 
 
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
-    """Take the values of some edges, the same however the edges are split."""
+    """Take the values of some edges, the same however the edges are partitioned."""
     every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
     first = int(edge_id[0]) if count else 0
     if not count or int(edge_id[-1]) - first == count - 1:  # consecutive ids
@@ -27,20 +29,18 @@ def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tu
     return ops.compact(edge_id & (every - 1) == 0, *columns)
 
 
-@stage(writes=("sample_u", "sample_v"), over="edges", combine="concatenation")
-def sample_ends(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, edge_id: EdgeIndex, num_edges: Count
-) -> tuple[Index, Index]:
+@stage(writes=("sample_u", "sample_v"), combine="concatenation")
+def sample_ends(ops: ArrayModule, edges: Edges, num_edges: Count) -> tuple[Index, Index]:
     """Take the ends of some edges, in order."""
-    u, v = _sample(ops, edge_id, num_edges, u, v)
+    u, v = _sample(ops, edges.edge_id, num_edges, edges.u, edges.v)
     return u, v
 
 
-@stage(writes="few")
-def join_more_if_scattered(
-    ops: ArrayModule, sample_u: Index, sample_v: Index, few: Count, scattered: Count
-) -> Count:
-    """Raise the number of edges that are few, unless most follow one whose ends are near.
+@stage(writes="few_edges")
+def choose_few_edges(
+    ops: ArrayModule, sample_u: Index, sample_v: Index, few: Number, scattered: Number
+) -> Number:
+    """Choose how many edges are few, more unless most follow one whose ends are near.
 
     Rounds read what belongs to vertices in the order of the edges, and gain if that is an order of
     the vertices, too; edges that are taken by weight have no such order left.
@@ -52,28 +52,33 @@ def join_more_if_scattered(
     return few if near >= len(sample_u) else few * scattered
 
 
-@stage(writes="few_edges")
-def few_edges_left(num_edges: Count, num_vertices: Count, few: Count, dense: float) -> Verdict:
-    """Tell whether so few edges are left that to join them one by one is quicker than rounds.
+@stage(writes="rounds_are_over")
+def few_edges_left(
+    num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number
+) -> Verdict:
+    """Return whether joining the edges left one by one is quicker than further rounds.
 
-    Or so many for each fragment: rounds stall where most join the same ones over and over.
+    It is if they are few, or if there are many for each fragment: rounds stall where most edges
+    join the same fragments over and over.
     """
-    return num_edges <= max(0, few) or num_edges > dense * num_vertices
+    return num_edges <= max(0, few_edges) or num_edges > dense * num_vertices
 
 
-@stage(writes="sample", over="edges", combine="concatenation")
-def sample_keys(ops: ArrayModule, key: EdgeKeys, edge_id: EdgeIndex, num_edges: Count) -> Keys:
+@stage(writes="rounds_pay")
+def rounds_pay(num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number) -> Verdict:
+    """Return the opposite of `few_edges_left`."""
+    return not few_edges_left(num_edges, num_vertices, few_edges, dense)
+
+
+@stage(writes="sample", combine="concatenation")
+def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count) -> Keys:
     """Take the keys of some edges."""
-    return _sample(ops, edge_id, num_edges, key)[0]
+    return _sample(ops, edges.edge_id, num_edges, edges.key)[0]
 
 
 @stage(writes="pivot")
 def choose_pivot(
-    ops: ArrayModule,
-    sample: Keys,
-    num_vertices: Count,
-    num_edges: Count,
-    light_per_vertex: float,
+    ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Number
 ) -> Count:
     """Choose the key up to which edges are light: `light_per_vertex` for each vertex.
 
@@ -86,39 +91,26 @@ def choose_pivot(
     return int(ops.partition(sample, rank)[rank])
 
 
-@stage(writes=("held_u", "held_v", "held_key", "held_id"), over="edges", resizes="held")
-def hold_edges(
-    u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
-) -> tuple[HeldIndex, HeldIndex, HeldKeys, HeldIndex]:
-    """Remember all edges for the second scan; nothing is copied."""
-    return u, v, key, edge_id
+@stage(writes="held_edges")
+def hold_edges(edges: Edges) -> Edges:
+    """Keep all edges for the second scan, without a copy."""
+    return edges
 
 
-@stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
+@stage(writes="edges")
 def select_light_edges(
-    ops: ArrayModule,
-    u: EdgeIndex,
-    v: EdgeIndex,
-    key: EdgeKeys,
-    edge_id: EdgeIndex,
-    pivot: Count,
-    num_vertices: Count,
-) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
-    """Keep the edges up to the pivot, loops left out: the first scan."""
-    return ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id)
+    ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count
+) -> Edges:
+    """Keep the edges up to the pivot, without loops: the first scan."""
+    u, v, key, edge_id = edges
+    dtype = ops.index_dtype(num_vertices)
+    return Edges(*ops.compact_pairs(u, v, key, pivot, dtype, edge_id))
 
 
-@stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
-def select_joining_edges(
-    ops: ArrayModule,
-    held_u: HeldIndex,
-    held_v: HeldIndex,
-    held_key: HeldKeys,
-    held_id: HeldIndex,
-    labels: Index,
-) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
+@stage(writes="edges")
+def select_joining_edges(ops: ArrayModule, held_edges: Edges, labels: Index) -> Edges:
     """Keep the edges that join two fragments of the light forest: the second scan.
 
     No light edge is among them, and a heavy edge inside a fragment is the heaviest of a cycle.
     """
-    return ops.relabel_pairs(labels, held_u, held_v, held_key, held_id)
+    return Edges(*ops.relabel_pairs(labels, *held_edges))

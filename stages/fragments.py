@@ -2,42 +2,30 @@
 
 from typing import Any
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Count, Index, VertexIndex
+from .fields import Chosen, Count, Index, VertexIndex
 
 
-@stage(writes="rounds")
-def start_forest(ops: ArrayModule) -> Any:
-    """Begin with no edge in the forest."""
-    return (ops.iota(0, dtype="int64"),)
-
-
-@stage(writes=("successor", "chosen"))
+@stage(writes=("successor", "forest"))
 def remove_mirrored_edges(
     ops: ArrayModule, best_end: VertexIndex, best_id: VertexIndex
-) -> tuple[VertexIndex, Index]:
+) -> tuple[VertexIndex, Chosen]:
     """Point each vertex along its lightest edge; of two that point at each other, one way only.
 
     The edges are strictly ordered, so two vertices that point at each other chose the same edge,
     and there is no longer cycle. The smaller of the two becomes a root: its own successor. The
-    edges of all others are chosen.
+    edges of all others join the forest.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 2.
     """
     return ops.cut_mirrors(best_end, best_id)
 
 
-@stage(writes="rounds")
-def collect_forest_edges(rounds: Any, chosen: Index) -> Any:
-    """Add the edges chosen in this round to those of the rounds before."""
-    return (*rounds, chosen)
-
-
 @stage(writes="forest")
-def list_forest(ops: ArrayModule, rounds: Any) -> Index:
-    """List the edges of all rounds by id."""
-    return ops.sort_distinct(rounds)
+def list_forest(ops: ArrayModule, forest: Chosen) -> Index:
+    """List the edges chosen in all rounds by id."""
+    return ops.sort_distinct(forest)
 
 
 @stage(writes="color")
@@ -58,7 +46,7 @@ def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexI
     return ops.number_roots(color)
 
 
-@stage(writes="num_vertices", resizes="vertices")
+@stage(writes="num_vertices")
 def contract_fragments(num_fragments: Count) -> Count:
     """Let the fragments be the vertices of the next round."""
     return num_fragments

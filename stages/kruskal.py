@@ -1,62 +1,86 @@
-"""Stages that sort edges by weight and join them one after another."""
+"""Stages that take all edges one after another by weight: Kruskal's algorithm and Prim's."""
 
-from ..primitives.fused import ArrayModule
+from heapq import heappop, heappush
+
+from ..primitives.vocabulary import ArrayModule
+from .csr import build_csr
 from .declare import stage
-from .fields import Count, EdgeIndex, EdgeKeys, Index, Keys, VertexIndex
+from .fields import Arcs, Chosen, Count, Edges, Index, VertexIndex
 
 
-@stage(
-    writes=("whole_u", "whole_v", "whole_key", "whole_id"), over="edges", combine="concatenation"
-)
-def bring_edges_together(
-    u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
-) -> tuple[Index, Index, Keys, Index]:
-    """Bring the edges that are left from all parts to one place, in order."""
-    return u, v, key, edge_id
-
-
-@stage(writes=("chosen", "color"))
+@stage(writes=("forest", "color"))
 def join_by_weight(
-    ops: ArrayModule,
-    whole_u: Index,
-    whole_v: Index,
-    whole_key: Keys,
-    whole_id: Index,
-    num_vertices: Count,
-) -> tuple[Index, VertexIndex]:
+    ops: ArrayModule, whole_edges: Edges, num_vertices: Count
+) -> tuple[Chosen, VertexIndex]:
     """Take the edges one by one, the lightest first, and choose each that joins two fragments.
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
-    joining, color = ops.join_by_key(whole_u, whole_v, whole_key, num_vertices)
-    return ops.gather(whole_id, joining), color
+    u, v, key, edge_id = whole_edges
+    joining, color = ops.join_by_key(u, v, key, num_vertices)
+    return ops.gather(edge_id, joining), color
 
 
-@stage(writes=("sorted_u", "sorted_v", "order"))
-def sort_by_weight(
-    ops: ArrayModule, whole_u: Index, whole_v: Index, whole_key: Keys
-) -> tuple[Index, Index, Index]:
-    """Sort the edges by weight, ties by position, and remember where each of them stood."""
-    order = ops.argsort(whole_key)
-    return ops.gather(whole_u, order), ops.gather(whole_v, order), order
+@stage(writes="sorted_edges")
+def sort_by_weight(ops: ArrayModule, whole_edges: Edges) -> Edges:
+    """Sort the edges by weight, ties by id; ids no longer ascend."""
+    order = ops.argsort(whole_edges.key)
+    return Edges(*(ops.gather(column, order) for column in whole_edges))
 
 
-@stage(writes=("chosen", "main_cycles", "helper_cycles"))
+@stage(writes=("forest", "main_cycles", "helper_cycles"))
 def join_with_helpers(
-    ops: ArrayModule,
-    sorted_u: Index,
-    sorted_v: Index,
-    order: Index,
-    whole_id: Index,
-    num_vertices: Count,
-) -> tuple[Index, Count, Count]:
+    ops: ArrayModule, sorted_edges: Edges, num_vertices: Count
+) -> tuple[Chosen, Count, Count]:
     """Join as `join_by_weight`, with helpers; count the cycle edges each side rejects.
 
-    The edges chosen are always the same, the counts depend on the timing of threads.
+    The edges chosen are always the same; the counts depend on the timing of threads.
 
     Source: Katsigiannis et al., "An approach to parallelize Kruskal's algorithm using Helper
     Threads", algorithms 2 and 3, and the counts of figure 7.
     """
-    joining, helper_cycles = ops.join_with_helpers(sorted_u, sorted_v, num_vertices)
-    chosen = ops.gather(whole_id, ops.gather(order, joining))
-    return chosen, len(order) - len(joining) - helper_cycles, helper_cycles
+    u, v, _, edge_id = sorted_edges
+    joining, helper_cycles = ops.join_with_helpers(u, v, num_vertices)
+    return ops.gather(edge_id, joining), len(u) - len(joining) - helper_cycles, helper_cycles
+
+
+@stage(writes="whole_arcs")
+def build_whole_csr(ops: ArrayModule, whole_edges: Edges, num_vertices: Count) -> Arcs:
+    """List the arcs of each vertex one after another, over the edges of all partitions."""
+    arcs: Arcs = build_csr(ops, whole_edges, num_vertices)
+    return arcs
+
+
+@stage(writes="forest")
+def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen:
+    """Grow a tree from each vertex that none has reached, always along its lightest arc.
+
+    A heap holds the arcs that left the tree when they were met, by key and then by the position of
+    the edge, so that ties go to the smaller id.
+
+    Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957.
+    """
+    start = whole_arcs.offsets.tolist()
+    key = ops.gather(whole_edges.key, whole_arcs.edge)
+    arcs = (key, whole_arcs.edge, whole_arcs.destination)
+    reached = bytearray(len(start) - 1)
+    chosen: list[int] = []
+    heap: list[tuple[int, int, int]] = []
+
+    def reach(vertex: int) -> None:
+        reached[vertex] = True
+        here = slice(start[vertex], start[vertex + 1])
+        for arc in zip(*(column[here].tolist() for column in arcs), strict=True):
+            if not reached[arc[2]]:
+                heappush(heap, arc)
+
+    for root in range(len(reached)):
+        if reached[root]:
+            continue
+        reach(root)
+        while heap:
+            _, edge, vertex = heappop(heap)
+            if not reached[vertex]:
+                chosen.append(edge)
+                reach(vertex)
+    return ops.gather(whole_edges.edge_id, ops.asarray(chosen, whole_arcs.edge.dtype))

@@ -1,69 +1,53 @@
 """Stages over both arcs of every edge, sorted by vertex: the arcs of a vertex are a segment."""
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import ArcIndex, ArcKeys, Count, EdgeIndex, EdgeKeys, Offsets, VertexIndex, VertexKeys
+from .fields import Count, Edges, Index, VertexIndex, VertexKeys
 
 
-@stage(writes=("u", "v", "key", "edge_id"), over="edges", resizes="edges")
-def list_both_arcs(
-    ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
-) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
+@stage(writes="edges")
+def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
     """List each edge twice, once from either end; ids still ascend."""
+    u, v, key, edge_id = edges
     ids = ops.concatenate([edge_id, edge_id])
     order = ops.argsort(ids)
     columns = ([u, v], [v, u], [key, key])
-    return (
-        *(ops.gather(ops.concatenate(both), order) for both in columns),
-        ops.gather(ids, order),
-    )
+    arcs = (ops.gather(ops.concatenate(both), order) for both in columns)
+    return Edges(*arcs, ops.gather(ids, order))
 
 
-@stage(writes="num_edges", over="edges", combine="sum")
-def count_listed_edges(ops: ArrayModule, u: EdgeIndex, v: EdgeIndex) -> Count:
+@stage(writes="num_edges", combine="sum")
+def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
     """Count the edges that are left: of each, the arc that leads to the larger vertex."""
-    return ops.count(u < v)
+    return ops.count(edges.u < edges.v)
 
 
-@stage(
-    writes=("arc_end", "arc_key", "arc_id", "offsets"), over="edges", resizes=("arcs", "offsets")
-)
-def sort_arcs(
-    ops: ArrayModule,
-    u: EdgeIndex,
-    v: EdgeIndex,
-    key: EdgeKeys,
-    edge_id: EdgeIndex,
-    num_vertices: Count,
-) -> tuple[ArcIndex, ArcKeys, ArcIndex, Offsets]:
+@stage(writes=("sorted_arcs", "offsets"))
+def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edges, Index]:
     """Sort the arcs by the vertex they start from; those of one vertex stay in the order of ids.
 
     Source: parallel-boruvka, "My solution", the first step of each round.
     """
-    order = ops.argsort(u)
-    one = ops.full(len(u), 1, dtype=order.dtype)
-    degree = ops.scatter_reduce(u, one, num_vertices, "add", 0)
-    arcs = (ops.gather(column, order) for column in (v, key, edge_id))
-    return (*arcs, ops.offsets(degree, dtype=order.dtype))
+    order = ops.argsort(edges.u)
+    one = ops.full(len(order), 1, dtype=order.dtype)
+    degree = ops.scatter_reduce(edges.u, one, num_vertices, "add", 0)
+    arcs = Edges(*(ops.gather(column, order) for column in edges))
+    return arcs, ops.offsets(degree, dtype=order.dtype)
 
 
-@stage(writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum")
+@stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def find_shortest_arcs(
-    ops: ArrayModule,
-    arc_end: ArcIndex,
-    arc_key: ArcKeys,
-    arc_id: ArcIndex,
-    offsets: Offsets,
-    num_vertices: Count,
+    ops: ArrayModule, sorted_arcs: Edges, offsets: Index, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
-    """Take the lightest arc of each segment; parts of the edge list join their minima.
+    """Take the lightest arc of each segment; partitions join their minima.
 
     Source: parallel-boruvka, "My solution": minima of each processor's segments, then merged.
     """
-    position = ops.segmented_argmin(arc_key, offsets)
+    _, end, key, edge_id = sorted_arcs
+    position = ops.segmented_argmin(key, offsets)
     vertex = ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices))
     return (
-        ops.gather(arc_key, position, fill=ops.largest(arc_key.dtype)),
-        ops.gather(arc_id, position, fill=ops.largest(arc_id.dtype)),
-        ops.asarray(ops.gather(arc_end, position, fill=vertex), vertex.dtype),
+        ops.gather(key, position, fill=ops.largest(key.dtype)),
+        ops.gather(edge_id, position, fill=ops.largest(edge_id.dtype)),
+        ops.asarray(ops.gather(end, position, fill=vertex), vertex.dtype),
     )

@@ -1,8 +1,8 @@
 """Stages over trees of vertices that keep their numbers: a parent for each, none renumbered."""
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Count, EdgeIndex, EdgeKeys, Index, Verdict, VertexIndex, VertexKeys
+from .fields import Chosen, Count, Edges, Verdict, VertexIndex, VertexKeys
 
 
 @stage(writes=("parent", "num_joined"))
@@ -20,15 +20,9 @@ def flatten(ops: ArrayModule, parent: VertexIndex) -> VertexIndex:
     return ops.pointer_jump(parent)
 
 
-@stage(writes=("best_key", "best_id", "best_end"), over="edges", combine="lexicographic minimum")
+@stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def assign_cheapest(
-    ops: ArrayModule,
-    u: EdgeIndex,
-    v: EdgeIndex,
-    key: EdgeKeys,
-    edge_id: EdgeIndex,
-    parent: VertexIndex,
-    num_vertices: Count,
+    ops: ArrayModule, edges: Edges, parent: VertexIndex, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
     """Find the lightest edge that leaves each tree, at its root: key, id and the other root.
 
@@ -36,14 +30,13 @@ def assign_cheapest(
 
     Source: Bhargava and Zaia, the kernel of that name.
     """
-    u, v, key, edge_id = ops.relabel_pairs(parent, u, v, key, edge_id)
-    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
+    return ops.scatter_min_pairs(*ops.relabel_pairs(parent, *edges), num_vertices)
 
 
-@stage(writes=("parent", "chosen", "num_joined"))
+@stage(writes=("parent", "forest", "num_joined"))
 def update_forest(
     ops: ArrayModule, parent: VertexIndex, best_end: VertexIndex, best_id: VertexIndex
-) -> tuple[VertexIndex, Index, Count]:
+) -> tuple[VertexIndex, Chosen, Count]:
     """Hang each root below the one its edge leads to; of two that chose one edge, one stays.
 
     A root is only ever made the child of another root, so that trees stay flat but for one level.
@@ -57,7 +50,7 @@ def update_forest(
 
 @stage(writes="no_tree_joined")
 def no_tree_joined(num_joined: Count) -> Verdict:
-    """Tell whether the last round joined no trees: then no edge leaves any of them."""
+    """Return whether the last round joined no trees: then no edge leaves any of them."""
     return num_joined == 0
 
 
@@ -67,14 +60,14 @@ def start_active(num_vertices: Count) -> Count:
     return num_vertices
 
 
-@stage(writes=("parent", "chosen", "num_joined", "num_active"))
+@stage(writes=("parent", "forest", "num_joined", "num_active"))
 def unite_trees(
     ops: ArrayModule,
     parent: VertexIndex,
     best_end: VertexIndex,
     best_id: VertexIndex,
     by_rank: bool,
-) -> tuple[VertexIndex, Index, Count, Count]:
+) -> tuple[VertexIndex, Chosen, Count, Count]:
     """Unite the trees that each lightest edge joins; count those joined, and active ones left.
 
     A tree is active if an edge leaves it. Two trees that chose one edge are united by one of them,
@@ -94,5 +87,5 @@ def unite_trees(
 
 @stage(writes="one_active_left")
 def one_active_left(num_active: Count) -> Verdict:
-    """Tell whether at most one active tree is left: an edge that leaves it would have no end."""
+    """Return whether at most one active tree is left: an edge that leaves it would have no end."""
     return num_active <= 1

@@ -26,32 +26,25 @@ from ...stages.csr import (
     insert_new_edges,
     sort_edges,
 )
-from ...stages.edges import drop_loops, find_signs, no_edges_left, order_weights
+from ...stages.edges import drop_loops, no_edges_left
 from ...stages.fragments import (
-    collect_forest_edges,
     contract_fragments,
     create_new_vertex_ids,
-    list_forest,
     propagate_colors,
     remove_mirrored_edges,
-    start_forest,
 )
 from ..pipeline import Pipeline
 from ..steps import Loop
 
 boruvka_csr = Pipeline(
     "boruvka-csr",
-    find_signs,
-    order_weights,
     drop_loops,
     sort_edges,
     build_csr,
     count_arcs,
-    start_forest,
     Loop(
         find_min_edge_per_vertex,
         remove_mirrored_edges,
-        collect_forest_edges,
         propagate_colors,
         create_new_vertex_ids,
         count_new_edges,
@@ -61,6 +54,5 @@ boruvka_csr = Pipeline(
         contract_fragments,
         until=no_edges_left,
     ),
-    list_forest,
     summary="Boruvka on a CSR graph, contracted every round (Sousa, Mariano, Proenca)",
 )

@@ -17,19 +17,14 @@ from ...stages.edges import (
     count_edges,
     drop_loops,
     find_min_edges,
-    find_signs,
     no_edges_left,
-    order_weights,
     relabel_edges,
 )
 from ...stages.fragments import (
-    collect_forest_edges,
     contract_fragments,
     create_new_vertex_ids,
-    list_forest,
     propagate_colors,
     remove_mirrored_edges,
-    start_forest,
 )
 from ..pipeline import Pipeline
 from ..steps import Loop
@@ -38,7 +33,6 @@ from ..steps import Loop
 JOIN = (
     find_min_edges,
     remove_mirrored_edges,
-    collect_forest_edges,
     propagate_colors,
     create_new_vertex_ids,
 )
@@ -46,12 +40,8 @@ CONTRACT = (relabel_edges, count_edges, contract_fragments)
 
 boruvka_edgelist = Pipeline(
     "boruvka-edgelist",
-    find_signs,
-    order_weights,
     drop_loops,
     count_edges,
-    start_forest,
     Loop(*JOIN, *CONTRACT, until=no_edges_left),
-    list_forest,
     summary="Boruvka on an edge list, loops filtered (Bhargava and Zaia)",
 )

@@ -13,25 +13,18 @@ count of edges; here a last round joins nothing, since a forest may have any num
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import find_signs, order_weights
-from ...stages.fragments import collect_forest_edges, list_forest, start_forest
 from ...stages.trees import assign_cheapest, flatten, no_tree_joined, start_trees, update_forest
 from ..pipeline import Pipeline
 from ..steps import Loop
 
 boruvka_flatten = Pipeline(
     "boruvka-flatten",
-    find_signs,
-    order_weights,
-    start_forest,
     start_trees,
     Loop(
         flatten,
         assign_cheapest,
         update_forest,
-        collect_forest_edges,
         until=no_tree_joined,
     ),
-    list_forest,
     summary="Boruvka on flat trees, no filter (Bhargava and Zaia, the GPU's three kernels)",
 )

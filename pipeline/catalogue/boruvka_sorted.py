@@ -12,15 +12,12 @@ not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import drop_loops, find_signs, no_edges_left, order_weights, relabel_edges
+from ...stages.edges import drop_loops, no_edges_left, relabel_edges
 from ...stages.fragments import (
-    collect_forest_edges,
     contract_fragments,
     create_new_vertex_ids,
-    list_forest,
     propagate_colors,
     remove_mirrored_edges,
-    start_forest,
 )
 from ...stages.sorted_arcs import count_listed_edges, find_shortest_arcs, list_both_arcs, sort_arcs
 from ..pipeline import Pipeline
@@ -28,17 +25,13 @@ from ..steps import Loop
 
 boruvka_sorted = Pipeline(
     "boruvka-sorted",
-    find_signs,
-    order_weights,
     drop_loops,
     list_both_arcs,
     count_listed_edges,
-    start_forest,
     Loop(
         sort_arcs,
         find_shortest_arcs,
         remove_mirrored_edges,
-        collect_forest_edges,
         propagate_colors,
         create_new_vertex_ids,
         relabel_edges,
@@ -46,6 +39,5 @@ boruvka_sorted = Pipeline(
         contract_fragments,
         until=no_edges_left,
     ),
-    list_forest,
     summary="Boruvka on both arcs, sorted each round (parallel-boruvka)",
 )

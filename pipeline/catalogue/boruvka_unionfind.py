@@ -18,26 +18,19 @@ which root the threads left.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import find_signs, order_weights
-from ...stages.fragments import collect_forest_edges, list_forest, start_forest
 from ...stages.trees import assign_cheapest, one_active_left, start_active, start_trees, unite_trees
 from ..pipeline import Pipeline
 from ..steps import Loop
 
 boruvka_unionfind = Pipeline(
     "boruvka-unionfind",
-    find_signs,
-    order_weights,
-    start_forest,
     start_trees,
     start_active,
     Loop(
         assign_cheapest,
         unite_trees,
-        collect_forest_edges,
         until=one_active_left,
     ),
-    list_forest,
     values={"by_rank": True},
     summary="Boruvka on a union-find that threads share without locks (AlgoWiki)",
 )

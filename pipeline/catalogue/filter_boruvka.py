@@ -18,12 +18,13 @@ is small enough for Boruvka.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import count_edges, drop_loops, find_signs, order_weights
+from ...stages.edges import bring_edges_together, count_edges, drop_loops
 from ...stages.filter import (
+    choose_few_edges,
     choose_pivot,
     few_edges_left,
     hold_edges,
-    join_more_if_scattered,
+    rounds_pay,
     sample_ends,
     sample_keys,
     select_joining_edges,
@@ -32,17 +33,14 @@ from ...stages.filter import (
 )
 from ...stages.fragments import (
     add_level,
-    collect_forest_edges,
     compose_labels,
     contract_fragments,
     create_new_vertex_ids,
-    list_forest,
-    start_forest,
     start_levels,
 )
-from ...stages.kruskal import bring_edges_together, join_by_weight
+from ...stages.kruskal import join_by_weight
 from ..pipeline import ByBackend, Pipeline
-from ..steps import Loop
+from ..steps import Loop, When
 from .boruvka_edgelist import CONTRACT, JOIN
 
 #: Chosen by `benchmarks/parameters.py`:
@@ -72,16 +70,12 @@ SELECT_JOINING = (
 )
 
 #: How what rounds leave is joined.
-JOIN_REST = (bring_edges_together, join_by_weight, collect_forest_edges)
+JOIN_REST = (bring_edges_together, join_by_weight)
 
 filter_boruvka = Pipeline(
     "filter-boruvka",
-    find_signs,
-    order_weights,
-    count_edges,
     sample_ends,
-    join_more_if_scattered,
-    start_forest,
+    choose_few_edges,
     Loop(
         *SELECT_LIGHT,
         start_levels,
@@ -90,14 +84,13 @@ filter_boruvka = Pipeline(
         *SELECT_JOINING,
         until=sparse_graph_left,
     ),
-    Loop(  # one pass at most: what ends the inner loop ends this one
+    When(
+        rounds_pay,
         drop_loops,  # which only rounds must not meet
         count_edges,
         Loop(*JOIN, *CONTRACT, until=few_edges_left),
-        until=few_edges_left,
     ),
     *JOIN_REST,
-    list_forest,
     values=PARAMETERS,
     summary="Boruvka on light edges, then on the heavy ones that join fragments; the default",
 )

@@ -7,19 +7,14 @@ for each vertex go to Kruskal at once, and the heavy ones that join two trees ar
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import count_edges, find_signs, order_weights
 from ...stages.filter import sparse_graph_left
-from ...stages.fragments import list_forest, start_forest, start_levels
+from ...stages.fragments import start_levels
 from ..pipeline import Pipeline
 from ..steps import Loop
 from .filter_boruvka import JOIN_REST, PARAMETERS, SELECT_JOINING, SELECT_LIGHT
 
 filter_kruskal = Pipeline(
     "filter-kruskal",
-    find_signs,
-    order_weights,
-    count_edges,
-    start_forest,
     Loop(
         *SELECT_LIGHT,
         start_levels,
@@ -28,7 +23,6 @@ filter_kruskal = Pipeline(
         until=sparse_graph_left,
     ),
     *JOIN_REST,
-    list_forest,
     values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
     summary="Kruskal on light edges, then on the heavy ones that join trees",
 )

@@ -9,19 +9,13 @@ Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import find_signs, order_weights
-from ...stages.fragments import collect_forest_edges, list_forest, start_forest
-from ...stages.kruskal import bring_edges_together, join_by_weight
+from ...stages.edges import bring_edges_together
+from ...stages.kruskal import join_by_weight
 from ..pipeline import Pipeline
 
 kruskal = Pipeline(
     "kruskal",
-    find_signs,
-    order_weights,
-    start_forest,
     bring_edges_together,
     join_by_weight,
-    collect_forest_edges,
-    list_forest,
     summary="Kruskal on sorted edges, the sequential baseline",
 )

@@ -18,20 +18,14 @@ forest's edges and a count.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import find_signs, order_weights
-from ...stages.fragments import collect_forest_edges, list_forest, start_forest
-from ...stages.kruskal import bring_edges_together, join_with_helpers, sort_by_weight
+from ...stages.edges import bring_edges_together
+from ...stages.kruskal import join_with_helpers, sort_by_weight
 from ..pipeline import Pipeline
 
 kruskal_helpers = Pipeline(
     "kruskal-helpers",
-    find_signs,
-    order_weights,
-    start_forest,
     bring_edges_together,
     sort_by_weight,
     join_with_helpers,
-    collect_forest_edges,
-    list_forest,
     summary="Kruskal, helper threads reject cycle edges ahead of it (Katsigiannis et al.)",
 )

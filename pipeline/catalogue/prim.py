@@ -9,21 +9,14 @@ nearest to the tree is a heap here, and a graph that is not connected gets a tre
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import find_signs, order_weights
-from ...stages.fragments import collect_forest_edges, list_forest, start_forest
-from ...stages.kruskal import bring_edges_together
-from ...stages.prim import build_whole_csr, grow_trees
+from ...stages.edges import bring_edges_together
+from ...stages.kruskal import build_whole_csr, grow_trees
 from ..pipeline import Pipeline
 
 prim = Pipeline(
     "prim",
-    find_signs,
-    order_weights,
-    start_forest,
     bring_edges_together,
     build_whole_csr,
     grow_trees,
-    collect_forest_edges,
-    list_forest,
     summary="Prim with a heap, tree by tree, a sequential baseline",
 )

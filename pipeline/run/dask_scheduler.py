@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import importlib.util
-import multiprocessing
-import operator
-import os
-import pickle
 import re
-import signal
 import sys
 import tempfile
-import threading
 import uuid
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+import weakref
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
 import dask
-from dask.multiprocessing import get_context
 
 from ...errors import OptionError, WorkerError
 from ...primitives.cuda.device import computing_here
-from ...runtime.memory import keeping_blocks
-from . import scratch
+from .schedulers import Notes
+from .workers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Executor
+
+    from .tasks import Note
 
 LOCAL = ("synchronous", "threads", "processes")
 
@@ -42,152 +32,164 @@ _ALIASES = {
     "threading": "threads",
     "multiprocessing": "processes",
 }
+#: Seconds between two looks at a cluster's tasks while somebody listens to their progress.
+_PAUSE = 0.1
 
 
-class Dask:
-    """Builds Dask graphs with `dask.delayed` and computes them with one of Dask's schedulers.
+class LocalDask(Notes):
+    """Dask's schedulers "synchronous" and "threads", in the shape of `distributed.Client`.
 
-    Parameters
-    ----------
-    name : str
-        A local scheduler of Dask's, or a label if there is a client.
-    workers : int
-        How many tasks may run at once.
-    folder : str, optional
-        A scratch folder that all workers see.
-    pool : concurrent.futures.Executor, optional
-        Processes to run on, kept between computations.
-    client : distributed.Client, optional
-        The cluster to run on.
+    Tasks are collected until a result is asked for. Then all results that somebody still has a
+    handle of are computed.
     """
 
     eager = False
+    leaves_on_host = False
+    input_folder: str | None = None
+    worker_memory: int | None = None
 
-    def __init__(
-        self,
-        name: str,
-        workers: int,
-        folder: str | None = None,
-        pool: Executor | None = None,
-        client: Any = None,
-    ) -> None:
-        self.name, self.workers, self._client = name, workers, client
-        self.input_folder = folder
-        self.task_folder = folder if pool else scratch.ON_HOST if client else None
-        # One task at a time: Dask gives a process six in a row, and leaves others idle meanwhile.
-        self._options = {"scheduler": name, "pool": pool, "num_workers": workers, "chunksize": 1}
-        self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
-        self._submitted = 0
+    def __init__(self, name: str, workers: int) -> None:
+        super().__init__()
+        self.name, self.workers = name, workers
+        self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self._token = uuid.uuid4().hex[:8]
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Add a task; on dashboards tasks are grouped by the first word of their name."""
-        self._submitted += 1
-        if self.input_folder is not None:  # it goes to another process
-            function = partial(_call_packed, name, cloudpickle.dumps(function))
-        else:
-            function = computing_here(function)
-        task = dask.delayed(function, pure=False, traverse=False)
-        return task(*arguments, dask_key_name=f"{name}-{self._submitted}-{self._token}")
+    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+        """Add a task to the graph."""
+        task = dask.delayed(computing_here(function), pure=False, traverse=False)
+        arguments = [handle.delayed for handle in handles]
+        added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
+        self._live.add(added)
+        return added
 
-    def outputs(self, handle: Any, count: int) -> list[Any]:
-        """Add a task for each item.
-
-        Each has a group of its own by its name: Dask spreads tasks over all workers, wherever the
-        vertices' labels lie, if they depend on few tasks of few groups.
-        """
-        name, _, rest = handle.key.partition("-")
-        item = dask.delayed(operator.getitem, pure=False)
-        return [
-            item(handle, place, dask_key_name=f"{name}_{place}-{rest}") for place in range(count)
-        ]
-
-    def settle(
-        self, handles: Sequence[Any], done: Callable[[int], object] | None = None
+    def gather(
+        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Persist, in memory or on the cluster; files nobody refers to any more are removed."""
-        places = {h.key: i for i, h in enumerate(handles) if dask.is_dask_collection(h)}
-        tasks = [handles[place] for place in places.values()]
+        """Compute the graph."""
+        options: dict[str, Any] = {"scheduler": self.name, "num_workers": self.workers}
+        if done is not None:
+            options["callbacks"] = [(None, None, None, lambda key, *_: done(_name(key)), None)]
+        live = [handle for handle in self._live if not handle.is_computed]
+        computed = dask.persist(*(handle.delayed for handle in live), **options)
+        for handle, result in zip(live, computed, strict=True):
+            handle.delayed, handle.is_computed = result, True
+        return list(dask.compute(*(each.delayed for each in handles), scheduler="synchronous"))
+
+
+class _Handle:
+    """A result that is computed when any is asked for."""
+
+    def __init__(self, delayed: Any) -> None:
+        self.delayed, self.is_computed = delayed, False
+
+
+class Cluster:
+    """The workers that a `distributed.Client` is connected to.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : str
+        A folder that all workers see, for arrays of the caller.
+    name : str
+        For reports.
+    """
+
+    eager = False
+    leaves_on_host = True
+
+    def __init__(self, client: Any, folder: str, name: str) -> None:
+        self.name, self.input_folder, self._client = name, folder, client
+        self.workers = sum(client.nthreads().values()) or 1
+        self.worker_memory = _task_memory(client)
+        self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
+        self.note = _WorkerLog(f"mstflow-{self._token}")
+        self._taken = 0
+        self._pending: dict[str, weakref.ref[Any]] = {}
+
+    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+        """Submit to the client."""
+        future = self._client.submit(function, *handles, key=f"{key}-{self._token}", pure=False)
+        self._pending[future.key] = weakref.ref(future)
+        return future
+
+    def gather(
+        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
+    ) -> list[Any]:
+        """Wait for the results and fetch them."""
         with _worker_errors():
-            if self._client is not None:
-                persisted = self._client.persist(tasks)
-                self._wait(persisted, places, done)
-            else:
-                options: dict[str, Any] = dict(self._options)
-                if done is not None:
-                    tell = lambda key, *_: key in places and done(places[key])  # noqa: E731
-                    options["callbacks"] = [(None, None, None, tell, None)]
-                persisted = dask.persist(*tasks, **options)
-        settled = list(handles)
-        for place, task in zip(places.values(), persisted, strict=True):
-            settled[place] = task
-        if self.task_folder:
-            scratch.keep_only(self.task_folder, dask.compute(*settled, scheduler="synchronous"))
-        return settled
+            if done is not None:
+                self._watch(handles, done)
+            self._pending.clear()
+            return self._client.gather(list(handles))  # type: ignore[no-any-return]
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Bring results to the caller; scratch files are read into memory."""
-        with _worker_errors():
-            if self._client is not None:
-                from distributed import futures_of
+    def take_notes(self) -> list[Note]:
+        """Return the notes that workers logged since the last call."""
+        from .report import StageCall, Work
+        from .tasks import Note
 
-                there = {future.key: future for future in futures_of(list(handles))}
-                found = [there.get(getattr(h, "key", None), h) for h in handles]
-                return self._client.gather(found)  # type: ignore[no-any-return]
-            return [scratch.fetch(value) for value in dask.compute(*handles, **self._options)]
+        events = self._client.get_events(self.note.topic)
+        new, self._taken = events[self._taken :], len(events)
+        notes: dict[Any, Note] = {}
+        for _, (*call, work, scalars) in new:
+            # A task that ran again, as its worker had died, counts once.
+            notes[tuple(call)] = Note(StageCall(*call, Work(*work)), scalars)
+        return list(notes.values())
 
-    def _wait(
-        self, tasks: list[Any], places: dict[str, int], done: Callable[[int], object] | None
-    ) -> None:
-        """Wait for tasks of a cluster, if somebody wants to know how they get on."""
-        if done is None:
-            return
-        from distributed import as_completed, futures_of
+    def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
+        """Call `done` for each task as it finishes, until the results are there."""
+        from distributed import wait
 
-        for future in as_completed(futures_of(tasks), loop=self._client.loop):
-            done(places[future.key])
+        while self._pending:
+            for key, future in list(self._pending.items()):
+                if (found := future()) is None or found.done():
+                    del self._pending[key]
+                    done(_name(key))
+            if all(handle.done() for handle in handles):
+                continue
+            with contextlib.suppress(TimeoutError):
+                wait(list(handles), timeout=_PAUSE)
 
 
-def _call_packed(name: str, packed: bytes, *arguments: Any) -> Any:
-    """Call a function sent as bytes: what cannot be loaded fails its task, not the worker."""
-    try:
-        function = pickle.loads(packed)
-    except Exception as error:  # loading may run anything
-        message = f"a worker cannot load the task {name!r}: {type(error).__name__}: {error}"
-    else:
-        return function(*arguments)
-    raise WorkerError(message)
+class _WorkerLog:
+    """Sends notes from workers to the scheduler's log of events."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+
+    def __call__(self, note: Note) -> None:
+        worker = this_worker()
+        *call, work = note.call
+        if worker is not None:
+            worker.log_event(self.topic, (*call, tuple(work), note.scalars))
+
+
+def _name(key: str) -> str:
+    """Return the first word of a task's key: the name of its stage."""
+    return str(key).partition("-")[0]
+
+
+def _task_memory(client: Any) -> int | None:
+    """Return a quarter of what a worker has for each of its tasks: memory that spills is slow."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [w["memory_limit"] // (4 * w["nthreads"]) for w in workers if w["memory_limit"]]
+    return min(limits, default=None)
 
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Tell the death of workers as an error of ours."""
+    """Raise the death of workers, and tasks that they cannot load, as errors of ours."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker":
+        if type(error).__name__ == "KilledWorker":
             message = f"a worker died: {error}"
             raise WorkerError(message) from error
         raise
 
 
-def _start_worker() -> None:
-    """Keep memory from task to task, and leave it to the caller when it ends: Ctrl-C, for one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    memory = contextlib.ExitStack()
-    memory.enter_context(keeping_blocks())  # from task to task
-    atexit.register(memory.close)
-    parent = multiprocessing.parent_process()
-    if parent is not None:  # a caller that was killed cannot say so
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
-
-
 @contextlib.contextmanager
-def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
+def open_dask(choice: Any, workers: int) -> Iterator[LocalDask | Cluster]:
     """Yield the scheduler of Dask's that `choice` names, and clear away what it needed.
 
     Parameters
@@ -210,20 +212,17 @@ def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
     with contextlib.ExitStack() as stack:
         if isinstance(choice, str) and "://" in choice:
             choice = stack.enter_context(_connect(choice))
-        if hasattr(choice, "nthreads"):  # a client, told without importing distributed
+        if hasattr(choice, "nthreads"):  # a client, recognised without importing distributed
             if choice.status != "running":
                 message = f"the client is {choice.status}, not running"
                 raise OptionError(message)
-            folder = stack.enter_context(_scratch_folder())
-            workers = sum(choice.nthreads().values()) or 1
-            yield Dask("distributed", workers, folder, client=choice)
+            name = f"distributed ({choice.scheduler.address})"
+            yield Cluster(choice, stack.enter_context(_input_folder()), name)
         elif choice in ("synchronous", "threads"):
-            yield Dask(choice, 1 if choice == "synchronous" else workers)
+            yield LocalDask(choice, 1 if choice == "synchronous" else workers)
         elif choice == "processes":
-            folder = stack.enter_context(_scratch_folder())
-            pool = ProcessPoolExecutor(workers, get_context(), initializer=_start_worker)
-            stack.enter_context(pool)
-            yield Dask(choice, workers, folder, pool)
+            client = stack.enter_context(_local_cluster(workers))
+            yield Cluster(client, stack.enter_context(_input_folder()), choice)
         else:
             message = (
                 f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
@@ -232,7 +231,21 @@ def open_dask(choice: Any, workers: int) -> Iterator[Dask]:
             raise OptionError(message)
 
 
-def _scratch_folder() -> tempfile.TemporaryDirectory[str]:
+@contextlib.contextmanager
+def _local_cluster(workers: int) -> Iterator[Any]:
+    """Yield a client of worker processes on this machine, which end with it."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _input_folder() -> tempfile.TemporaryDirectory[str]:
     parent = dask.config.get("temporary-directory", None)
     try:
         return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
@@ -252,13 +265,10 @@ def _active_client() -> Any:
 
 
 def _connect(address: str) -> Any:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        message = "a scheduler's address needs the package distributed: mstflow[distributed]"
-        raise OptionError(message) from error
+    from distributed import Client
+
     if not re.fullmatch(r"(tcp|tls|ucx|wss?)://.+:\d+/?|inproc://.+", address):
-        message = f"{address!r} is no address of a scheduler; they look like tcp://host:port"
+        message = f"{address!r} is not the address of a scheduler; an example is tcp://host:8786"
         raise OptionError(message)
     try:
         return Client(address, set_as_default=False)
@@ -269,7 +279,7 @@ def _connect(address: str) -> Any:
 
 @contextlib.contextmanager
 def reporting_client(address: str, path: str) -> Iterator[Any]:
-    """Yield a client of a cluster; what its workers did meanwhile is written as HTML.
+    """Yield a client of a cluster, and write what its workers did meanwhile as HTML.
 
     Raises
     ------

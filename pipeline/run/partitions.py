@@ -5,20 +5,17 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import OptionError
 from ...graphs.formats.npy import npy_source
-from ...graphs.pieces import ArrayPiece
+from ...graphs.pieces import ArrayPiece, Delayed
 from ...graphs.source import EdgeSource
 from ...graphs.write_stream import Streamed, write_stream
 from ...primitives import array_module
-from . import scratch
-from .workers import device_errors, worker_backend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,49 +24,52 @@ if TYPE_CHECKING:
     from ...primitives import Backend
     from .schedulers import Scheduler
 
-#: What a partition carries along its edges, in this order.
-COLUMNS = ("u", "v", "weight", "edge_id")
-
 
 def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[EdgeSource]:
     """Return ranges of edge ids, about equal, that tasks of the scheduler can read.
 
-    Arrays go as views to tasks that share the caller's memory, else to files.
+    Arrays go as views to tasks that share the caller's memory, else to files. Dask's chunks are
+    not cut if there are as many partitions.
 
     Raises
     ------
     OptionError
-        If the graph lies on a GPU, or can be read but once, and tasks do not share the caller's
+        If the graph lies on a GPU, or can be read only once, and tasks do not share the caller's
         memory.
     """
     if scheduler.input_folder is not None:
-        if source.is_on_device:
-            message = (
-                f"tasks of scheduler {scheduler.name!r} cannot see arrays on the GPU of this "
-                "process: copy them to the host (cupy.asnumpy), or choose inline or threads"
-            )
-            raise OptionError(message)
-        if source.is_read_once:
-            message = (
-                f"a graph that can be read but once does not go to tasks of {scheduler.name!r}: "
-                "choose inline or threads"
-            )
-            raise OptionError(message)
-        pieces = enumerate(source.pieces)
-        source = replace(
-            source,
-            pieces=tuple(
-                _to_files(piece, os.path.join(scheduler.input_folder, f"input-{place}"))
-                if isinstance(piece, ArrayPiece)
-                else piece
-                for place, piece in pieces
-            ),
-        )
+        source = _for_others(source, scheduler.name, scheduler.input_folder)
     if partitions == 1:
         return [source]
-    count = source.num_edges or 0
-    bounds = [count * part // partitions for part in range(partitions + 1)]
+    count, sizes = source.num_edges or 0, [piece.num_edges or 0 for piece in source.pieces]
+    if partitions == len(sizes) and all(map(chunk_of, source.pieces)):
+        bounds = list(itertools.accumulate(sizes, initial=0))
+    else:
+        bounds = [count * part // partitions for part in range(partitions + 1)]
     return [source.part(start, stop) for start, stop in itertools.pairwise(bounds)]
+
+
+def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
+    """Return a source that other processes can read."""
+    if source.is_on_device:
+        message = (
+            f"tasks of scheduler {scheduler!r} cannot see arrays on the GPU of this process: copy "
+            "them to the host (cupy.asnumpy), or choose inline or threads"
+        )
+        raise OptionError(message)
+    if source.is_read_once:
+        message = (
+            f"a graph that can be read only once does not go to tasks of {scheduler!r}: choose "
+            "inline or threads"
+        )
+        raise OptionError(message)
+    pieces = (
+        _to_files(piece, os.path.join(folder, f"input-{place}"))
+        if isinstance(piece, ArrayPiece)
+        else _absolute(piece)
+        for place, piece in enumerate(source.pieces)
+    )
+    return replace(source, pieces=tuple(pieces))
 
 
 def _to_files(piece: ArrayPiece, folder: str) -> Piece:
@@ -78,38 +78,67 @@ def _to_files(piece: ArrayPiece, folder: str) -> Piece:
     return written
 
 
-def load_partitions(
-    parts: list[EdgeSource], num_edges: int, scheduler: Scheduler, backend: Backend
-) -> list[Any]:
-    """Return for each part a handle of its table of `COLUMNS`; `num_edges` is of the whole."""
-    return [
-        scheduler.submit(
-            "load_partition",
-            partial(load_columns, part, num_edges, backend, scheduler.task_folder),
-        )
-        for part in parts
-    ]
+def _absolute(piece: Any) -> Any:
+    """Return a piece whose files are found from any working directory."""
+    if isinstance(path := getattr(piece, "path", None), Path):
+        return replace(piece, path=path.absolute())
+    inner = getattr(piece, "piece", None)
+    return piece if inner is None else replace(piece, piece=_absolute(inner))
 
 
-@device_errors("load_partition")
-def load_columns(
-    source: EdgeSource, num_edges: int, backend: Backend, folder: str | None
-) -> tuple[Any, ...]:
-    """Return u, v, weight and edge ids as arrays of the backend.
+class Chunked(NamedTuple):
+    """A source whose chunks are computed by Dask, as tasks of their own.
 
-    Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
-    as they are.
+    Attributes
+    ----------
+    source : EdgeSource
+    chunks : tuple
+        The value, or what stands for it, of each chunk, in order.
     """
-    ops = array_module(worker_backend(backend))
-    u, v, weight = map(ops.asarray, source.columns())
-    stop = source.first_id + len(u)
-    edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
-    ends = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
-    loaded = (*map(_read_only, (*ends, weight)), edge_id)
-    return tuple(scratch.store(column, folder, ops) for column in loaded)
+
+    source: EdgeSource
+    chunks: tuple[Any, ...]
+
+    def filled(self) -> EdgeSource:
+        """Return the source with its chunks in place."""
+        values = iter(self.chunks)
+        pieces = (_with_chunk(piece, values) for piece in self.source.pieces)
+        return replace(self.source, pieces=tuple(pieces))
 
 
-def _read_only(column: Any) -> Any:
+class OnDemand(NamedTuple):
+    """A Dask collection or future that a scheduler computes anew for each task that reads it."""
+
+    collection: Any
+
+
+def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
+    """Return a partition's source as tasks of the scheduler take it."""
+    chunks = [chunk for piece in source.pieces if (chunk := chunk_of(piece)) is not None]
+    if not chunks or scheduler.input_folder is None:
+        return source
+    bare = replace(source, pieces=tuple(_with_chunk(p, iter([None])) for p in source.pieces))
+    return Chunked(bare, tuple(OnDemand(chunk) for chunk in chunks))
+
+
+def chunk_of(piece: Any) -> Any:
+    """Return the Dask collection or future that a piece is read from, if it is."""
+    if isinstance(piece, Delayed):
+        return piece.chunk
+    inner = getattr(piece, "piece", None)
+    return None if inner is None else chunk_of(inner)
+
+
+def _with_chunk(piece: Any, values: Any) -> Any:
+    """Return a piece with the next value in place of its chunk, if it has one."""
+    if isinstance(piece, Delayed):
+        return replace(piece, chunk=next(values))
+    if chunk_of(piece) is None:
+        return piece
+    return replace(piece, piece=_with_chunk(piece.piece, values))
+
+
+def read_only(column: Any) -> Any:
     """Return a view that no stage can write to, where an array may be the caller's own."""
     if isinstance(column, np.ndarray):
         column = column.view()

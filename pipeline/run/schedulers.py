@@ -1,7 +1,7 @@
-"""Where tasks run: here and now, or wherever Dask takes them. One small interface for both.
+"""Where tasks run: here and now, on Dask's local schedulers, or on a cluster.
 
-A task is a function and its arguments; what `submit` returns (a handle) may be an argument of
-further tasks. Arrays never pass through the caller unless it fetches them.
+A scheduler has the shape of `distributed.Client`: `submit` takes a function and the handles of other
+tasks' results, and returns a handle. Results stay where they are until `gather` brings them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from .tasks import Note
+
 
 class Scheduler(Protocol):
     """What a run asks of a scheduler.
@@ -23,62 +25,77 @@ class Scheduler(Protocol):
         For reports.
     workers : int
         How many tasks it can run at once.
-    input_folder : str or None
-        Where columns of the caller must lie for tasks to see them; None if they see its memory.
-    task_folder : str or None
-        Where tasks leave arrays for each other: see `scratch.store`.
     eager : bool
-        Whether `submit` itself computes.
+        Whether `submit` itself computes; a handle is the result then.
+    leaves_on_host : bool
+        Whether results may go to other processes, and so must lie in the memory of the host.
+    input_folder : str or None
+        Where the caller's arrays must be written for tasks to see them; None if they see its memory.
+    worker_memory : int or None
+        Bytes that each task may take, if the scheduler limits them.
+    note : callable
+        Tasks call it with a `Note`, wherever they run.
     """
 
     name: str
     workers: int
-    input_folder: str | None
-    task_folder: str | None
     eager: bool
+    leaves_on_host: bool
+    input_folder: str | None
+    worker_memory: int | None
+    note: Callable[[Note], object]
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return a handle for ``function(*arguments)``, known to users as `name`."""
+    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+        """Return a handle for the result of `function`, called with the results of `handles`.
 
-    def outputs(self, handle: Any, count: int) -> list[Any]:
-        """Return handles for the items of a result that is a tuple of `count`."""
-
-    def settle(
-        self, handles: Sequence[Any], done: Callable[[int], object] | None = None
-    ) -> list[Any]:
-        """Compute; results stay where they are, and only the handles returned know them.
-
-        `done` is told the position of each handle when its result is there.
+        `key` names the task on dashboards, which group tasks by its first word.
         """
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Bring results to the caller, of handles that were settled."""
+    def gather(
+        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
+    ) -> list[Any]:
+        """Compute and return results; those of other live handles stay where they are.
+
+        `done` is called with the name of each task that finishes meanwhile.
+        """
+
+    def take_notes(self) -> list[Note]:
+        """Return what tasks have noted since this was last called."""
 
 
-class Inline:
-    """Calls each task when it is submitted: a handle is the value itself."""
+class Notes:
+    """Notes of tasks that run in this process."""
+
+    def __init__(self) -> None:
+        self._notes: list[Note] = []
+
+    def note(self, note: Note) -> None:
+        """Keep a note."""
+        self._notes.append(note)
+
+    def take_notes(self) -> list[Note]:
+        """Return the notes since the last call."""
+        notes, self._notes = self._notes, []
+        return notes
+
+
+class Inline(Notes):
+    """Calls each task when it is submitted."""
 
     name = "inline"
     workers = 1
-    input_folder: str | None = None
-    task_folder: str | None = None
     eager = True
+    leaves_on_host = False
+    input_folder: str | None = None
+    worker_memory: int | None = None
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Call the function."""
-        return function(*arguments)
+        return function(*handles)
 
-    def outputs(self, handle: Any, count: int) -> list[Any]:
-        """Return the items."""
-        return list(handle[:count])
-
-    def settle(
-        self, handles: Sequence[Any], done: Callable[[int], object] | None = None
+    def gather(
+        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Return the values."""
-        return list(handles)
-
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
         """Return the values."""
         return list(handles)
 
@@ -104,11 +121,12 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
         return
     from .dask_scheduler import open_dask  # importing Dask takes longer than a small graph
 
-    with open_dask(choice, threads or _processors()) as scheduler:
+    with open_dask(choice, threads or processors()) as scheduler:
         yield scheduler
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -117,4 +135,4 @@ def _processors() -> int:
 def kernel_threads() -> int:
     """Return how many threads kernels take by default: Dask's workers, for one, allow them one."""
     allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(_processors(), int(allowed))) if allowed.isdigit() else _processors()
+    return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

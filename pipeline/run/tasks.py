@@ -1,71 +1,175 @@
-"""One call of a stage, as a task: load its fields, call it, check what it wrote, note the cost."""
+"""What a task does: call a stage or a combination, check what it wrote, and note what it cost."""
 
 from __future__ import annotations
 
 import contextlib
 import pickle
 import time
-from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import PipelineError
+import numpy as np
+
+from ...errors import MstflowError, PipelineError
 from ...primitives import array_module
-from ...stages.declare import combine_parts
-from . import scratch
-from .report import Work
-from .workers import device_errors, worker_backend
+from ...runtime.device import host_array
+from ...stages.fields import Edges
+from .report import StageCall, Work
+from .workers import device_errors, naming_the_worker, worker_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from ...primitives import Backend
     from ...stages import Stage
     from ...stages.fields import Field
 
-_ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "weight": "biuf"}
+_ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
+_COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
+_REPORTED = ("count", "number")
 
 
-def call_stage(stage: Stage, backend: Backend, folder: str | None, *values: Any) -> tuple[Any, ...]:
-    """Call `stage` on the values of its reads and return what it writes, then its `Work`.
+class Slot(NamedTuple):
+    """Stands for an item of another task's result: `item` of argument number `argument`."""
 
-    Raises
-    ------
-    PipelineError
-        If the stage fails, or what it reads or writes is not as declared. Names the stage, and the
-        dtype and length of every field it was given.
+    argument: int
+    item: int
+
+
+class Several(tuple[Any, ...]):
+    """Values of one field that several tasks wrote."""
+
+    __slots__ = ()
+
+
+class Note(NamedTuple):
+    """What a task reports: what it cost, and the scalars it wrote for the whole graph."""
+
+    call: StageCall
+    scalars: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call of a stage; or, with `parts`, a combination of what it wrote in several partitions.
+
+    Attributes
+    ----------
+    stage : Stage
+    backend : Backend
+    fields : dict
+        The fields to read: values, `Slot` objects, or `Several` of those.
+    round, partition : int
+        Where the task stands in the run, for reports.
+    parts : int
+        How many of the results it is called with, the first ones, are to be combined.
+    note : callable
+        Called with a `Note`.
+    is_shared : bool
+        Whether what it writes holds for the whole graph.
+    leaves_on_host : bool
+        Whether its arrays go to other processes, and so must lie in the memory of the host.
+    record : Record, optional
+        Keeps unfinished work, for stages and combinations that have a parameter of this name.
     """
-    with device_errors(stage.name):
-        ops = array_module(worker_backend(backend))
-        fields = dict(zip(stage.reads, scratch.load(values, ops), strict=True))
+
+    stage: Stage
+    backend: Backend
+    fields: Mapping[str, Any]
+    round: int
+    partition: int
+    parts: int
+    note: Callable[[Note], object]
+    is_shared: bool
+    leaves_on_host: bool
+    record: Any
+
+    @property
+    def name(self) -> str:
+        """The name of what is called."""
+        return self.stage.combine_name if self.parts else self.stage.name
+
+    def __call__(self, *results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run on the results of other tasks, and return what the stage writes.
+
+        Raises
+        ------
+        PipelineError
+            If the stage fails, or what it reads or writes is not as declared. Names the stage, and
+            the dtype and length of every field it was given.
+        """
+        with naming_the_worker(), device_errors(self.name):
+            ops = array_module(worker_backend(self.backend))
+            fields = {name: _loaded(ops, value, results) for name, value in self.fields.items()}
+            parts = [_loaded(ops, part, ()) for part in results[: self.parts]]
+            start = time.perf_counter()
+            outputs = self._combine(ops, parts, fields) if parts else self._call(ops, fields)
+            seconds = time.perf_counter() - start
+            moved = _num_bytes((*fields.values(), *parts, *outputs))
+            call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
+            self.note(Note(call, self._scalars(outputs)))
+            return _on_host(outputs) if self.leaves_on_host else outputs
+
+    def _call(self, ops: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
+        stage, given = self.stage, {"ops": ops, "record": self.record}
         lengths = _lengths(stage, fields)
-        start = time.perf_counter()
-        arguments = {"ops": ops, **fields} if stage.takes_ops else fields
-        result = _attempt(stage, fields.items(), partial(stage.function, **arguments))
-        seconds = time.perf_counter() - start
-        is_several = len(stage.writes) > 1 and isinstance(result, tuple)
+        injected = {name: given[name] for name in stage.injected}
+        result = _attempt(stage, fields.items(), partial(stage.function, **injected, **fields))
+        is_several = len(stage.writes) > 1 and type(result) is tuple
         outputs = tuple(map(_plain, result if is_several else (result,)))
         _check_outputs(stage, outputs, lengths)
-        moved = sum(getattr(value, "nbytes", 0) for value in (*fields.values(), *outputs))
-        return (*scratch.store(outputs, folder, ops), Work(seconds, moved))
+        return outputs
+
+    def _combine(
+        self, ops: Any, parts: list[tuple[Any, ...]], fields: dict[str, Any]
+    ) -> tuple[Any, ...]:
+        stage, combine = self.stage, self.stage.combiner
+        assert combine is not None
+        if self.record is not None:
+            fields = {**fields, "record": self.record}
+        shown = (item for part in parts for item in zip(stage.writes, part, strict=True))
+        joined = _attempt(stage, shown, partial(combine, ops, parts, **fields))
+        return tuple(map(_plain, joined))
+
+    def _scalars(self, outputs: tuple[Any, ...]) -> dict[str, Any]:
+        written = zip(self.stage.writes.items(), outputs, strict=True)
+        reported = {name: value for (name, field), value in written if field.kind in _REPORTED}
+        return reported if self.is_shared else {}
 
 
-def combine_results(
-    stage: Stage, backend: Backend, folder: str | None, *results: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    """Join what `stage` wrote in several parts, by the combination it declares."""
-    with device_errors(stage.name):
-        ops, join = array_module(worker_backend(backend)), combine_parts(stage)
-        written = [scratch.load(result[: len(stage.writes)], ops) for result in results]
-        parts = (field for part in written for field in zip(stage.writes, part, strict=True))
-        joined = _attempt(stage, parts, partial(reduce, partial(join, ops), written))
-        return tuple(scratch.store(_plain(output), folder, ops) for output in joined)
+def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
+    """Return a value for a task: items of results in place of slots, arrays as the module's."""
+    if type(value) is Slot:
+        value = results[value.argument][value.item]
+    if isinstance(value, tuple):
+        return _rebuilt(value, (_loaded(ops, item, results) for item in value))
+    return ops.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _on_host(value: Any) -> Any:
+    """Return a value, or the items of a tuple, with arrays in the memory of the host."""
+    if isinstance(value, tuple):
+        return _rebuilt(value, map(_on_host, value))
+    return host_array(value)
+
+
+def _rebuilt(value: tuple[Any, ...], items: Iterable[Any]) -> Any:
+    """Return a tuple or record of the same type with other items."""
+    return getattr(type(value), "_make", type(value))(items)
+
+
+def _num_bytes(value: Any) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_num_bytes, value))
+    return getattr(value, "nbytes", 0)
 
 
 def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable[[], Any]) -> Any:
-    """Call a function; if it fails, say so with the stage and what it was given."""
+    """Call a function; if it fails, raise an error with the stage and what it was given."""
     try:
         return function()
-    except MemoryError:
+    except (MemoryError, MstflowError):
         raise
     except Exception as error:  # a stage may raise anything
         cause = error
@@ -80,7 +184,7 @@ def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable
 
 
 def _plain(value: Any) -> Any:
-    """Return a scalar of any array library as Python's; arrays as they are."""
+    """Return a scalar of any array library as Python's; anything else as it is."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
@@ -111,7 +215,8 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
     if len(outputs) != len(stage.writes):
         message = f"stage {stage.name!r}: returned {len(outputs)} fields, not {len(stage.writes)}"
         raise PipelineError(message)
-    lengths = {axis: length for axis, length in lengths.items() if axis not in stage.resizes}
+    if "num_vertices" in stage.writes:
+        lengths.pop("vertices", None)
     for (name, declared), value in zip(stage.writes.items(), outputs, strict=True):
         if not _is_kind(value, declared):
             message = f"stage {stage.name!r}: wrote {name!r} as {_shown(value)}, not as {declared}"
@@ -125,20 +230,33 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
 
 
 def _is_kind(value: Any, declared: Field) -> bool:
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if type(value) is Several:
+        return declared.kind in ("any", "chosen")
     if declared.kind in _ARRAY_KINDS:
-        is_array = getattr(value, "ndim", 0) == 1 and kind != ""
-        return is_array and kind in _ARRAY_KINDS[declared.kind]
+        return _is_array(value, _ARRAY_KINDS[declared.kind])
+    if declared.kind == "edges":
+        is_edges = isinstance(value, Edges) and len(set(map(len, value))) == 1
+        return is_edges and all(map(_is_array, value, _COLUMN_KINDS.values()))
     if declared.kind == "verdict":
         return isinstance(value, bool)
-    if declared.kind == "count":
-        return isinstance(value, int) and not isinstance(value, bool)
-    return kind in ("", *"biuf") and (not declared.axis or hasattr(value, "__len__"))
+    if declared.kind in _REPORTED:
+        types = int if declared.kind == "count" else int | float
+        return isinstance(value, types) and not isinstance(value, bool)
+    return not declared.axis or hasattr(value, "__len__")
+
+
+def _is_array(value: Any, kinds: str) -> bool:
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return getattr(value, "ndim", 0) == 1 and kind != "" and kind in kinds
 
 
 def _shown(value: Any) -> str:
-    if type(value) is tuple:
-        return f"({', '.join(map(_shown, value))})"
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", ())
+        items = map(_shown, value)
+        if names:
+            items = (f"{name}: {item}" for name, item in zip(names, items, strict=True))
+        return f"({', '.join(items)})"
     if hasattr(value, "dtype"):
-        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+        return f"{value.dtype}[{', '.join(map(str, getattr(value, 'shape', ())))}]"
     return f"{type(value).__name__} {value!r}"

@@ -1,19 +1,28 @@
-"""What a task can tell of the worker that runs it: its backend, and errors of its GPU."""
+"""The worker that runs a task: its backend, its name in errors, and errors of its GPU."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...errors import KernelError
+from ...errors import KernelError, MstflowError
 from ...primitives import Backend, known_backends, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Whose errors tell that a GPU failed. Out of memory is a MemoryError of theirs.
+#: Whose errors mean that a GPU failed. Out of memory is a MemoryError of theirs.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
+
+
+def this_worker() -> Any:
+    """Return the worker of a cluster that runs this task; None if no cluster does."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return distributed and distributed.get_worker()
+    except ValueError:
+        return None
 
 
 def worker_backend(backend: Backend) -> Backend:
@@ -22,20 +31,27 @@ def worker_backend(backend: Backend) -> Backend:
     Workers of one cluster may differ, each started as ``dask worker ADDRESS --resources numba=1``:
     any of them may take any task, since all backends find the same edges.
     """
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return backend
-    try:
-        resources = distributed.get_worker().state.total_resources
-    except ValueError:  # this is no task of a worker
-        return backend
+    worker = this_worker()
+    resources = worker.state.total_resources if worker is not None else ()
     named = [name for name in known_backends() if name in resources and not why_not(name)]
     return backend._replace(name=named[0]) if named else backend
 
 
 @contextlib.contextmanager
+def naming_the_worker() -> Iterator[None]:
+    """Add the worker of a cluster to errors of a task: what it lacks, another may have."""
+    try:
+        yield
+    except MstflowError as error:
+        worker = this_worker()
+        if worker is not None:
+            error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
+        raise
+
+
+@contextlib.contextmanager
 def device_errors(task: str) -> Iterator[None]:
-    """Name the task in errors of a GPU that come up outside stages.
+    """Name the task in errors of a GPU that occur outside stages.
 
     Raises
     ------

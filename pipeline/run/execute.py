@@ -1,0 +1,273 @@
+"""The executor: takes the steps of a dataflow in order and submits their tasks to a scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...primitives import array_module
+from ...progress import is_heard, tell
+from ...stages import Stage
+from ...stages.combine import concatenation
+from ..steps import Loop
+from .report import Report
+from .tasks import Note, Several, Slot, Task
+from .tree import reduce_tree
+
+if TYPE_CHECKING:
+    from ...primitives import Backend
+    from ..dataflow import Dataflow
+    from ..steps import Block, Step
+    from .schedulers import Scheduler
+
+
+class _Item(NamedTuple):
+    """A field that lies in the result of a task, known by the scheduler's handle."""
+
+    handle: Any
+    item: int
+
+
+def execute(
+    flow: Dataflow,
+    partitions: list[dict[str, Any]],
+    shared: dict[str, Any],
+    *,
+    scheduler: Scheduler,
+    backend: Backend,
+    split_every: int = 4,
+    checkpoint: Any = None,
+) -> tuple[dict[str, Any], Report]:
+    """Run a dataflow and return its result fields and a report.
+
+    Parameters
+    ----------
+    flow : Dataflow
+    partitions : list of dict
+        For each partition, the values of the fields that lie in partitions. The dicts are taken
+        over: fields are removed from them when no later step needs them.
+    shared : dict
+        The other fields it starts from.
+    split_every : int
+        How many partitions' results one task combines.
+    checkpoint : Checkpoint, optional
+        Gives each task that asks for it a record of its unfinished work.
+
+    Raises
+    ------
+    PipelineError
+        If the steps do not fit together, before any of them runs, or a stage fails. Names it.
+    """
+    flow.check()
+    values = {**shared, **flow.values_on(backend.name), "forest": Several()}
+    run = _Run(flow, scheduler, backend, split_every, checkpoint, partitions, values)
+    run.counts = {name: shared[name] for name in ("num_vertices", "num_edges") if name in shared}
+    run.report.counts[0] = dict(run.counts)
+    run.follow(flow.steps, frozenset(flow.result))
+    found = [run.gather(run.fields(name)) for name in flow.result]
+    run.report.final = run.counts
+    total = shared["num_vertices"]
+    tell("done", total, total)
+    return dict(zip(flow.result, found, strict=True)), run.report
+
+
+@dataclass
+class _Run:
+    """A run in progress: where the fields of each partition and the shared ones are."""
+
+    flow: Dataflow
+    scheduler: Scheduler
+    backend: Backend
+    split_every: int
+    checkpoint: Any
+    partitions: list[dict[str, Any]]
+    shared: dict[str, Any]
+    report: Report = field(default_factory=Report)
+    counts: dict[str, Any] = field(default_factory=dict)
+    round: int = 0
+    submitted: int = 0
+    finished: int = 0
+
+    @cached_property
+    def joins_fragments(self) -> bool:
+        """Whether rounds over the edges themselves are run, not scans."""
+        return any("edges" in stage.writes for stage in self.flow.stages())
+
+    def follow(self, steps: tuple[Step, ...], after: frozenset[str]) -> None:
+        """Take the steps in order; drop fields that no later step nor `after` needs."""
+        for position, step in enumerate(steps):
+            needed = needed_before(steps[position + 1 :], after)
+            if isinstance(step, Stage):
+                self.apply(step)
+            elif isinstance(step, Loop):
+                again = needed_before((step,), needed)
+                while not self.decide(step):
+                    self.round += 1
+                    self.report.counts[self.round] = dict(self.counts)
+                    self.follow(step.steps, again)
+            elif self.decide(step):
+                self.follow(step.steps, needed)
+            for fields in (*self.partitions, self.shared):
+                for name in fields.keys() - needed:
+                    del fields[name]
+
+    def decide(self, block: Block) -> bool:
+        """Return the verdict of a loop or a condition."""
+        self.apply(block.verdict)
+        (name,) = block.verdict.writes
+        verdict: bool = self.gather([self.shared[name]])
+        return verdict
+
+    def apply(self, stage: Stage) -> None:
+        """Submit a stage: once, or for every partition and then the combination of the results."""
+        if self.partitions[0].keys().isdisjoint(stage.reads):
+            self.keep(stage, [self.shared], [self.submit(stage, self.shared, 0, is_shared=True)])
+            return
+        is_shared = stage.combine is not None and len(self.partitions) == 1
+        results = (
+            self.submit(stage, {**self.shared, **fields}, partition, is_shared=is_shared)
+            for partition, fields in enumerate(self.partitions)
+        )
+        if stage.combine is None:
+            self.keep(stage, self.partitions, list(results))
+            return
+        joined = reduce_tree(
+            results,
+            self.split_every,
+            lambda level, place, parts: self.combine(stage, parts, level, place),
+        )
+        self.keep(stage, [self.shared], [joined])
+
+    def submit(
+        self, stage: Stage, fields: dict[str, Any], partition: int, *, is_shared: bool
+    ) -> Any:
+        """Submit one call of a stage, and return the handle of its result."""
+        return self.start(stage, stage.reads, fields, [], is_shared, partition, f"{partition}")
+
+    def combine(self, stage: Stage, parts: list[Any], level: int, place: int) -> Any:
+        """Submit one combination of results, and return the handle of what it gives."""
+        where = f"{level}-{place}"
+        return self.start(stage, stage.combiner_reads, self.shared, parts, True, place, where)
+
+    def start(
+        self,
+        stage: Stage,
+        names: Any,
+        fields: dict[str, Any],
+        parts: list[Any],
+        is_shared: bool,
+        partition: int,
+        where: str,
+    ) -> Any:
+        """Submit a task that reads the fields `names`."""
+        handles = list(parts)
+        reads = {name: _slots(fields[name], handles) for name in names}
+        name = stage.combine_name if parts else stage.name
+        step = f"{name}-{self.flow.name}-{self.round}-{where}"
+        keeps = stage.combiner_keeps if parts else "record" in stage.injected
+        record = self.checkpoint.record(step) if self.checkpoint and keeps else None
+        task = Task(
+            stage,
+            self.backend,
+            reads,
+            self.round,
+            partition,
+            len(parts),
+            self.scheduler.note,
+            is_shared,
+            self.scheduler.leaves_on_host,
+            record,
+        )
+        self.submitted += 1
+        if self.scheduler.eager:
+            self.tell(name)
+        return self.scheduler.submit(task, *handles, key=step)
+
+    def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
+        """Note the fields a stage wrote, of each partition or shared; older ones are gone."""
+        chosen = {name for name, declared in stage.writes.items() if declared.kind == "chosen"}
+        for fields in (*self.partitions, self.shared):
+            for name in stage.writes.keys() - chosen:
+                fields.pop(name, None)
+        for fields, result in zip(places, results, strict=True):
+            for item, name in enumerate(stage.writes):
+                value = result[item] if self.scheduler.eager else _Item(result, item)
+                if name in chosen:
+                    value = Several((*fields.get(name, ()), value))
+                fields[name] = value
+
+    def fields(self, name: str) -> list[Any]:
+        """Return a field: of each partition if it lies there, or else the shared one."""
+        if name in self.shared:
+            return [self.shared[name]]
+        return [fields[name] for fields in self.partitions]
+
+    def gather(self, values: list[Any]) -> Any:
+        """Bring a field to the caller; one that lies in partitions is put together."""
+        handles: list[Any] = []
+        slots = [_slots(value, handles) for value in values]
+        results = self.scheduler.gather(handles, self.done if is_heard() else None)
+        for note in self.scheduler.take_notes():
+            self.take(note)
+        found = [_filled(slot, results) for slot in slots]
+        if len(found) == 1:
+            return found[0]
+        ops = array_module("numpy" if self.scheduler.leaves_on_host else self.backend)
+        return concatenation(ops, [(value,) for value in found])[0]
+
+    def take(self, note: Note) -> None:
+        """Add what a task noted to the report."""
+        self.report.calls.append(note.call)
+        self.counts |= note.scalars
+
+    def done(self, name: str) -> None:
+        """Tell that a task has finished."""
+        self.finished += 1
+        self.tell(name)
+
+    def tell(self, name: str) -> None:
+        """Tell how far the run is: by fragments joined, or by tasks where rounds do not join."""
+        if self.joins_fragments:
+            total, left = (self.report.counts[n]["num_vertices"] for n in (0, self.round))
+            tell(f"round {self.round}: {name}", total - left, total)
+        elif not self.scheduler.eager:
+            tell(name, self.finished, self.submitted)
+
+
+def _slots(value: Any, handles: list[Any]) -> Any:
+    """Return a value with slots for the items of results; their handles are added to `handles`."""
+    if type(value) is Several:
+        return Several(_slots(each, handles) for each in value)
+    if type(value) is not _Item:
+        return value
+    for argument, handle in enumerate(handles):
+        if handle is value.handle:
+            return Slot(argument, value.item)
+    handles.append(value.handle)
+    return Slot(len(handles) - 1, value.item)
+
+
+def _filled(value: Any, results: list[Any]) -> Any:
+    """Return a value with the items of results in place of slots."""
+    if type(value) is Several:
+        return Several(_filled(each, results) for each in value)
+    return results[value.argument][value.item] if type(value) is Slot else value
+
+
+@lru_cache(maxsize=512)
+def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[str]:
+    """Return the fields that must exist before `steps`, if `after` must exist after them."""
+    needed = after
+    for step in reversed(steps):
+        if isinstance(step, Stage):
+            replaced = {name for name, field in step.writes.items() if field.kind != "chosen"}
+            needed = needed.difference(replaced).union(step.reads, step.combiner_reads)
+        elif isinstance(step, Loop):
+            end, again = needed, frozenset[str]()
+            for _ in range(2):  # what a pass needs of the one before it shows in the second
+                needed = needed_before((step.verdict,), end | needed_before(step.steps, again))
+                again = needed
+        else:
+            needed = needed_before((step.verdict,), needed | needed_before(step.steps, needed))
+    return needed
