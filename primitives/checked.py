@@ -12,11 +12,11 @@ from ..errors import PrimitiveError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .fused import ArrayModule
+    from .vocabulary import ArrayModule
 
 
 class CheckedModule:
-    """`module`, refusing arguments that break the contracts of `interface`.
+    """`module`, refusing arguments that break the contracts of the vocabulary.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..runtime.memory import empty
 from ..runtime.team import extreme
-from .fused import ArrayModule
+from .vocabulary import ArrayModule
 
 Array = NDArray[Any]
 

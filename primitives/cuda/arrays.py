@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..fused import ArrayModule
 from ..numpy_arrays import NumpyArrays
+from ..vocabulary import ArrayModule
 from .kernels import FILE_OF
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Device(Protocol):
         """Return how many bytes more its arrays may take."""
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Return what lets another thread copy and compute: see `PlainPrimitives.beside`."""
+        """Return what lets another thread copy and compute: see `Resources.beside`."""
 
 
 class CudaArrays(ArrayModule):
