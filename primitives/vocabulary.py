@@ -34,7 +34,7 @@ pure: they never write to arguments, which may be read-only. The arrays themselv
 | scatter_argmin          | position of the first smallest value at each place   | n, 8n          |
 | partition               | the k smallest first, then the next, then the others | n, 0           |
 | any_signed              | whether a sign bit is set                            | n, 0           |
-| order_key               | unsigned integers in the order of the weights        | n, 0           |
+| order_key, weights_of   | unsigned integers in the order of weights, and back  | n, 0           |
 | pointer_jump            | root of every node of a parent forest                | n log depth, n |
 
 **3. Fused**: several of the above in one pass, for modules that can. Each method is written in
@@ -245,7 +245,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def any_signed(self, weights: Array, /) -> bool:
-        """Tell whether any weight has its sign bit set: negative numbers, and -0.0."""
+        """Return whether any weight has its sign bit set: negative numbers, and -0.0."""
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False
@@ -261,6 +261,20 @@ class ArrayModule(Joins, Resources, Protocol):
             take no memory. Keys made with different values of it do not compare.
         descending : bool
             Reverse the order: the heaviest weight gets the smallest key.
+        """
+
+    def weights_of(
+        self, keys: Array, dtype: DType, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
+        """Return the weights of which `order_key` made these keys; of both zeros, 0.0.
+
+        Parameters
+        ----------
+        keys : unsigned integer array
+            As wide as `dtype`.
+        dtype : dtype of the weights
+        signed, descending : bool
+            As given to `order_key`.
         """
 
     def pointer_jump(self, parent: Array, /) -> Array:
