@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from mstflow.primitives.fused import helper_parts
+from mstflow.primitives.joins import helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
 
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
