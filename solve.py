@@ -6,39 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
 from .forest.forest import Forest
-from .graphs.edge_list import EdgeList
-from .graphs.open import open_graph
 from .graphs.source import EdgeSource
 from .pipeline.catalogue import algorithm as named_algorithm
-from .pipeline.options import check_count, choose_backend
+from .pipeline.engine import run_on
 from .pipeline.pipeline import Pipeline
-from .pipeline.run.flow import forest_ids, run
-from .pipeline.run.partitions import COLUMNS, load_partitions, placed, split
-from .pipeline.run.schedulers import kernel_threads, open_scheduler
-from .pipeline.streaming.bounds import parse_bytes
-from .pipeline.streaming.checkpoint import open_checkpoint
-from .pipeline.streaming.plan import SCANNING, Request, choose_plan, is_streamed
-from .pipeline.streaming.scans import hold_forests, solve_by_scans
-from .pipeline.streaming.solver import Solver
-from .primitives import Backend, array_module, resolve_backend
-from .progress import heard_by
-from .runtime.native import COMPILED_FROM
-from .runtime.team import sharing
+from .pipeline.run.result import forest_ids
 
 if TYPE_CHECKING:
     import os
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .pipeline.run.report import Report
-    from .pipeline.run.schedulers import Scheduler
-    from .pipeline.streaming.checkpoint import Checkpoint
-    from .pipeline.streaming.plan import Plan
     from .progress import Listener
 
-#: What "auto" is for the edges that a scan holds, few for each vertex: it takes least memory.
-_SCANNED = "filter-kruskal"
+#: What "auto" takes for the edges that a scan holds, few for each vertex: it takes least memory.
+_FOR_SCANS = "filter-kruskal"
 
 
 def minimum_spanning_forest(
@@ -93,12 +73,12 @@ def minimum_spanning_forest(
     partitions : int, optional
         Into how many ranges of edge ids the edges are split; one for each worker if not given.
     strategy : {"auto", "whole", "fold", "tree", "two-scan", "iterate"}
-        "whole": the graph in memory, in one part. "fold": chunk after chunk, each joined with the
-        forest of those before. "tree": a forest of each part, merged up a tree. "two-scan": the
-        lightest edges first, then what they leave apart, by further scans while need be.
-        "iterate": every round over all parts, with `memory` over a forest of each. "auto"
-        chooses, and the report says why. All but "whole", and "iterate" without `memory`, suppose
-        that a pipeline finds the whole forest of what it is given.
+        "whole": the graph in memory, in one partition. "fold": chunk after chunk, each joined with
+        the forest of those before. "tree": a forest of each partition, merged up a tree.
+        "two-scan": the lightest edges first, then those that join what is left, in further scans if
+        necessary. "iterate": every round over all partitions, with `memory` over a forest of each.
+        "auto" chooses, and the report says why. Except for "whole" and unbounded "iterate", the
+        pipeline must return the complete forest of its input.
     split_every : int
         How many results one task joins.
     memory : int or str, optional
@@ -123,126 +103,37 @@ def minimum_spanning_forest(
     MstflowError
         On a graph, file or option that is not right; nothing has been changed then.
     """
-    check_count("threads", threads, 1)
-    check_count("partitions", partitions, 1)
-    check_count("split_every", split_every, 2, optional=False)
-    bound = None if memory is None else parse_bytes(memory)
     pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
-    pipeline.check()
-    if "forest" not in pipeline.result:
-        message = f"pipeline {pipeline.name!r} does not give the field 'forest'"
+    if pipeline.result != ("forest",):
+        given = ", ".join(map(repr, pipeline.result))
+        message = (
+            f"pipeline {pipeline.name!r} gives {given}, not just the field 'forest': "
+            "use Pipeline.run"
+        )
         raise OptionError(message)
-    resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
-    streamed = is_streamed(strategy, scheduler, memory)
-    with (
-        heard_by(progress),
-        open_scheduler(scheduler, threads) as where,
-        # Tasks that run side by side have a processor each.
-        sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),
-    ):
-        edges = open_graph(
-            graph, num_vertices, weight, is_streamed=streamed, is_bounded=memory is not None
-        )
-        source = edges if isinstance(edges, EdgeSource) else EdgeSource.of(edges)
-        source = source.with_sizes()
-        on_device = source.is_on_device
-        num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
-        name = choose_backend(backend, num_edges, on_device=on_device)
-        ops = Backend(name, task_threads)
-        device_memory = array_module(ops).device_memory() if where.eager else None
-        plan = choose_plan(
-            Request(strategy, partitions, split_every, bound, pipeline is algorithm, device_memory),
-            source,
-            where,
-            task_threads,
-        )
-        if algorithm == "auto" and plan.strategy in SCANNING:
-            pipeline = named_algorithm(_SCANNED)
-        records = None
-        if checkpoint is not None:
-            if plan.strategy not in SCANNING:
-                message = f"strategy {plan.strategy!r} keeps no checkpoint; choose another"
-                raise OptionError(message)
-            choices = {
-                "strategy": plan.strategy,
-                "partitions": plan.partitions,
-                "split_every": split_every,  # which parts a level of merges joins
-            }
-            identity = {"input": source.fingerprint(), "num_vertices": source.num_vertices}
-            records = open_checkpoint(checkpoint, {**identity, **choices, "maximum": bool(maximum)})
-        edge_ids, known, report = _solve(
-            pipeline,
-            source,
-            plan,
-            records,
-            maximum=bool(maximum),
-            scheduler=where,
-            backend=ops,
-            split_every=split_every,
-        )
-        report.plan = f"{plan.strategy}: {plan.reason}"
-        return Forest(
-            placed(edge_ids, ops, on_device=on_device),
-            edges if isinstance(edges, EdgeList) else source,
-            maximum=bool(maximum),
-            algorithm=pipeline.name,
-            backend=ops.name,
-            scheduler=where.name,
-            strategy=plan.strategy,
-            partitions=plan.partitions,
-            report=report,
-            known=tuple(placed(column, ops, on_device=on_device) for column in known),
-        )
-
-
-def _solve(
-    pipeline: Pipeline,
-    source: EdgeSource,
-    plan: Plan,
-    checkpoint: Checkpoint | None,
-    *,
-    maximum: bool,
-    scheduler: Scheduler,
-    backend: Backend,
-    **options: Any,
-) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...], Report]:
-    """Return edge ids, other columns if they came along, and a report."""
-    num_vertices = source.num_vertices or 0
-    parts = split(source, plan.partitions, scheduler)
-    if plan.strategy in SCANNING:
-        solver = Solver(pipeline, backend, maximum)
-        (*known, edge_ids), report = solve_by_scans(
-            solver,
-            parts,
-            num_vertices,
-            capacity=plan.capacity,
-            several_scans=plan.strategy == "two-scan",
-            scheduler=scheduler,
-            checkpoint=checkpoint,
-            **options,
-        )
-        return edge_ids, tuple(known), report
-    num_edges = source.num_edges or 0
-    if plan.capacity < num_edges:
-        solver = Solver(named_algorithm(_SCANNED), backend, maximum)
-        tables = hold_forests(
-            solver, parts, num_vertices, capacity=plan.capacity, scheduler=scheduler
-        )
-    else:
-        tables = load_partitions(parts, num_edges, scheduler, backend)
-    fields = [
-        dict(zip(COLUMNS, scheduler.outputs(table, len(COLUMNS)), strict=True)) for table in tables
-    ]
-    del tables  # or its arrays would outlive their use
-    shared = {"num_vertices": num_vertices, "maximum": maximum}
-    result, report = run(
+    known = named_algorithm(_FOR_SCANS) if algorithm == "auto" else pipeline
+    done = run_on(
         pipeline,
-        fields,
-        shared,
-        num_edges=num_edges,
-        scheduler=scheduler,
+        graph,
+        num_vertices=num_vertices,
+        weight=weight,
+        maximum=maximum,
         backend=backend,
-        **options,
+        threads=threads,
+        scheduler=scheduler,
+        partitions=partitions,
+        strategy=strategy,
+        split_every=split_every,
+        memory=memory,
+        checkpoint=checkpoint,
+        progress=progress,
+        for_scans=None if pipeline is algorithm else known,
     )
-    first = source.first_id
-    return forest_ids(pipeline, result["forest"], first, first + num_edges), (), report
+    first, stop = 0, done.graph.num_edges
+    if isinstance(done.graph, EdgeSource):
+        first = done.graph.first_id
+        stop = None if stop is None else first + stop
+    edge_ids = forest_ids(pipeline.name, done.fields["forest"], first, stop)
+    found = done.fields.get("found")
+    known_columns = () if found is None else tuple(found[:3])
+    return Forest(edge_ids, done.graph, bool(maximum), done.report, known_columns)

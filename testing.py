@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import PipelineError
 from .graphs.edge_list import EdgeList
-from .graphs.source import EdgeSource
 from .pipeline.catalogue import algorithm, algorithms
-from .pipeline.run.flow import run
-from .pipeline.run.partitions import COLUMNS, load_partitions, split
 from .pipeline.run.schedulers import Inline
-from .pipeline.run.scratch import ON_HOST
-from .pipeline.run.tasks import call_stage, combine_results
-from .primitives import Backend, backends
+from .pipeline.run.tasks import Task
+from .primitives import Backend, array_module, backends
 from .stages import Stage
-from .stages.fields import PART_AXES
+from .stages.fields import Arcs, Columns, Edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .pipeline.pipeline import Pipeline
-
-_NUMPY = Backend("numpy")
 
 #: Values under which small graphs too are taken through every stage of the catalogue.
 EVERY_STAGE = {"few": 0, "small": 0, "dense": 2.0}
@@ -36,8 +30,8 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
 
     Checked are: what the stage writes is what it declares (number, dtypes, lengths); it never
     writes to what it reads; the same input gives the same output, also after a journey to another
-    process and on every usable backend; over edges, what it writes in parts combines to what it
-    writes at once; and the pipeline's result does not depend on how the edges are split.
+    process and on every usable backend; what it writes in partitions combines to what it writes at
+    once; and the pipeline's result does not depend on how the edges are split.
 
     Parameters
     ----------
@@ -54,11 +48,11 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
         Naming the stage and the promise it breaks.
     """
     if not isinstance(stage, Stage):
-        message = f"{stage!r} is no stage: declare it by @stage"
+        message = f"{stage!r} is not a stage; decorate it with @mstflow.stage"
         raise PipelineError(message)
-    pipeline = _home(stage, values) if pipeline is None else pipeline
+    pipeline = _home(stage, values) if pipeline is None else pipeline.given(**values)
     small = {name: value for name, value in EVERY_STAGE.items() if name in pipeline.values}
-    pipeline = pipeline.given(**small, **values)
+    pipeline = pipeline.given(**small)
     try:
         calls = sum(_check_on(stage, pipeline, graph) for graph in _graphs())
     except PipelineError as error:
@@ -72,9 +66,9 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
 def _check_on(stage: Stage, pipeline: Pipeline, graph: EdgeList) -> int:
     """Check each call of a stage on one graph, and return how many there were."""
     runs = [_record(stage, pipeline, graph, partitions) for partitions in (1, 2, 5)]
-    calls = [arguments for _, inputs in runs for arguments in inputs]
-    for arguments in calls:
-        _check_call(stage, arguments)
+    calls = [task for _, tasks in runs for task in tasks]
+    for task in calls:
+        _check_call(stage, task)
     if not all(_equal(result, runs[0][0]) for result, _ in runs):
         _fail(stage, f"changes the result of {pipeline.name!r} when the edges are split")
     return len(calls)
@@ -82,15 +76,15 @@ def _check_on(stage: Stage, pipeline: Pipeline, graph: EdgeList) -> int:
 
 def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
     """Return a pipeline of the catalogue with `stage` in it."""
-    pipelines = [algorithm(name).given(**values) for name in algorithms()]
+    pipelines = [algorithm(name) for name in algorithms()]
     for pipeline in pipelines:
         if stage in pipeline.stages():
-            return pipeline
+            return pipeline.given(**values)
     problems = []
     for pipeline in pipelines:
         for neighbour in dict.fromkeys(step.name for step in pipeline.stages()):
             try:
-                candidate = pipeline.insert_after(neighbour, stage)
+                candidate = pipeline.insert_after(neighbour, stage).given(**values)
                 candidate.check()
             except PipelineError as error:
                 problems.append(str(error))
@@ -101,66 +95,71 @@ def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
 
 
 class _Recorder(Inline):
-    """An inline scheduler that keeps the arguments of each call of one stage."""
+    """An inline scheduler that keeps the tasks that call one stage."""
 
     def __init__(self, stage: Stage) -> None:
-        self.stage, self.calls = stage, list[tuple[Any, ...]]()
+        super().__init__()
+        self.stage, self.tasks = stage, list[Task]()
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        if (
-            isinstance(function, partial)
-            and function.func is call_stage
-            and function.args[0] is self.stage
-        ):
-            self.calls.append(arguments)
-        return super().submit(name, function, *arguments)
+    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+        if isinstance(function, Task) and function.stage is self.stage and not function.parts:
+            self.tasks.append(function)
+        return super().submit(function, *handles, key=key)
 
 
 def _record(
     stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
-) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
+) -> tuple[dict[str, Any], list[Task]]:
     recorder = _Recorder(stage)
-    parts = split(EdgeSource.of(graph).with_sizes(), partitions, recorder)
-    tables = load_partitions(parts, graph.num_edges, recorder, _NUMPY)
-    result, _ = run(
-        pipeline,
-        [dict(zip(COLUMNS, table, strict=True)) for table in tables],
-        {"num_vertices": graph.num_vertices, "maximum": False},
-        num_edges=graph.num_edges,
+    fields, _ = pipeline.run(
+        graph,
+        backend="numpy",
+        threads=1,
         scheduler=recorder,
-        backend=_NUMPY,
+        partitions=partitions,
+        strategy="whole" if partitions == 1 else "iterate",
+        progress=False,
     )
-    return result, recorder.calls
+    return fields, recorder.tasks
 
 
-def _check_call(stage: Stage, values: tuple[Any, ...]) -> None:
-    call = partial(call_stage, stage, _NUMPY, None)
-    written = call(*map(_read_only, values))[:-1]
-    if not _equal(written, call(*values)[:-1]):
-        _fail(stage, "gives two results for one input")
+def _check_call(stage: Stage, task: Task) -> None:
     import cloudpickle  # as Dask sends stages; loaded only here
 
+    guarded = {name: _read_only(value) for name, value in task.fields.items()}
+    written = replace(task, fields=guarded)()
+    if not _equal(written, task()):
+        _fail(stage, "gives two results for one input")
     copy = cloudpickle.loads(cloudpickle.dumps(stage))
-    if not _equal(written, call_stage(copy, _NUMPY, None, *values)[:-1]):
+    if not _equal(written, replace(task, stage=copy)()):
         _fail(stage, "gives another result after pickling")
     for backend in backends():
-        if not _equal(written, call_stage(stage, Backend(backend), ON_HOST, *values)[:-1]):
+        if not _equal(written, replace(task, backend=Backend(backend), leaves_on_host=True)()):
             _fail(stage, f"gives another result on backend {backend!r}")
-    axes = {field.axis for field in stage.reads.values()} & set(PART_AXES)
-    if stage.combine is not None and axes <= {"edges"}:
-        parts = [call(*half) for half in _halves(stage, values)]
-        if not _equal(written, combine_results(stage, _NUMPY, None, *parts)):
-            _fail(stage, "writes in two parts what does not combine to what it writes at once")
+    if stage.combiner is not None and not stage.combiner_reads and _can_be_halved(stage, task):
+        parts = [replace(task, fields=half)() for half in _halves(task)]
+        if not _equal(written, stage.combiner(array_module("numpy"), parts)):
+            _fail(stage, "writes in two partitions what does not combine to what it writes at once")
 
 
-def _halves(stage: Stage, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    along = [field.axis == "edges" for field in stage.reads.values()]
-    lengths = [len(value) for value, is_edge in zip(values, along, strict=True) if is_edge]
+def _can_be_halved(stage: Stage, task: Task) -> bool:
+    """Return whether edges are all that a stage reads of a partition."""
+    others = (
+        value
+        for name, value in task.fields.items()
+        if stage.reads[name].kind != "edges" and stage.reads[name].axis != "vertices"
+    )
+    return not any(hasattr(value, "dtype") or isinstance(value, Arcs | Columns) for value in others)
+
+
+def _halves(task: Task) -> Iterator[dict[str, Any]]:
+    lengths = [len(value.u) for value in task.fields.values() if isinstance(value, Edges)]
     middle = lengths[0] // 2 if lengths else 0
     for half in (slice(None, middle), slice(middle, None)):
-        yield tuple(
-            value[half] if is_edge else value for value, is_edge in zip(values, along, strict=True)
-        )
+        yield {
+            name: Edges(*(column[half] for column in value)) if isinstance(value, Edges) else value
+            for name, value in task.fields.items()
+        }
 
 
 def _graphs() -> Iterator[EdgeList]:
@@ -179,7 +178,7 @@ def _graphs() -> Iterator[EdgeList]:
 
 def _read_only(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(map(_read_only, value))
+        return getattr(type(value), "_make", type(value))(map(_read_only, value))
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()

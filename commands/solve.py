@@ -16,7 +16,7 @@ from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import OUTPUTS, check_output
 from ..pipeline.catalogue import algorithms
 from ..pipeline.streaming.bounds import parse_bytes, show_bytes
-from ..pipeline.streaming.plan import STRATEGIES, is_streamed
+from ..pipeline.plan import STRATEGIES
 from ..primitives import known_backends
 from ..progress import heard_by
 from ..solve import minimum_spanning_forest

@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
-from ..graphs.pieces import ArrayPiece
-from ..graphs.source import EdgeSource
-from ..pipeline.run.flow import run
-from ..pipeline.run.partitions import COLUMNS, load_columns, placed
-from ..pipeline.run.schedulers import Inline
+from ..graphs.edge_list import EdgeList
+from ..pipeline.run.partitions import placed
 from ..primitives import array_module, why_not
 from ..runtime.device import is_on_device
 from ..runtime.native import Kernels
@@ -50,18 +47,11 @@ def component_labels(
     -------
     int64 array of length n
     """
-    piece = ArrayPiece(u, v, np.zeros_like(u, np.uint8))
-    source = EdgeSource((piece,), num_vertices, is_checked=True)
-    edges = load_columns(source, len(u), backend, None)
-    found, _ = run(
-        components,
-        [dict(zip(COLUMNS, edges, strict=True))],
-        {"num_vertices": num_vertices, "maximum": False},
-        num_edges=len(u),
-        scheduler=Inline(),
-        backend=backend,
+    edges = EdgeList(u, v, np.zeros_like(u, np.uint8), num_vertices=num_vertices)
+    fields, _ = components.run(
+        edges, backend=backend.name, threads=backend.threads, strategy="whole", progress=False
     )
-    labels: NDArray[np.int64] = placed(found["labels"], backend, on_device=is_on_device(u))
+    labels: NDArray[np.int64] = fields["labels"]
     return labels
 
 

@@ -44,12 +44,9 @@ class Forest:
         The graph it spans.
     maximum : bool
         Whether it is the heaviest there is.
-    algorithm, backend, scheduler, strategy : str
-        How it was found.
-    partitions : int
-        In how many parts.
     report : Report
-        What each round and stage took.
+        What each round and stage took; ``report.plan`` says by which algorithm, backend, scheduler
+        and strategy the forest was found, and in how many partitions.
     known : tuple of arrays
         u, v and weight, if the graph cannot be asked for them again.
     """
@@ -57,11 +54,6 @@ class Forest:
     edge_ids: NDArray[np.int64]
     graph: EdgeList | EdgeSource
     maximum: bool
-    algorithm: str
-    backend: str
-    scheduler: str
-    strategy: str
-    partitions: int
     report: Report
     known: tuple[NDArray[Any], ...] = ()
 
@@ -79,6 +71,31 @@ class Forest:
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, in the dtype of the graph."""
         return self._taken[2]
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm that found it."""
+        return self.report.plan.algorithm
+
+    @property
+    def backend(self) -> str:
+        """Name of the array module that it was found with."""
+        return self.report.plan.backend
+
+    @property
+    def scheduler(self) -> str:
+        """Name of the scheduler that ran the tasks."""
+        return self.report.plan.scheduler
+
+    @property
+    def strategy(self) -> str:
+        """Name of the strategy."""
+        return self.report.plan.strategy
+
+    @property
+    def partitions(self) -> int:
+        """Number of partitions."""
+        return self.report.plan.partitions
 
     @property
     def num_vertices(self) -> int:

@@ -16,18 +16,14 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.adopt import edge_list
 from ..graphs.edge_list import EdgeList
-from ..graphs.source import EdgeSource
-from ..pipeline.options import check_count, choose_backend
-from ..pipeline.run.flow import run
-from ..pipeline.run.partitions import COLUMNS, load_columns, placed
-from ..pipeline.run.schedulers import Inline, kernel_threads
-from ..primitives import Backend
+from ..pipeline.options import check_count
 from .clusters import linkage
 from .reachability import reachability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..primitives import Backend
     from .edges import ForestEdges
 
 
@@ -77,19 +73,10 @@ def mutual_reachability(
         first = int(is_negative.argmax())
         message = f"edge {first}: weight {edges.weight[first]} is negative, and so no distance"
         raise GraphError(message)
-    name = choose_backend(backend, edges.num_edges, on_device=edges.is_on_device)
-    using = Backend(name, kernel_threads())
-    columns = load_columns(EdgeSource.of(edges), edges.num_edges, using, None)
-    found, _ = run(
-        reachability.given(min_samples=int(min_samples)),
-        [dict(zip(COLUMNS, columns, strict=True))],
-        {"num_vertices": edges.num_vertices, "maximum": False},
-        num_edges=edges.num_edges,
-        scheduler=Inline(),
-        backend=using,
+    fields, _ = reachability.given(min_samples=int(min_samples)).run(
+        edges, backend=backend, strategy="whole", progress=False
     )
-    weights = placed(found["weights"], using, on_device=edges.is_on_device)
-    return EdgeList(edges.u, edges.v, weights, num_vertices=edges.num_vertices)
+    return EdgeList(edges.u, edges.v, fields["weights"], num_vertices=edges.num_vertices)
 
 
 def hdbscan(forest: ForestEdges, min_cluster_size: int, backend: Backend) -> NDArray[np.int64]:

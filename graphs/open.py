@@ -125,13 +125,13 @@ def _source(
             return None
         return open_files(items, weight=weight, is_bounded=is_bounded)
     if items and all(map(_is_delayed, items)):
-        return EdgeSource(tuple(Delayed(item, adopt) for item in items))
+        return EdgeSource(tuple(Delayed(item, str(item.key), adopt) for item in items))
     if items and all(map(_is_chunk, items)):
         return EdgeSource((Chunks(items, adopt),))
     tables = items or [graph]
     if all(map(_is_dask_table, tables)):
         parts = (part for table in tables for part in table.to_delayed())
-        return EdgeSource(tuple(Delayed(part, adopt) for part in parts))
+        return EdgeSource(tuple(Delayed(part, str(part.key), adopt) for part in parts))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):
         return EdgeSource((Chunks(graph, adopt),))
@@ -139,7 +139,7 @@ def _source(
 
 
 def _is_delayed(item: Any) -> bool:
-    return "dask.Delayed" in class_names(item)
+    return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(item))
 
 
 def _is_dask_table(item: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -191,15 +192,26 @@ class Chunks(Sequential):
 
 @dataclass(frozen=True)
 class Delayed(Sequential):
-    """A chunk that is computed whenever it is read: a `dask.delayed` object."""
+    """A chunk that Dask computes: a `dask.delayed` object, a future, or the value of one."""
 
     chunk: Any
+    name: str
     adopt: Adopt = columns_piece
 
     def arrays(self) -> Iterator[ArrayPiece]:
         """Compute the chunk."""
-        chunk = self.chunk.compute(scheduler="synchronous")  # in the task that needs it
-        yield self.adopt(chunk, f"chunk {self.chunk.key}")
+        yield self.adopt(_computed(self.chunk), f"chunk {self.name}")
+
+
+def _computed(chunk: Any) -> Any:
+    """Return the value of a chunk, in this thread unless it lies on a cluster."""
+    if hasattr(chunk, "result"):  # a future
+        return chunk.result()
+    if not hasattr(chunk, "dask"):
+        return chunk
+    distributed = sys.modules.get("distributed")
+    is_persisted = distributed is not None and distributed.futures_of(chunk)
+    return chunk.compute() if is_persisted else chunk.compute(scheduler="synchronous")
 
 
 @dataclass(frozen=True)

@@ -143,12 +143,34 @@ class EdgeSource:
                     u, v, given = read()
                     given = None if self.unweighted else given
                     *_, weight, size = checked(u, v, given, None, first)
-                    dtype = check_dtype(first, weight, dtype)
+                    dtype = check_dtype(first, weight.dtype, dtype)
                     largest, first = max(largest, size), first + count
                     tell("count edges", first - self.first_id, self.num_edges or 0)
             is_known = piece.num_edges is not None
             pieces.append(piece if is_known else Rows(piece, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices
+        return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
+
+    def of_sizes(self, sizes: Sequence[tuple[int, int, np.dtype[Any] | None]]) -> EdgeSource:
+        """Return this source with its sizes, where others have counted each piece.
+
+        Parameters
+        ----------
+        sizes : sequence of (int, int, dtype)
+            Number of edges, number of vertices, and dtype of the weights of each piece.
+
+        Raises
+        ------
+        GraphError
+            If the dtypes differ. Names the edge.
+        """
+        first, dtype, pieces = self.first_id, self.weight_dtype, []
+        for piece, (count, _, found) in zip(self.pieces, sizes, strict=True):
+            dtype = check_dtype(first, found, dtype) if count and found is not None else dtype
+            pieces.append(piece if piece.num_edges is not None else Rows(piece, 0, count))
+            first += count
+        largest = max((vertices for _, vertices, _ in sizes), default=0)
+        known = self.num_vertices if self.num_vertices is not None else largest
         return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:
@@ -166,12 +188,16 @@ class EdgeSource:
             return *ends, weight.astype(self.weight_dtype or weight.dtype)
         return _joined([read() for read in reads])
 
-    def sample_weights(self) -> NDArray[Any]:
-        """Return the weights of a few thousand edges from all over; none if that takes a scan."""
+    def sample_weights(self, shares: int = 1) -> NDArray[Any]:
+        """Return the weights of a few thousand edges from all over; none if that takes a scan.
+
+        Of `shares` sources that share a graph each takes its part of them; for 0, none.
+        """
         count = self.num_edges
-        if not count or not all(piece.is_direct for piece in self.pieces):
-            return _NO_EDGES[2]
-        starts = {count * place // _SAMPLES for place in range(_SAMPLES)}
+        if not count or not shares or not all(piece.is_direct for piece in self.pieces):
+            return np.empty(0, self.weight_dtype or np.int64)
+        places = max(1, _SAMPLES // shares)
+        starts = {count * place // places for place in range(places)}
         parts = (self.part(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
         return np.concatenate([part.columns()[2] for part in parts])
 
@@ -195,11 +221,11 @@ class EdgeSource:
             weight = ones(u)
         if not self.is_checked:
             u, v, weight, _ = checked(u, v, weight, self.num_vertices, first)
-        check_dtype(first, weight, self.weight_dtype)
+        check_dtype(first, weight.dtype, self.weight_dtype)
         return u, v, weight
 
 
-def check_dtype(first: int, weight: NDArray[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
+def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
     """Return the dtype of the weights from the edge `first` on, if it is what is known.
 
     Raises
@@ -207,10 +233,10 @@ def check_dtype(first: int, weight: NDArray[Any], known: np.dtype[Any] | None) -
     GraphError
         If it is not. Names the edge.
     """
-    if known is None or known == weight.dtype:  # None equals float64, says NumPy
-        return weight.dtype
+    if known is None or known == found:  # None equals float64, says NumPy
+        return found
     message = (
-        f"edge {first}: weights are {weight.dtype} from here on, but {known} before; all pieces of "
+        f"edge {first}: weights are {found} from here on, but {known} before; all pieces of "
         "a graph that is streamed need one dtype"
     )
     raise GraphError(message)

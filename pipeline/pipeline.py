@@ -10,14 +10,14 @@ from ..errors import PipelineError
 from ..stages.fields import EDGES, Field
 from .check import Known
 from .dataflow import ByBackend, Dataflow
-from .run.engine import run
+from .engine import run
 from .steps import edited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..stages import Stage
-    from .run.engine import Outcome
+    from .engine import Outcome
     from .steps import Step
 
 __all__ = ["ByBackend", "Pipeline"]

@@ -11,8 +11,6 @@ from ..stages import Stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    Step = Stage | "Block"
-
 
 @dataclass(frozen=True, init=False, eq=False)
 class Block:
@@ -31,6 +29,10 @@ class Block:
 
     #: How the verdict is introduced in pictures.
     sign = ""
+
+
+#: What a pipeline is made of.
+Step = Stage | Block
 
 
 class Loop(Block):

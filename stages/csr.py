@@ -61,9 +61,7 @@ def find_min_edge_per_vertex(
 
 
 @stage(writes=("is_crossing", "crossing_degree"))
-def count_new_edges(
-    ops: ArrayModule, arcs: Arcs, label: VertexIndex
-) -> tuple[Flags, VertexIndex]:
+def count_new_edges(ops: ArrayModule, arcs: Arcs, label: VertexIndex) -> tuple[Flags, VertexIndex]:
     """Flag the arcs that lead to another fragment, and count them at each vertex.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.

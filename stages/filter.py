@@ -98,9 +98,7 @@ def hold_edges(edges: Edges) -> Edges:
 
 
 @stage(writes="edges")
-def select_light_edges(
-    ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count
-) -> Edges:
+def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
     """Keep the edges up to the pivot, without loops: the first scan."""
     u, v, key, edge_id = edges
     dtype = ops.index_dtype(num_vertices)

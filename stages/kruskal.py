@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 from ..primitives.vocabulary import ArrayModule
 from .csr import build_csr
 from .declare import stage
-from .fields import Arcs, Chosen, Count, Edges, Index, VertexIndex
+from .fields import Arcs, Chosen, Count, Edges, VertexIndex
 
 
 @stage(writes=("forest", "color"))

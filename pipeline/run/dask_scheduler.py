@@ -62,6 +62,10 @@ class LocalDask(Notes):
         self._live.add(added)
         return added
 
+    def compute(self, collection: Any) -> Any:
+        """Return the collection: the piece that is made of it computes it when it is read."""
+        return collection
+
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
@@ -112,6 +116,11 @@ class Cluster:
         future = self._client.submit(function, *handles, key=f"{key}-{self._token}", pure=False)
         self._pending[future.key] = weakref.ref(future)
         return future
+
+    def compute(self, collection: Any) -> Any:
+        """Return a future; what it stands for is dropped when no task needs it any more."""
+        is_future = hasattr(collection, "done")
+        return collection if is_future else self._client.compute(collection)
 
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None

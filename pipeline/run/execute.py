@@ -11,6 +11,7 @@ from ...progress import is_heard, tell
 from ...stages import Stage
 from ...stages.combine import concatenation
 from ..steps import Loop
+from .partitions import Chunked
 from .report import Report
 from .tasks import Note, Several, Slot, Task
 from .tree import reduce_tree
@@ -162,7 +163,7 @@ class _Run:
     ) -> Any:
         """Submit a task that reads the fields `names`."""
         handles = list(parts)
-        reads = {name: _slots(fields[name], handles) for name in names}
+        reads = {name: self.slots(fields[name], handles) for name in names}
         name = stage.combine_name if parts else stage.name
         step = f"{name}-{self.flow.name}-{self.round}-{where}"
         keeps = stage.combiner_keeps if parts else "record" in stage.injected
@@ -183,6 +184,16 @@ class _Run:
         if self.scheduler.eager:
             self.tell(name)
         return self.scheduler.submit(task, *handles, key=step)
+
+    def slots(self, value: Any, handles: list[Any]) -> Any:
+        """Return a value with slots for results, chunks among them; adds to `handles`."""
+        if type(value) is not Chunked:
+            return _slots(value, handles)
+        slots = []
+        for chunk in value.chunks:
+            handles.append(self.scheduler.compute(chunk.collection))
+            slots.append(Slot(len(handles) - 1, 0))
+        return value._replace(chunks=tuple(slots))
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
         """Note the fields a stage wrote, of each partition or shared; older ones are gone."""

@@ -16,6 +16,7 @@ from ...graphs.pieces import ArrayPiece, Delayed
 from ...graphs.source import EdgeSource
 from ...graphs.write_stream import Streamed, write_stream
 from ...primitives import array_module
+from .workers import naming_the_worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,6 +111,46 @@ class OnDemand(NamedTuple):
     """A Dask collection or future that a scheduler computes anew for each task that reads it."""
 
     collection: Any
+
+
+def num_chunks(source: EdgeSource) -> int:
+    """Return how many chunks Dask computes for a source; 0 if it also has other pieces."""
+    chunks = [chunk_of(piece) is not None for piece in source.pieces]
+    return len(chunks) if all(chunks) else 0
+
+
+def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
+    """Return a source whose sizes are known; chunks of Dask's are counted by tasks of a cluster."""
+    unknown = source.num_edges is None or source.num_vertices is None
+    if not unknown or scheduler.input_folder is None or not num_chunks(source):
+        return source.with_sizes()
+    counting = [
+        scheduler.submit(
+            CountChunk(as_field(replace(source, pieces=(piece,)), scheduler).source),
+            scheduler.compute(chunk_of(piece)),
+            key=f"count_chunk-{place}",
+        )
+        for place, piece in enumerate(source.pieces)
+    ]
+    return source.of_sizes(scheduler.gather(counting))
+
+
+class CountChunk(NamedTuple):
+    """A task: counts the edges and the vertices of one chunk, and finds the dtype of its weights.
+
+    Attributes
+    ----------
+    source : EdgeSource
+        Whose one piece is read from the chunk.
+    """
+
+    source: EdgeSource
+
+    def __call__(self, chunk: Any) -> tuple[int, int, Any]:
+        """Return number of edges, number of vertices, and dtype."""
+        with naming_the_worker():
+            found = Chunked(self.source, (chunk,)).filled().with_sizes()
+        return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:

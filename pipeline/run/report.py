@@ -75,17 +75,17 @@ class Report:
     calls : list of StageCall
         In order.
     counts : dict of int to dict of str to int
-        By round, the counts and verdicts that were read back before it; none in a merge tree.
+        By round, the counts and numbers that stages had written before it; see `after`.
     final : dict of str to int
         The counts at the end.
-    plan : str
-        The strategy, and why it was that.
+    plan : Plan
+        What was decided before the run, and why.
     """
 
     calls: list[StageCall] = field(default_factory=list)
-    counts: dict[int, dict[str, int]] = field(default_factory=dict)
-    final: dict[str, int] = field(default_factory=dict)
-    plan: str = ""
+    counts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    final: dict[str, Any] = field(default_factory=dict)
+    plan: Any = ""
 
     @property
     def rounds(self) -> list[Round]:
@@ -112,6 +112,10 @@ class Report:
         for call in self.calls:
             total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
         return total
+
+    def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # the name users know
+        """Return the counts at the end of a round: those that stages wrote up to then."""
+        return self.counts.get(round + 1, self.final)
 
     def plot(self, ax: Sequence[Any] | None = None) -> Any:
         """Draw vertices and edges of every round, and the time of every stage, with matplotlib.
@@ -163,10 +167,10 @@ class Report:
         return tables
 
     def __repr__(self) -> str:
-        return as_text(self.plan, self._tables())
+        return as_text(str(self.plan), self._tables())
 
     def _repr_html_(self) -> str:
-        return as_html(self.plan, self._tables())
+        return as_html(str(self.plan), self._tables())
 
 
 def _shown(count: int | None) -> str:

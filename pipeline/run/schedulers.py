@@ -1,7 +1,7 @@
 """Where tasks run: here and now, on Dask's local schedulers, or on a cluster.
 
-A scheduler has the shape of `distributed.Client`: `submit` takes a function and the handles of other
-tasks' results, and returns a handle. Results stay where they are until `gather` brings them.
+A scheduler has the shape of `distributed.Client`: `submit` takes a function and the handles of
+other tasks' results, and returns a handle. Results stay where they are until `gather` brings them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Scheduler(Protocol):
     leaves_on_host : bool
         Whether results may go to other processes, and so must lie in the memory of the host.
     input_folder : str or None
-        Where the caller's arrays must be written for tasks to see them; None if they see its memory.
+        Where the caller's arrays are written for tasks; None if tasks see its memory.
     worker_memory : int or None
         Bytes that each task may take, if the scheduler limits them.
     note : callable
@@ -50,6 +50,9 @@ class Scheduler(Protocol):
 
         `key` names the task on dashboards, which group tasks by its first word.
         """
+
+    def compute(self, collection: Any) -> Any:
+        """Return a handle for the value of a Dask collection or future."""
 
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
@@ -93,6 +96,10 @@ class Inline(Notes):
         """Call the function."""
         return function(*handles)
 
+    def compute(self, collection: Any) -> Any:
+        """Return the collection: the piece that is made of it computes it when it is read."""
+        return collection
+
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
@@ -116,8 +123,8 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     OptionError
         If there is no such scheduler, or it cannot be reached.
     """
-    if isinstance(choice, str) and choice == "inline":
-        yield Inline()
+    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
+        yield Inline() if isinstance(choice, str) else choice
         return
     from .dask_scheduler import open_dask  # importing Dask takes longer than a small graph
 

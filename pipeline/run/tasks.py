@@ -15,6 +15,7 @@ from ...errors import MstflowError, PipelineError
 from ...primitives import array_module
 from ...runtime.device import host_array
 from ...stages.fields import Edges
+from .partitions import Chunked
 from .report import StageCall, Work
 from .workers import device_errors, naming_the_worker, worker_backend
 
@@ -142,6 +143,9 @@ def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
     """Return a value for a task: items of results in place of slots, arrays as the module's."""
     if type(value) is Slot:
         value = results[value.argument][value.item]
+    if type(value) is Chunked:
+        chunks = tuple(results[slot.argument] for slot in value.chunks)
+        return value._replace(chunks=chunks).filled()
     if isinstance(value, tuple):
         return _rebuilt(value, (_loaded(ops, item, results) for item in value))
     return ops.asarray(value) if isinstance(value, np.ndarray) else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import MemoryBoundError, OptionError
 from ...graphs.source import BLOCK_EDGES
@@ -33,6 +33,32 @@ _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: Where memory allows, a task holds so many edges at least, and four for each vertex divided by the
 #: parts, or by so many parts: then the fragments that light edges leave fit twice.
 _COMFORTABLE, _PARTS = 2**24, 16
+
+
+class _Light(NamedTuple):
+    """Which edges the first of several scans takes.
+
+    Attributes
+    ----------
+    per_vertex : float
+        Light edges for each vertex: they are held, so fewer than those of `filter-boruvka`.
+    filled : float
+        The share of the capacity that it aims to fill: which edges are light is estimated from a
+        sample, and a buffer that overflows drops its heavier half.
+    dense : float
+        With more edges for each vertex a second scan takes less time than to hold and join all.
+    fold_share : int
+        A first scan without a limit folds only if a forest takes at most one such share of the
+        buffer: finding forests again and again would cost more than a second scan.
+    """
+
+    per_vertex: float = 1.5
+    filled: float = 7 / 8
+    dense: float = 6
+    fold_share: int = 8
+
+
+LIGHT = _Light()
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -111,6 +137,8 @@ class Scans:
         Of each task.
     tasks : int
         How many share the memory at once.
+    workers : int
+        How many run at once, sharing memory or not.
     spills : bool
         Whether forests wait in files until they are used.
     by_dask : bool
@@ -123,6 +151,7 @@ class Scans:
     split_every: int
     threads: int
     tasks: int = 1
+    workers: int = 1
     spills: bool = False
     by_dask: bool = False
 

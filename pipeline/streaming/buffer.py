@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...graphs.source import check_dtype
+from ...stages.fields import Columns
 from .solver import Cut
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .solver import Columns, Solver
+    from .solver import Solver
 
 #: From so many edges for each fragment on it is told which fragments they touch.
 _MANY = 2
@@ -80,9 +81,9 @@ class EdgeBuffer:
     @property
     def columns(self) -> Columns:
         """What it holds."""
-        return tuple(column[: self._size] for column in self._columns)
+        return Columns(*(column[: self._size] for column in self._columns))
 
-    def release(self) -> Columns:
+    def release(self) -> tuple[NDArray[Any], ...]:
         """Return what it holds, in memory that has no room for more; it is not used again."""
         if self._size == len(self._columns[0]):
             return tuple(self._columns)
@@ -101,7 +102,7 @@ class EdgeBuffer:
         """
         if not len(self._columns[0]):
             self._columns = self._allocated(self._capacity, _dtypes(piece.columns))
-        self._weight_dtype = check_dtype(piece.first, piece.columns[2], self._weight_dtype)
+        self._weight_dtype = check_dtype(piece.first, piece.columns[2].dtype, self._weight_dtype)
         half = max(1, self._capacity // 2)
         for start in range(0, len(piece.key), half):
             rows = slice(start, min(start + half, len(piece.key)))
@@ -134,9 +135,10 @@ class EdgeBuffer:
         self.is_forest = True
         self.moved += moved
 
-    def restore(self, columns: Columns, *, is_forest: bool) -> None:
+    def restore(self, columns: Iterable[Any], *, is_forest: bool) -> None:
         """Hold these edges, as it did before. Arrays that fill it are taken over."""
-        self._columns, self._size = list(map(self.ops.asarray, columns)), len(columns[0])
+        self._columns = list(map(self.ops.asarray, columns))
+        self._size = len(self._columns[0])
         if self._size < self._capacity:
             columns = tuple(self._columns)
             self._columns = self._allocated(self._capacity, _dtypes(columns))

@@ -1,14 +1,16 @@
-"""Checkpoints: what scans have found so far, in files, so that a run that was killed goes on.
+"""Checkpoints: a memory of tasks in files, so that a run that was killed goes on.
 
-A file appears whole or not at all, and its archive carries checksums. All belong to one input and
-one choice of the options that say which parts are joined, written beside them; nothing else is
-taken up.
+A record appears whole or not at all, and its archive carries checksums. All records of a folder
+belong to one run: its steps, the source of each stage and the values they are given, its graph, and
+how the graph is partitioned. The folder says which; nothing else is taken up.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import sys
 import uuid
 import zipfile
 from dataclasses import dataclass
@@ -18,36 +20,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
+from ...graphs.pieces import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from ...stages import Stage
+    from ..dataflow import Dataflow
+
 _IDENTITY = "identity.json"
 _DRAFT = "{}-{}.draft"
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A folder of named records, each of some arrays and a state.
+class Record:
+    """The unfinished or finished work of one task: some arrays and a state.
 
     Parameters
     ----------
-    folder : str
+    path : str
         All workers must see it.
     seconds : float
         How long a task works before it leaves a record of what is not finished.
     """
 
-    folder: str
+    path: str
     seconds: float = 20.0
 
-    def load(self, name: str) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
-        """Return the arrays and the state of a record, or None if there is none that is whole."""
+    def load(self) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
+        """Return the arrays and the state, or None if there is no whole record."""
         try:
             with (
-                self._path(name).open("rb") as file,  # np.load leaves open what is damaged
+                Path(self.path).open("rb") as file,  # np.load leaves open what is damaged
                 np.load(file, allow_pickle=False) as archive,
             ):
                 arrays = tuple(archive[f"arr_{place}"] for place in range(len(archive.files) - 1))
@@ -55,8 +61,8 @@ class Checkpoint:
         except (FileNotFoundError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
             return None
 
-    def save(self, name: str, arrays: Iterable[NDArray[Any]], state: dict[str, Any]) -> None:
-        """Write a record in place of the one before.
+    def save(self, arrays: Iterable[NDArray[Any]], state: dict[str, Any]) -> None:
+        """Write the record in place of the one before.
 
         Parameters
         ----------
@@ -68,7 +74,7 @@ class Checkpoint:
         OptionError
             If it cannot be written. Names the file.
         """
-        path = self._path(name)
+        path = Path(self.path)
         draft = path.with_name(_DRAFT.format(path.stem, uuid.uuid4().hex))
         try:
             with draft.open("wb") as file:
@@ -81,17 +87,57 @@ class Checkpoint:
             message = f"{path}: the checkpoint cannot be written: {error.strerror}"
             raise OptionError(message) from error
 
-    def _path(self, name: str) -> Path:
-        return Path(self.folder, f"{name}.npz")
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder of records, one for each task that keeps one."""
+
+    folder: str
+
+    def record(self, task: str) -> Record:
+        """Return the record of a task."""
+        return Record(os.path.join(self.folder, f"{task}.npz"))
+
+
+def fingerprint(flow: Dataflow) -> str:
+    """Return a digest of the steps of a dataflow, the sources of its stages, and its values.
+
+    A stage that other modules help is told by its own module only; see `Pipeline.named` to begin a
+    new checkpoint after a change elsewhere.
+    """
+    stages = [(stage.name, _source_of(stage)) for stage in flow.stages()]
+    values = [(name, _pickled(value)) for name, value in sorted(flow.values.items())]
+    return digest(repr((flow.name, flow.describe(), stages, values)).encode())
+
+
+def _source_of(stage: Stage) -> Any:
+    """Return what tells a stage from others: its module's text, and what its function closes over.
+
+    A function that has no file, such as one typed into a prompt, is told by its code.
+    """
+    function = stage.function
+    closed = [_pickled(cell.cell_contents) for cell in function.__closure__ or ()]
+    given = (closed, _pickled(function.__defaults__), _pickled(function.__kwdefaults__))
+    try:
+        text = inspect.getsource(sys.modules[function.__module__])
+    except (KeyError, OSError, TypeError):
+        return _pickled(function), given
+    return digest(text.encode()), given
+
+
+def _pickled(value: Any) -> str:
+    import cloudpickle  # loaded only where a checkpoint is kept
+
+    return digest(cloudpickle.dumps(value))
 
 
 def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) -> Checkpoint:
-    """Begin a checkpoint, or go on with one of the same input and options.
+    """Begin a checkpoint, or go on with one of the same run.
 
     Parameters
     ----------
     identity : dict
-        What tells the input and the options that matter from others, as JSON has it.
+        What tells the run from others, as JSON has it.
 
     Raises
     ------
@@ -112,7 +158,7 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
         for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # of a run that was killed
             draft.unlink()
     except FileNotFoundError as error:
-        message = f"{path}: is no checkpoint, and not empty"
+        message = f"{path}: the folder is not empty, and is not a checkpoint"
         raise OptionError(message) from error
     except OptionError:
         raise

@@ -1,0 +1,202 @@
+"""One run from end to end: open the graph, plan, split it into partitions, execute."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..graphs.edge_list import EdgeList
+from ..graphs.open import open_graph
+from ..graphs.source import EdgeSource
+from ..primitives import Backend, array_module, resolve_backend
+from ..progress import heard_by
+from ..runtime.memory import keeping_blocks
+from ..runtime.native import COMPILED_FROM
+from ..runtime.team import sharing
+from .options import check_count, choose_backend
+from .plan import Graph, Request, Where, plan
+from .run.execute import execute
+from .run.loading import from_partitions, load_partition
+from .run.partitions import as_field, num_chunks, placed, sized, split
+from .run.schedulers import kernel_threads, open_scheduler
+from .streaming.bounds import parse_bytes
+from .streaming.checkpoint import fingerprint, open_checkpoint
+from .streaming.scan import hold_forest
+from .streaming.solver import Solver
+from .streaming.strategies import SCANNING
+
+if TYPE_CHECKING:
+    import os
+
+    from ..progress import Listener
+    from .dataflow import Dataflow
+    from .plan import Plan
+    from .run.report import Report
+
+
+class Outcome(NamedTuple):
+    """What a run of a pipeline gives.
+
+    Attributes
+    ----------
+    fields : dict
+        The fields asked for, by name.
+    report : Report
+    """
+
+    fields: dict[str, Any]
+    report: Report
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is over, with what it ran on.
+
+    Attributes
+    ----------
+    fields : dict
+        Its result; of a graph that is read only once also ``found``, the forest's columns.
+    report : Report
+    graph : EdgeList or EdgeSource
+    """
+
+    fields: dict[str, Any]
+    report: Report
+    graph: EdgeList | EdgeSource
+
+
+def run(pipeline: Dataflow, graph: Any, **options: Any) -> Outcome:
+    """Run a pipeline on a graph; see `Pipeline.run`."""
+    done = run_on(pipeline, graph, **options)
+    return Outcome({name: done.fields[name] for name in pipeline.result}, done.report)
+
+
+def run_on(
+    pipeline: Dataflow,
+    graph: Any,
+    *,
+    num_vertices: int | None = None,
+    weight: str | None = "weight",
+    maximum: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+    scheduler: Any = "inline",
+    partitions: int | None = None,
+    strategy: str = "auto",
+    split_every: int = 4,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool | Listener = True,
+    for_scans: Dataflow | None = None,
+) -> Run:
+    """Run a pipeline on whatever is a graph; the options are `minimum_spanning_forest`'s.
+
+    `for_scans` takes the pipeline's place for the edges that a scan holds, few for each vertex; it
+    must find the same forest.
+    """
+    check_count("threads", threads, 1)
+    check_count("partitions", partitions, 1)
+    check_count("split_every", split_every, 2, optional=False)
+    bound = None if memory is None else parse_bytes(memory)
+    pipeline.check()
+    resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
+    is_streamed = memory is not None or strategy not in ("auto", "whole") or scheduler != "inline"
+    with (
+        heard_by(progress),
+        open_scheduler(scheduler, threads) as where,
+        # Tasks that run side by side have a processor each.
+        sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),
+    ):
+        opened = open_graph(
+            graph, num_vertices, weight, is_streamed=is_streamed, is_bounded=memory is not None
+        )
+        source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
+        source = sized(source, where)
+        on_device = source.is_on_device
+        num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
+        name = choose_backend(backend, num_edges, on_device=on_device)
+        using = Backend(name, task_threads)
+        request = Request(
+            strategy,
+            partitions,
+            split_every,
+            bound,
+            is_own=for_scans is None,
+            gives_fields=pipeline.result != ("forest",),
+            keeps_checkpoint=checkpoint is not None,
+            device_memory=array_module(using).device_memory() if where.eager else None,
+        )
+        decided = plan(request, Graph.of(source, num_chunks(source)), Where.of(where, task_threads))
+        solver = Solver(for_scans or pipeline, using, bool(maximum))
+        chosen = solver.pipeline if decided.strategy in SCANNING else pipeline
+        decided = replace(decided, algorithm=chosen.name, backend=using.name)
+        flow = _flow(decided, pipeline, is_read_once=source.is_read_once)
+        records = None
+        if checkpoint is not None:
+            identity = {
+                "input": source.fingerprint(),
+                "num_vertices": source.num_vertices,
+                "pipeline": [fingerprint(flow), fingerprint(solver.pipeline)],
+                "partitions": decided.partitions,
+                "split_every": split_every,  # which forests a merge joins
+                "maximum": bool(maximum),
+            }
+            records = open_checkpoint(checkpoint, identity)
+        keeping = keeping_blocks() if decided.strategy in SCANNING else contextlib.nullcontext()
+        with keeping:
+            fields, report = execute(
+                flow,
+                [
+                    {"source": as_field(part, where)}
+                    for part in split(source, decided.partitions, where)
+                ],
+                _shared(source, decided, solver),
+                scheduler=where,
+                backend=using,
+                split_every=split_every,
+                checkpoint=records,
+            )
+            # Copies: arrays of the pool would keep its memory from others.
+            fields = {name: _own(value, using, on_device) for name, value in fields.items()}
+        report.plan = decided
+        return Run(fields, report, opened if isinstance(opened, EdgeList) else source)
+
+
+def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
+    """Return the steps of a run: a strategy, and in it the pipeline's."""
+    if decided.strategy in SCANNING:
+        flow = SCANNING[decided.strategy]
+        result = ("forest", "found") if is_read_once else ("forest",)
+        return replace(flow, result=result)
+    first = hold_forest if decided.holds_forests else load_partition
+    return from_partitions(decided.strategy, pipeline, first)
+
+
+def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]:
+    """Return the fields that every strategy starts from, beside its partitions."""
+    return {
+        "num_vertices": source.num_vertices or 0,
+        "num_edges": source.num_edges,
+        "maximum": solver.maximum,
+        "weight_dtype": source.weight_dtype,
+        "solver": solver,
+        "capacity": decided.capacity,
+        "several_scans": decided.strategy == "two-scan",
+        "first_edge": source.first_id,
+        "num_light": decided.num_light,
+        "num_partitions": decided.partitions,
+    }
+
+
+def _own(value: Any, backend: Backend, on_device: bool) -> Any:
+    """Return a field where the graph lies, in memory of its own."""
+    if isinstance(value, tuple):
+        items = (_own(item, backend, on_device) for item in value)
+        return getattr(type(value), "_make", type(value))(items)
+    if not getattr(value, "ndim", 0):
+        return value
+    found = placed(value, backend, on_device=on_device)
+    return np.array(found) if isinstance(found, np.ndarray) and not on_device else found

@@ -1,0 +1,197 @@
+"""Reads a partition block by block into a buffer: one scan, by threads side by side.
+
+Blocks are read, checked and filtered by several threads, and what is left of them goes to the
+buffer in order. So no scan takes more memory than its buffer, whatever the graph.
+"""
+
+from __future__ import annotations
+
+import collections
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graphs.source import BLOCK_EDGES
+from ...primitives import Backend, array_module
+from ...progress import tell
+from ..run.partitions import as_index
+from .bounds import LIGHT
+from .buffer import EdgeBuffer, Selected
+from .solver import Cut
+from .star import Star
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from ...graphs.pieces import Columns
+    from ...graphs.source import EdgeSource
+    from .checkpoint import Record
+    from .solver import Solver
+
+    #: First edge id, length, and what reads the columns.
+    Block = tuple[int, int, Callable[[], Columns]]
+
+
+class Scan(NamedTuple):
+    """What the parts of one scan have in common.
+
+    Attributes
+    ----------
+    num_vertices, num_fragments : int
+    capacity : int
+        How many edges are held at a time.
+    is_one_of_several : bool
+        Whether edges may be left to a later scan.
+    limit : int or None
+        The largest key to take, of such a scan; None for all.
+    """
+
+    num_vertices: int
+    num_fragments: int
+    capacity: int
+    is_one_of_several: bool = False
+    limit: int | None = None
+
+    @property
+    def folds(self) -> bool:
+        """Whether a forest takes the place of the edges that are held, when they are too many."""
+        if self.limit is not None:
+            return False
+        is_first = self.is_one_of_several and self.num_fragments == self.num_vertices
+        return self.num_fragments <= self.capacity // (LIGHT.fold_share if is_first else 2)
+
+
+class Progress(NamedTuple):
+    """What a scan reports: its name, the edges before the partition, and those of the graph."""
+
+    step: str
+    before: int
+    total: int
+
+
+def read_partition(
+    solver: Solver,
+    scan: Scan,
+    source: EdgeSource,
+    labels: Any,
+    progress: Progress,
+    record: Record | None,
+) -> tuple[EdgeBuffer, int]:
+    """Return a buffer with the edges held of a partition, and how many edges were seen.
+
+    Parameters
+    ----------
+    labels : index array of length n or None
+        The fragment of each vertex; None if each is its own.
+    record : Record, optional
+        Holds what an earlier run left, and receives what this one leaves.
+    """
+    buffer = EdgeBuffer(
+        solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=scan.folds
+    )
+    seen, saved = resume(buffer, record), time.perf_counter()
+    if scan.limit is not None and not seen:
+        buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
+    rest = source if not seen else source.part(seen, source.num_edges or 0)
+    size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
+    positions = solver.ops.iota(size, solver.ops.index_dtype(size))
+    select = partial(_select, solver, scan.num_vertices, labels, positions)
+    star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
+    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
+        buffer.append(piece if star is None else star.select(piece))
+        seen += piece.seen
+        done = progress.before + seen
+        tell(progress.step, done, max(done, progress.total))
+        if buffer.limit is not None and buffer.limit < 0:
+            return buffer, source.num_edges or seen  # nothing comes before what it holds
+        if record is not None and time.perf_counter() - saved > record.seconds:
+            leave(buffer, record, seen)
+            saved = time.perf_counter()
+    return buffer, seen
+
+
+def resume(buffer: EdgeBuffer, record: Record | None) -> int:
+    """Take up what an earlier run left, and return how many edges had been seen."""
+    found = record and record.load()
+    if not found:
+        return 0
+    columns, state = found
+    buffer.restore(columns, is_forest=state["is_forest"])
+    if state["cut"] is not None:
+        buffer.stop_at(Cut(*state["cut"]), state["limit"])
+    return int(state["seen"])
+
+
+def leave(buffer: EdgeBuffer, record: Record | None, seen: int) -> None:
+    """Write what the buffer holds after so many edges."""
+    if record is not None:
+        state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
+        columns = map(buffer.ops.to_host, buffer.columns)
+        record.save(columns, {**state, "is_forest": buffer.is_forest})
+
+
+def _select(
+    solver: Solver,
+    num_vertices: int,
+    labels: NDArray[Any] | None,
+    positions: NDArray[Any],
+    block: Block,
+    limit: int | None,
+) -> Selected:
+    """Read a block; keep the edges up to a key that join two fragments."""
+    first, count, read = block
+    ops = _own_ops(solver)
+    u, v, weight = map(ops.asarray, read())
+    u, v = (as_index(ids, num_vertices) for ids in (u, v))
+    position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
+    if labels is None:
+        key = ops.order_key(weight, signed=True, descending=solver.maximum)
+        limit = ops.largest(key.dtype) if limit is None else limit
+        dtype = ops.index_dtype(num_vertices)
+        u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
+        weight = ops.gather(weight, position)
+    else:  # few are left of those whose labels differ
+        u, v, weight, position = ops.relabel_pairs(labels, u, v, weight, position)
+        key = ops.order_key(weight, signed=True, descending=solver.maximum)
+        limit = ops.largest(key.dtype) if limit is None else limit
+        if limit < ops.largest(key.dtype):
+            u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
+    columns = u, v, weight, first + position.astype(np.int64)
+    return Selected(first, count, limit, key, columns)
+
+
+def _own_ops(solver: Solver) -> Any:
+    """Return the array module of one thread: each has a block of its own."""
+    return array_module(Backend(solver.backend.name))
+
+
+def _in_order(
+    blocks: Iterable[Block],
+    select: Callable[[Block, int | None], Selected],
+    limit: Callable[[], int | None],
+    backend: Backend,
+) -> Iterator[Selected]:
+    """Select from all blocks, some ahead of the one that is yielded."""
+    ops = array_module(backend)
+
+    def select_beside(beside: Any, block: Block, limit: int | None) -> Selected:
+        with beside:
+            return select(block, limit)
+
+    with ThreadPoolExecutor(backend.threads, "mstflow-scan") as team:
+        ahead: collections.deque[Any] = collections.deque()
+        try:
+            for block in blocks:
+                ahead.append(team.submit(select_beside, ops.beside(), block, limit()))
+                if len(ahead) > backend.threads + 1:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:  # on an error, or at an early end, what has not begun need not
+            for each in ahead:
+                each.cancel()
