@@ -7,9 +7,10 @@ from .forest.verify import Verification, verify
 from .graphs.edge_list import EdgeList
 from .graphs.read import read
 from .graphs.text.coordinates import read_coordinates
-from .pipeline.catalogue import algorithm, algorithms
+from .pipeline.catalogue import algorithm, algorithms, strategies, strategy
+from .pipeline.dataflow import ByBackend
 from .pipeline.pipeline import Pipeline
-from .pipeline.steps import Loop
+from .pipeline.steps import Loop, When
 from .primitives import backends
 from .solve import minimum_spanning_forest
 from .stages import Stage, stage
@@ -17,12 +18,14 @@ from .stages import Stage, stage
 __version__ = "0.1.0"
 
 __all__ = [
+    "ByBackend",
     "EdgeList",
     "Forest",
     "Loop",
     "Pipeline",
     "Stage",
     "Verification",
+    "When",
     "algorithm",
     "algorithms",
     "backends",
@@ -33,6 +36,8 @@ __all__ = [
     "read",
     "read_coordinates",
     "stage",
+    "strategies",
+    "strategy",
     "testing",
     "verify",
 ]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import json
+from typing import Any
 
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
 from ..pipeline.options import check_count
+from ..pipeline.plan import STRATEGIES, Graph, Plan, Request, Where, plan
 from ..pipeline.run.schedulers import kernel_threads
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
-from ..pipeline.streaming.estimate import Machine, estimate
+from ..pipeline.streaming.estimate import Rates
 from .terminal import add_inputs, print_lines, rss_bytes
 
-SUMMARY = "tell what a graph of some size would take"
+SUMMARY = "show what a graph of some size would take"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--edges", type=_count, metavar="M", help="instead of files")
     widths = "1, 2, 4 or 8; default: %(default)s"
     add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
-    add("--memory", metavar="SIZE", help="of a worker")
-    add("--workers", type=int, default=1, metavar="W", help="default: this process alone")
+    names = ", ".join(STRATEGIES)
+    add("--strategy", default="auto", choices=STRATEGIES, metavar="S", help=names)
+    add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
+    add("--scheduler", default="inline", metavar="S", help="as for solve")
+    add("--memory", metavar="SIZE", help="of the command; of a cluster, of each worker")
+    add("--workers", type=int, default=1, metavar="W", help="of a cluster; default: no cluster")
     add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
     add("--disk", default="2GB", metavar="RATE", help="bytes a second of a worker's disk")
     add("--network", default="1GB", metavar="RATE", help="bytes a second of a worker")
@@ -35,32 +40,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print an estimate; a worker takes what this process takes, too."""
-    own, size = rss_bytes(), _size(options)
-    memory = None if options.memory is None else parse_bytes(options.memory) - own
+    """Print the plan that a solve with the same options follows."""
+    own, graph = rss_bytes(), _graph(options)
     check_count("workers", options.workers, 1)
     check_count("threads", options.threads, 1)
-    rates = parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network")
-    machine = Machine(options.workers, options.threads, memory, *rates)
+    check_count("partitions", options.partitions, 1)
+    memory = None if options.memory is None else max(1, parse_bytes(options.memory) - own)
+    rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
+    request = Request(options.strategy, options.partitions, memory=memory)
     try:
-        found = estimate(size, machine)
+        found = plan(request, graph, _where(options), rates)
     except MemoryBoundError as error:
-        message = f"not feasible: each worker needs at least {show_bytes(error.needed + own)}"
+        needed = show_bytes(error.needed + own)
+        message = f"not feasible: at least {needed} are needed ({error})"
         raise OptionError(message) from error
-    found = dataclasses.replace(found, peak=found.peak + own, least=found.least + own)
+    facts = _facts(found, own)
     if options.json:
-        print(json.dumps(dataclasses.asdict(found)))
+        print(json.dumps(facts))
         return
-    lines = {
-        "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
-        "strategy": f"two-scan; scans: {found.scans}, partitions: {found.partitions}",
-        "peak memory": f"{show_bytes(found.peak)} a worker; at least {show_bytes(found.least)}",
-        "edges held": f"{found.held:,} a task",
-        "read": show_bytes(found.read),
-        "sent": show_bytes(found.sent),
-        "time": f"about {found.seconds:,.1f} s",
+    size = graph.size
+    print_lines(
+        {
+            "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
+            "strategy": f"{found.strategy} ({found.reason}); partitions: {found.partitions}",
+            **_costs(facts),
+        }.items()
+    )
+
+
+def _where(options: argparse.Namespace) -> Where:
+    """Return where a solve with these options would run its tasks."""
+    name, threads = options.scheduler, options.threads
+    if options.workers > 1 or name not in ("inline", "synchronous", "threads", "processes"):
+        return Where("distributed", options.workers, threads, is_cluster=True, is_inline=False)
+    if name == "inline":
+        return Where(threads=threads)
+    return Where(name, 1 if name == "synchronous" else threads, is_inline=False)
+
+
+def _facts(found: Plan, own: int) -> dict[str, Any]:
+    """Return a plan as JSON has it; `own` bytes are what a process takes in any case."""
+    estimate = {} if found.estimate is None else found.estimate._asdict()
+    return {
+        "strategy": found.strategy,
+        "reason": found.reason,
+        "scheduler": found.scheduler,
+        "partitions": found.partitions,
+        "peak": None if found.memory is None else found.memory + own,
+        "least": None if found.least_memory is None else found.least_memory + own,
+        **estimate,
     }
-    print_lines(lines.items())
+
+
+def _costs(facts: dict[str, Any]) -> dict[str, str]:
+    lines = {}
+    if facts["peak"] is not None:
+        peak, least = show_bytes(facts["peak"]), show_bytes(facts["least"])
+        lines["peak memory"] = f"{peak}; at least {least}"
+    if "scans" in facts:
+        lines["scans"] = f"{facts['scans']}, {facts['held']:,} edges held by a task"
+        lines["read"] = show_bytes(facts["read"])
+        lines["sent"] = show_bytes(facts["sent"])
+        lines["time"] = f"about {facts['seconds']:,.1f} s"
+    return lines
 
 
 def _count(text: str) -> int:
@@ -72,17 +114,17 @@ def _count(text: str) -> int:
     raise argparse.ArgumentTypeError(message)
 
 
-def _size(options: argparse.Namespace) -> Size:
+def _graph(options: argparse.Namespace) -> Graph:
     sizes = options.vertices, options.edges
     if options.inputs:
         if sizes != (None, None):
             message = "plan takes files, or --vertices and --edges"
             raise OptionError(message)
-        return Size.of(open_files(options.inputs, options.format, options.weight).with_sizes())
+        return Graph.of(open_files(options.inputs, options.format, options.weight).with_sizes())
     if None in sizes:
         message = "plan needs --vertices and --edges, or files"
         raise OptionError(message)
     if options.vertices < 1 <= options.edges:
         message = "edges need vertices"
         raise OptionError(message)
-    return Size(*sizes, options.weight_bytes)
+    return Graph(Size(*sizes, options.weight_bytes))

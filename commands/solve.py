@@ -15,8 +15,8 @@ from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import OUTPUTS, check_output
 from ..pipeline.catalogue import algorithms
-from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..pipeline.plan import STRATEGIES
+from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..primitives import known_backends
 from ..progress import heard_by
 from ..solve import minimum_spanning_forest
@@ -78,7 +78,8 @@ def _find_forest(
 ) -> tuple[Forest, dict[str, float]]:
     """Read, solve and write; return the forest and what each took."""
     started = time.perf_counter()
-    streamed = is_streamed(options.strategy, options.scheduler, options.memory)
+    is_local = options.strategy in ("auto", "whole") and options.scheduler == "inline"
+    streamed = options.memory is not None or not is_local
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     was_read = time.perf_counter()

@@ -205,13 +205,15 @@ class Delayed(Sequential):
 
 def _computed(chunk: Any) -> Any:
     """Return the value of a chunk, in this thread unless it lies on a cluster."""
-    if hasattr(chunk, "result"):  # a future
-        return chunk.result()
-    if not hasattr(chunk, "dask"):
-        return chunk
     distributed = sys.modules.get("distributed")
-    is_persisted = distributed is not None and distributed.futures_of(chunk)
-    return chunk.compute() if is_persisted else chunk.compute(scheduler="synchronous")
+    if distributed is not None and isinstance(chunk, distributed.Future):
+        return chunk.result()
+    if not hasattr(type(chunk), "__dask_graph__"):
+        return chunk
+    persisted = distributed.futures_of(chunk) if distributed is not None else []
+    if persisted:
+        return persisted[0].client.compute(chunk).result()
+    return chunk.compute(scheduler="synchronous")
 
 
 @dataclass(frozen=True)

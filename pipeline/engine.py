@@ -129,7 +129,9 @@ def run_on(
             keeps_checkpoint=checkpoint is not None,
             device_memory=array_module(using).device_memory() if where.eager else None,
         )
-        decided = plan(request, Graph.of(source, num_chunks(source)), Where.of(where, task_threads))
+        for_device = request.device_memory is not None
+        facts = Graph.of(source, num_chunks(source), for_device=for_device)
+        decided = plan(request, facts, Where.of(where, task_threads))
         solver = Solver(for_scans or pipeline, using, bool(maximum))
         chosen = solver.pipeline if decided.strategy in SCANNING else pipeline
         decided = replace(decided, algorithm=chosen.name, backend=using.name)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
     from .run.schedulers import Scheduler
 
+#: The names of all strategies; "auto" chooses.
 STRATEGIES = ("auto", "whole", *SCANNING, "iterate")
 
 
@@ -42,10 +43,9 @@ class Graph:
     device_bytes: int = 0
 
     @classmethod
-    def of(cls, source: EdgeSource, num_chunks: int = 0) -> Graph:
+    def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Graph:
         """Return what a plan depends on of a source whose sizes are known."""
-        size = Size.of(source)
-        device = device_bytes(source)
+        size, device = Size.of(source), device_bytes(source) if for_device else 0
         return cls(size, source.is_checked, source.is_read_once, num_chunks, device)
 
 

@@ -2,7 +2,10 @@
 
 from ...errors import OptionError
 from ...plugins import Plugin, registered
+from ..dataflow import Dataflow
 from ..pipeline import Pipeline
+from ..run.loading import from_partitions, load_partition
+from ..streaming.strategies import SCANNING
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
@@ -57,3 +60,27 @@ def algorithm(name: str) -> Pipeline:
         return pipeline
     message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(algorithms())}"
     raise OptionError(message)
+
+
+def strategies() -> list[str]:
+    """Return the names of the strategies: how the edges are partitioned, read and merged."""
+    return ["whole", *SCANNING, "iterate"]
+
+
+def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
+    """Return the steps of a strategy, to be described and drawn.
+
+    Those that only read a graph in scans run the algorithm inside their tasks; "whole" and
+    "iterate" contain its steps.
+
+    Raises
+    ------
+    OptionError
+        If there is no such strategy or algorithm.
+    """
+    if name in SCANNING:
+        return SCANNING[name]
+    if name not in strategies():
+        message = f"strategy {name!r} is not known; choose from: {', '.join(strategies())}"
+        raise OptionError(message)
+    return from_partitions(name, algorithm(algorithm_name), load_partition)

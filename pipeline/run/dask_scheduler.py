@@ -119,7 +119,9 @@ class Cluster:
 
     def compute(self, collection: Any) -> Any:
         """Return a future; what it stands for is dropped when no task needs it any more."""
-        is_future = hasattr(collection, "done")
+        from distributed import Future
+
+        is_future = isinstance(collection, Future)
         return collection if is_future else self._client.compute(collection)
 
     def gather(

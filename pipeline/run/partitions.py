@@ -43,7 +43,7 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     if partitions == 1:
         return [source]
     count, sizes = source.num_edges or 0, [piece.num_edges or 0 for piece in source.pieces]
-    if partitions == len(sizes) and all(map(chunk_of, source.pieces)):
+    if partitions == num_chunks(source):
         bounds = list(itertools.accumulate(sizes, initial=0))
     else:
         bounds = [count * part // partitions for part in range(partitions + 1)]
@@ -85,6 +85,10 @@ def _absolute(piece: Any) -> Any:
         return replace(piece, path=path.absolute())
     inner = getattr(piece, "piece", None)
     return piece if inner is None else replace(piece, piece=_absolute(inner))
+
+
+#: In place of a chunk that a task of its own computes.
+_TO_COME = "to come"
 
 
 class Chunked(NamedTuple):
@@ -158,7 +162,9 @@ def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
     chunks = [chunk for piece in source.pieces if (chunk := chunk_of(piece)) is not None]
     if not chunks or scheduler.input_folder is None:
         return source
-    bare = replace(source, pieces=tuple(_with_chunk(p, iter([None])) for p in source.pieces))
+    bare = replace(
+        source, pieces=tuple(_with_chunk(p, itertools.repeat(_TO_COME)) for p in source.pieces)
+    )
     return Chunked(bare, tuple(OnDemand(chunk) for chunk in chunks))
 
 
