@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from ..graphs.read import formats
-from ..pipeline.run.schedulers import kernel_threads
+from ..pipeline.run.opening import kernel_threads
 from ..plugins import plugins
 from ..primitives import known_backends, why_not
 

@@ -130,7 +130,7 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
     if "://" not in options.scheduler:
         message = "--performance-report needs the address of a cluster's scheduler"
         raise OptionError(message)
-    from ..pipeline.run.dask_scheduler import reporting_client
+    from ..pipeline.run.opening import reporting_client
 
     with reporting_client(options.scheduler, options.performance_report) as client:
         yield client

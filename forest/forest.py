@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
-    from ..pipeline.run.report import Report
+    from ..pipeline.report.report import Report
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,8 @@ def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
     u, v, key, edge_id = edges
     ids = ops.concatenate([edge_id, edge_id])
     order = ops.argsort(ids)
-    columns = ([u, v], [v, u], [key, key])
-    arcs = (ops.gather(ops.concatenate(both), order) for both in columns)
-    return Edges(*arcs, ops.gather(ids, order))
+    columns = (ops.concatenate(both) for both in ([u, v], [v, u], [key, key]))
+    return Edges(*(ops.gather(column, order) for column in (*columns, ids)))
 
 
 @stage(writes="num_edges", combine="sum")

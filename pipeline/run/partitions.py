@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -130,7 +131,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
         return source.with_sizes()
     counting = [
         scheduler.submit(
-            CountChunk(as_field(replace(source, pieces=(piece,)), scheduler).source),
+            partial(count_chunk, as_field(replace(source, pieces=(piece,)), scheduler).source),
             scheduler.compute(chunk_of(piece)),
             key=f"count_chunk-{place}",
         )
@@ -139,22 +140,11 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     return source.of_sizes(scheduler.gather(counting))
 
 
-class CountChunk(NamedTuple):
-    """A task: counts the edges and the vertices of one chunk, and finds the dtype of its weights.
-
-    Attributes
-    ----------
-    source : EdgeSource
-        Whose one piece is read from the chunk.
-    """
-
-    source: EdgeSource
-
-    def __call__(self, chunk: Any) -> tuple[int, int, Any]:
-        """Return number of edges, number of vertices, and dtype."""
-        with naming_the_worker():
-            found = Chunked(self.source, (chunk,)).filled().with_sizes()
-        return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
+def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
+    """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
+    with naming_the_worker():
+        found = Chunked(source, (chunk,)).filled().with_sizes()
+    return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:

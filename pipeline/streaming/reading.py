@@ -17,6 +17,7 @@ import numpy as np
 from ...graphs.source import BLOCK_EDGES
 from ...primitives import Backend, array_module
 from ...progress import tell
+from ...stages.fields import Columns
 from ..run.partitions import as_index
 from .bounds import LIGHT
 from .buffer import EdgeBuffer, Selected
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...graphs.pieces import Columns
     from ...graphs.source import EdgeSource
     from .checkpoint import Record
     from .solver import Solver
 
     #: First edge id, length, and what reads the columns.
-    Block = tuple[int, int, Callable[[], Columns]]
+    Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
 
 
 class Scan(NamedTuple):
@@ -161,8 +161,8 @@ def _select(
         limit = ops.largest(key.dtype) if limit is None else limit
         if limit < ops.largest(key.dtype):
             u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
-    columns = u, v, weight, first + position.astype(np.int64)
-    return Selected(first, count, limit, key, columns)
+    edge_id = first + position.astype(np.int64)
+    return Selected(first, count, limit, key, Columns(u, v, weight, edge_id))
 
 
 def _own_ops(solver: Solver) -> Any:

@@ -52,7 +52,7 @@ def merge_forests(
     Candidates that are no more than the edges of a forest are passed on unreduced.
     """
     cuts = {each.cut for (each,) in parts}
-    cut = min(cuts - {None}, default=None)
+    cut = min((cut for cut in cuts if cut is not None), default=None)
     pieces = tuple(piece for (each,) in parts for piece in each.pieces)
     candidates = Candidates(pieces, cut, is_forest=False)
     if len(cuts) == 1 and sum(len(piece.u) for piece in pieces) <= num_fragments:
