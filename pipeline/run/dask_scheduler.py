@@ -18,8 +18,6 @@ from .workers import this_worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ..report.report import Note
-
 #: Seconds between two looks at a cluster's tasks while somebody listens to their progress.
 _PAUSE = 0.1
 
@@ -91,7 +89,8 @@ class Cluster:
     leaves_on_host = True
 
     def __init__(self, client: Any, folder: str, name: str) -> None:
-        self.name, self.input_folder, self._client = name, folder, client
+        self.name, self._client = name, client
+        self.input_folder: str | None = folder
         self.workers = sum(client.nthreads().values()) or 1
         self.worker_memory = _task_memory(client)
         self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
