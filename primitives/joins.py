@@ -2,6 +2,13 @@
 
 Each method is a definition in the functions of the vocabulary. An array module with loops over
 elements overrides it; the definition finds the same in rounds.
+
+| primitive         | result                                                                      |
+|-------------------|-----------------------------------------------------------------------------|
+| join_in_order     | the pairs that join two sets, taken one after another, and each node's set  |
+| join_by_key       | the same, taken in ascending order of keys                                  |
+| join_with_helpers | the same in order, while other threads reject pairs ahead                   |
+| unite             | the sets joined by all pairs at once, and which pairs did                   |
 """
 
 from __future__ import annotations
@@ -109,18 +116,6 @@ class Joins(Protocol):
             root = self.gather(hook, root)
         return self.concatenate(joining), rejected
 
-    def find(self: Any, parent: Array, nodes: Array, /) -> Array:
-        """Return the root of each of some nodes.
-
-        Parameters
-        ----------
-        parent : index array of length n
-            A root is its own parent; there is no other cycle.
-        nodes : index array
-            Places below n, duplicates welcome.
-        """
-        return self.gather(self.pointer_jump(parent), nodes)
-
     def unite(
         self: Any, parent: Array, u: Array, v: Array, /, *, by_rank: bool
     ) -> tuple[Array, Array]:
@@ -129,7 +124,7 @@ class Joins(Protocol):
         Parameters
         ----------
         parent : index array of length n
-            A tree for each set, as in `find`.
+            A tree for each set: a root is its own parent; there is no other cycle.
         u, v : index arrays of length m
             Places below n.
         by_rank : bool

@@ -86,7 +86,7 @@ def unite_trees(
     (active,) = ops.compact(best_end != vertex, vertex)
     united, is_joining = ops.unite(parent, active, ops.gather(best_end, active), by_rank=by_rank)
     (chosen,) = ops.compact(is_joining, ops.gather(best_id, active))
-    root = ops.find(united, vertex)
+    root = ops.pointer_jump(united)
     smallest = ops.scatter_reduce(root, vertex, len(root), "min", len(root))
     num_active = len(active) - len(chosen)
     return ops.gather(smallest, root), ops.sort(chosen), len(chosen), num_active
