@@ -46,8 +46,8 @@ class Joins(Protocol):
         root : index array of length `size`
             The smallest node of the set that each node is in at last.
         """
-        node = root = self.iota(size, dtype=self.index_dtype(size))
-        position = self.iota(len(u), dtype=self.index_dtype(len(u)))
+        node = root = self.arange(size, dtype=self.index_dtype(size))
+        position = self.arange(len(u), dtype=self.index_dtype(len(u)))
         joining = [position[:0]]
         u, v, position = self.relabel_pairs(node, u, v, position)
         while len(u):
@@ -104,17 +104,17 @@ class Joins(Protocol):
             How many pairs the helpers spared the main thread: with compiled threads, a matter of
             timing.
         """
-        root = self.iota(size, dtype=self.index_dtype(size))
+        root = self.arange(size, dtype=self.index_dtype(size))
         dtype, joining, rejected = self.index_dtype(len(u)), [], 0
         for start, stop in helper_parts(len(u), self.threads):
-            position = self.iota(stop - start, dtype=dtype) + start
+            position = self.arange(stop - start, dtype=dtype) + start
             a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
             if start:  # no helper looks at the main thread's own part
                 rejected += stop - start - len(position)
             joined, hook = self.join_in_order(a, b, size)
             joining.append(self.gather(position, joined))
             root = self.gather(hook, root)
-        return self.concatenate(joining), rejected
+        return self.concat(joining), rejected
 
     def unite(
         self: Any, parent: Array, u: Array, v: Array, /, *, by_rank: bool

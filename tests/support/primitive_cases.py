@@ -202,13 +202,13 @@ def full(rng, dtype, n):
 
 
 @case(INTEGERS)
-def iota(rng, dtype, n):
+def arange(rng, dtype, n):
     n = min(n, 128)  # what fits int8
     return (n,), {"dtype": dtype}, np.array(list(range(n)), dtype)
 
 
 @case(ALL)
-def concatenate(rng, dtype, n):
+def concat(rng, dtype, n):
     arrays = [some_values(rng, dtype, rng.randint(0, n)) for _ in range(rng.randint(1, 3))]
     return (arrays,), {}, np.array([x for array in arrays for x in array.tolist()], dtype)
 
