@@ -99,7 +99,7 @@ def read_partition(
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
     rest = source if not seen else source.part(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
-    positions = solver.ops.iota(size, solver.ops.index_dtype(size))
+    positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
     for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
@@ -148,7 +148,7 @@ def _select(
     ops = _own_ops(solver)
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
-    position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
+    position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
     if labels is None:
         key = ops.order_key(weight, signed=True, descending=solver.maximum)
         limit = ops.largest(key.dtype) if limit is None else limit

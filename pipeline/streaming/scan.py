@@ -162,7 +162,7 @@ def _reduced(
     """Return the forest of candidates, without those after their cut if asked to `trim`."""
     buffer = EdgeBuffer(solver, num_fragments, 0, None, folds=True)
     if not resume(buffer, record):
-        concatenate, columns = solver.ops.concatenate, zip(*candidates.pieces, strict=True)
+        concatenate, columns = solver.ops.concat, zip(*candidates.pieces, strict=True)
         edges = Columns(*(concatenate(list(pieces)) for pieces in columns))
         if trim:
             edges = solver.up_to(candidates.cut, edges)
