@@ -7,6 +7,7 @@ themselves.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
+| index_dtype, largest    | the dtype of positions; the largest value of a dtype | 0, 0           |
 | asarray, to_host        | values of the host as an array, and back             | n, 0           |
 | empty                   | memory for values to come                            | 0, 0           |
 | iota, full              | 0, 1, 2, ...; one value over and over                | n, 0           |

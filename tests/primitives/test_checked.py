@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mstflow.errors import PrimitiveError
+from mstflow.primitives.checked import _CHECKS
 
 
 def ints(*values):
@@ -50,6 +51,8 @@ VIOLATIONS = [
     *(("cut_mirrors", "target", (index, THREE)) for index in BAD_PLACES),
     *(("find", "nodes", (ints(0, 1, 2), index)) for index in BAD_PLACES),
     *(("join_with_helpers", "v", (THREE - 7, index, 3)) for index in BAD_PLACES),
+    ("join_in_order", "u", (ints(3), ints(0), 3)),
+    ("join_by_key", "key", (ints(0), ints(1), KEYS, 3)),
     ("find", "parent", (ints(1, 0), ints(0))),
     ("unite", "u", (ints(0, 1, 2), THREE, THREE - 7)),
     ("unite", "v", (ints(0, 1, 2), ints(0), ints(0, 1))),
@@ -72,3 +75,7 @@ VIOLATIONS = [
 def test_violation(checked, primitive, argument, args):
     with pytest.raises(PrimitiveError, match=rf"^{primitive}: .*\b{argument}\b"):
         getattr(checked, primitive)(*args)
+
+
+def test_every_check_refuses_something():
+    assert {primitive for primitive, *_ in VIOLATIONS} == set(_CHECKS)

@@ -279,6 +279,12 @@ def argsort(rng, dtype, n):
     return (values,), {}, positions(sorted(range(n), key=values.tolist().__getitem__), n)
 
 
+@case(ALL)
+def any_signed(rng, dtype, n):
+    weights = some_values(rng, dtype, n)
+    return (weights,), {}, any(math.copysign(1, weight) < 0 for weight in weights.tolist())
+
+
 @case(INDEX)
 def pointer_jump(rng, dtype, n):
     name = rng.sample(range(n), n)
