@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from machine import about, pinned
 
-from mstflow.primitives.fused import ArrayModule
 from mstflow.primitives.numba.arrays import NumbaArrays
 from mstflow.primitives.numpy_arrays import NumpyArrays
+from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.memory import keeping_blocks
 
 if TYPE_CHECKING:
@@ -85,14 +85,11 @@ def overridden() -> list[str]:
     return [name for name in vars(NumbaArrays) if not name.startswith("_")]
 
 
-FUSED = [name for name in vars(ArrayModule) if not name.startswith("_")]
-
-
 def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
     """Return the function that an override must equal, at its best without it."""
-    if name in FUSED:
-        return getattr(ArrayModule, name).__get__(ops)  # type: ignore[no-any-return]
-    return getattr(NumpyArrays(), name)  # type: ignore[no-any-return]
+    if name in vars(NumpyArrays):
+        return getattr(NumpyArrays(), name)  # type: ignore[no-any-return]
+    return getattr(ArrayModule, name).__get__(ops)  # type: ignore[no-any-return]
 
 
 def compare(case: str, call: Call, threads: int) -> dict[str, Any]:

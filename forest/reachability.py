@@ -12,7 +12,7 @@ Promise: each weight is one of those given, or the largest of its dtype, the sam
 
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.steps import Loop
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from ..stages.declare import stage
 from ..stages.fields import (
     Count,

@@ -1,4 +1,4 @@
-"""What arrays can do: one vocabulary (`interface`, `fused`), one module of it for each library."""
+"""What arrays can do: one vocabulary, and one module of it for each array library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..runtime.native import USED_FROM
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
-    from .fused import ArrayModule
+    from .vocabulary import ArrayModule
 
 #: What makes each backend's array module, imported when first used, and the library it needs.
 _BACKENDS = {

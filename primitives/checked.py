@@ -12,11 +12,11 @@ from ..errors import PrimitiveError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .fused import ArrayModule
+    from .vocabulary import ArrayModule
 
 
 class CheckedModule:
-    """`module`, refusing arguments that break the contracts of `interface`.
+    """`module`, refusing arguments that break the contracts of the vocabulary.
 
     Raises
     ------
@@ -167,6 +167,13 @@ def _check_order_key(name: str, weights: Any, **_: Any) -> None:
         raise PrimitiveError(message)
 
 
+def _check_weights_of(name: str, keys: Any, dtype: Any, **_: Any) -> None:
+    wanted = f"u{np.dtype(dtype).itemsize}"
+    if keys.dtype != wanted:
+        message = f"{name}: keys of {np.dtype(dtype)} must be {np.dtype(wanted)}, not {keys.dtype}"
+        raise PrimitiveError(message)
+
+
 def _check_pointer_jump(name: str, parent: Any) -> None:
     _places(name, "parent", parent, len(parent))
     ancestor = parent
@@ -198,5 +205,6 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "gather": _check_gather,
     "compact": _check_compact,
     "order_key": _check_order_key,
+    "weights_of": _check_weights_of,
     "pointer_jump": _check_pointer_jump,
 }

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..runtime.memory import empty
 from ..runtime.team import extreme
-from .fused import ArrayModule
+from .vocabulary import ArrayModule
 
 Array = NDArray[Any]
 
@@ -193,6 +193,20 @@ class NumpyArrays(ArrayModule):
         else:
             key = key ^ sign
         return ~key if descending else key
+
+    @staticmethod
+    def weights_of(
+        keys: Array, dtype: DTypeLike, /, *, signed: bool = True, descending: bool = False
+    ) -> Array:
+        dtype, unsigned, top = np.dtype(dtype), keys.dtype, 8 * keys.itemsize - 1
+        bits = ~keys if descending else keys
+        if signed and dtype.kind not in "bu":
+            flip: Any = unsigned.type(1 << top)
+            if dtype.kind == "f":  # a key without the top bit is that of a negative weight
+                flip = flip | ~(bits.view(f"i{bits.itemsize}") >> top).view(unsigned)
+            bits = bits ^ flip
+        weights: Array = bits.view(dtype)
+        return weights
 
     def pointer_jump(self, parent: Array, /) -> Array:
         while True:

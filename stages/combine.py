@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..primitives.fused import ArrayModule
+    from ..primitives.vocabulary import ArrayModule
 
 Combine = Callable[["ArrayModule", tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]
 

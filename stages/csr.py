@@ -4,7 +4,7 @@ An arc is two numbers: where it leads and which edge it belongs to. Edges are so
 weight and id, so an edge's position is its rank: no two arcs at a vertex tie, in any round.
 """
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import (
     ArcFlags,

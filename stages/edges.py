@@ -1,6 +1,6 @@
 """Stages over the edge list: order, lightest edge at each vertex, relabel, drop loops, count."""
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Count, EdgeIndex, EdgeKeys, EdgeWeights, Verdict, VertexIndex, VertexKeys
 

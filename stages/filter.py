@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Count, EdgeIndex, EdgeKeys, HeldIndex, HeldKeys, Index, Keys, Verdict
 

@@ -1,6 +1,6 @@
 """Stages that sort edges by weight and join them one after another."""
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Count, EdgeIndex, EdgeKeys, Index, Keys, VertexIndex
 

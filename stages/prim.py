@@ -2,7 +2,7 @@
 
 from heapq import heappop, heappush
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .csr import build_csr
 from .declare import stage
 from .fields import Count, Index, Keys

@@ -1,6 +1,6 @@
 """Stages over both arcs of every edge, sorted by vertex: the arcs of a vertex are a segment."""
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import ArcIndex, ArcKeys, Count, EdgeIndex, EdgeKeys, Offsets, VertexIndex, VertexKeys
 

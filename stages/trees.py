@@ -1,6 +1,6 @@
 """Stages over trees of vertices that keep their numbers: a parent for each, none renumbered."""
 
-from ..primitives.fused import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Count, EdgeIndex, EdgeKeys, Index, Verdict, VertexIndex, VertexKeys
 

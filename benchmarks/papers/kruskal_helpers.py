@@ -25,7 +25,7 @@ from solve_one import checksum  # noqa: E402
 
 import graphs  # noqa: E402
 from mstflow.primitives import Backend, array_module  # noqa: E402
-from mstflow.primitives.fused import helper_parts  # noqa: E402
+from mstflow.primitives.joins import helper_parts  # noqa: E402
 from mstflow.runtime.memory import keeping_blocks  # noqa: E402
 from mstflow.stages.kruskal import join_with_helpers, sort_by_weight  # noqa: E402
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...primitives.fused import ArrayModule
+    from ...primitives.vocabulary import ArrayModule
 
 
 #: In place of a folder: the scheduler keeps what tasks return, and may send it anywhere.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..fused import ArrayModule
 from ..numpy_arrays import NumpyArrays
+from ..vocabulary import ArrayModule
 from .kernels import FILE_OF
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Device(Protocol):
         """Return how many bytes more its arrays may take."""
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Return what lets another thread copy and compute: see `PlainPrimitives.beside`."""
+        """Return what lets another thread copy and compute: see `Resources.beside`."""
 
 
 class CudaArrays(ArrayModule):
@@ -169,7 +169,7 @@ class CudaArrays(ArrayModule):
             return sums.astype(out.dtype, copy=False)
         key, best = (self.order_key(each).astype(wide, copy=False) for each in (values, out))
         self._launch(f"scatter_{op}", (key, index), len(index), index, key, best)
-        return self._weights(best, values.dtype)
+        return self.weights_of(best.astype(f"u{values.itemsize}", copy=False), values.dtype)
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
         none = len(values)
@@ -220,6 +220,8 @@ class CudaArrays(ArrayModule):
         options = signed, weights.dtype.kind == "f", descending
         self._launch("order_key", (weights,), len(weights), weights, *options, out)
         return out
+
+    weights_of = staticmethod(NumpyArrays.weights_of)
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = parent.copy(), self.empty(len(parent), parent.dtype)
@@ -334,17 +336,6 @@ class CudaArrays(ArrayModule):
         out = self.empty(length, values.dtype)
         self._launch("broadcast", (values, offsets), length, values, offsets, len(values), out)
         return out
-
-    def _weights(self, key: Array, dtype: np.dtype[Any]) -> Array:
-        """Return the weights of which these are the keys: `order_key` undone."""
-        unsigned = np.dtype(f"u{dtype.itemsize}")
-        key = key.astype(unsigned, copy=False)
-        if dtype.kind in "bu":
-            return key.view(dtype)
-        sign = unsigned.type(1 << (8 * dtype.itemsize - 1))
-        if dtype.kind == "f":
-            return self.where(key < sign, ~key, key ^ sign).view(dtype)
-        return (key ^ sign).view(dtype)
 
     def _smallest(self, dtype: np.dtype[Any]) -> Any:
         return -self.largest(dtype) if dtype.kind == "f" else int(np.iinfo(dtype).min)

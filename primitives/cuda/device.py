@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from ..fused import ArrayModule
+    from ..vocabulary import ArrayModule
 
 #: The folder of the kernels' sources.
 SOURCES = Path(__file__).parent

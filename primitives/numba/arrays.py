@@ -15,7 +15,7 @@ from ...runtime.memory import empty
 from ...runtime.native import Kernels
 from ...runtime.team import team
 from ..consecutive import Consecutive
-from ..fused import helper_parts
+from ..joins import helper_parts
 from ..numpy_arrays import NumpyArrays
 from .runs import DIGIT, Runs, find_runs
 

@@ -13,7 +13,7 @@ from mstflow.errors import PipelineError
 from mstflow.pipeline.run.flow import run
 from mstflow.pipeline.run.schedulers import Inline
 from mstflow.primitives import Backend
-from mstflow.primitives.fused import ArrayModule
+from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.edges import count_edges, drop_loops, find_signs, no_edges_left, order_weights
 from mstflow.stages.fields import (
     ArcIndex,

@@ -64,6 +64,7 @@ VIOLATIONS = [
     ("compact", "mask", (ints(1, 0, 1), THREE)),
     ("order_key", "weights", (np.array([1.0, np.nan]),)),
     ("order_key", "weights", (np.array([1j]),)),
+    ("weights_of", "keys", (KEYS, "float32")),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
         for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from mstflow.primitives.fused import helper_parts
+from mstflow.primitives.joins import helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
 
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
@@ -366,6 +366,16 @@ def test_order_key_compares_as_weights_do(ops, rng, n):
     )
     assert_array_equal(up_ranks, ranks)
     assert_array_equal(down_ranks, ranks.max(initial=0) - ranks)
+
+
+@given(rng=st.randoms(), n=st.integers(0, 20), descending=st.booleans())
+def test_weights_of_undoes_order_key(ops, rng, n, descending):
+    weights = some_values(rng, rng.choice(ALL), n)
+    key = ops.order_key(weights, descending=descending)
+    found = ops.weights_of(key, weights.dtype, descending=descending)
+    expected = np.where(weights == 0, np.zeros(n, weights.dtype), weights)  # no -0.0
+    assert_array_equal(found, expected, strict=True)
+    assert found.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)

@@ -1,0 +1,79 @@
+"""The order of weights in numbers: the key of a limit, and the weights of keys."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OptionError
+from .numpy_arrays import NumpyArrays
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from .vocabulary import Array, ArrayModule, DType
+
+_reference = NumpyArrays()
+
+
+@dataclass(frozen=True)
+class WeightOrder:
+    """How weights were made keys: the arguments of `ArrayModule.order_key`.
+
+    Attributes
+    ----------
+    dtype : dtype of the weights
+    signed : bool
+        Whether a sign bit may be set.
+    descending : bool
+        Whether the heaviest weight comes first.
+    """
+
+    dtype: DType
+    signed: bool = True
+    descending: bool = False
+
+    def weights_of(self, ops: ArrayModule, keys: Array) -> Array:
+        """Return the weights that have these keys, exactly; of both zeros, 0.0."""
+        return ops.weights_of(keys, self.dtype, signed=self.signed, descending=self.descending)
+
+    def key_of(self, value: float | Fraction) -> int:
+        """Return the largest key of all weights that come no later than `value`; -1 without any.
+
+        A weight comes no later exactly if its key is at most this one. The value is compared as a
+        number and never rounded: it need not be one that the dtype can hold.
+
+        Raises
+        ------
+        OptionError
+            If `value` is NaN.
+        """
+        value = value.item() if isinstance(value, np.generic) else value
+        if value != value:
+            message = "expected a number to compare weights with, got NaN"
+            raise OptionError(message)
+        comes_no_later = operator.ge if self.descending else operator.le
+        kind, highest = np.dtype(self.dtype).kind, _reference.largest(self.dtype)
+        lowest = {"f": -highest, "i": -highest - 1}.get(kind, 0) if self.signed else 0
+        first, last = sorted(self._keys(lowest, highest))
+        low, high = first - 1, last
+        while low < high:  # weights of keys up to `low` come no later, those beyond `high` later
+            middle = (low + high + 1) // 2
+            if comes_no_later(self._weight(middle), value):
+                low = middle
+            else:
+                high = middle - 1
+        return self._keys(self._weight(low))[0] if low >= first else -1  # -0.0 shares a key
+
+    def _keys(self, *weights: float) -> list[int]:
+        array = np.array(weights, self.dtype)
+        keys = _reference.order_key(array, signed=self.signed, descending=self.descending)
+        return list(map(int, keys))
+
+    def _weight(self, key: int) -> float:
+        keys = np.array([key], f"u{np.dtype(self.dtype).itemsize}")
+        weight: float = self.weights_of(_reference, keys).item()
+        return weight
