@@ -149,7 +149,7 @@ class Forest:
             self._columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
-            graph=graph_identity(source),
+            identity=graph_identity(source),
         )
 
     def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from ...errors import OptionError
 from ...graphs.formats.npy import npy_source
 from ...graphs.pieces import ArrayPiece, Delayed
 from ...graphs.source import EdgeSource
-from ...graphs.write_stream import Streamed, write_stream
+from ...graphs.write import write_graph
 from ...primitives import array_module
 from .workers import naming_the_worker
 
@@ -75,7 +75,7 @@ def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
 
 
 def _to_files(piece: ArrayPiece, folder: str) -> Piece:
-    write_stream(folder, Streamed(EdgeSource((piece,), is_checked=True)))
+    write_graph(folder, EdgeSource((piece,), is_checked=True))
     (written,) = npy_source(Path(folder)).pieces
     return written
 

@@ -361,7 +361,7 @@ def test_weights_of_another_dtype(tmp_path, suffix, ours, theirs, equal):
         ("f.csv", b"edge_id,edge_id\n1,2\n", "two columns have one name"),
         ("f.csv", b"edge_id,weight\n1,heavy\n", "weight must hold numbers, not object"),
         ("f.csv", b"edge_id\n\xff\xfe\n", "f.csv: "),
-        ("f.npz", b"", "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"),
+        ("f.npz", b"", "f.npz: not a .npz file"),
         ("f.npz", b"PK\x05\x06" + bytes(18), "found nothing"),
         ("f.parquet", b"", "f.parquet: Parquet file size is 0 bytes"),
         ("f.txt", b"0\n", "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"),
