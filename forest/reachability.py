@@ -55,8 +55,8 @@ def find_next_neighbors(
     Neighbors are ordered by (distance, number), so an edge that is given twice, as both arcs of a
     symmetric graph are, counts once. Where there is none, the largest values stand.
     """
-    sample, neighbor = ops.concatenate([u, v]), ops.concatenate([v, u])
-    distance = ops.concatenate([weight, weight])
+    sample, neighbor = ops.concat([u, v]), ops.concat([v, u])
+    distance = ops.concat([weight, weight])
     last = ops.gather(core_distance, sample)
     is_tied = (distance == last) & (neighbor > ops.gather(core_neighbor, sample))
     is_beyond = (sample != neighbor) & ((distance > last) | is_tied)

@@ -1,4 +1,4 @@
-"""An array module that checks its callers: for debugging, and for the contracts' tests."""
+"""An array module that checks the arguments of every call, for debugging and for tests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class CheckedModule:
-    """`module`, refusing arguments that break the contracts of the vocabulary.
+    """`module`, with an error for arguments that violate the contracts of the vocabulary.
 
     Raises
     ------
     PrimitiveError
-        Naming the primitive, the argument, and its dtype, length or first offending value.
+        With the primitive, the argument, and its dtype, length or first offending value.
     """
 
     def __init__(self, module: ArrayModule) -> None:
@@ -29,11 +29,11 @@ class CheckedModule:
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._module, name)
-        return functools.partial(_checked, name, function) if name in _CHECKS else function
+        return functools.partial(_checked, name, function) if name in CHECKS else function
 
 
 def _checked(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    _CHECKS[name](name, *args, **options)
+    CHECKS[name](name, *args, **options)
     return function(*args, **options)
 
 
@@ -82,7 +82,7 @@ def _check_broadcast(name: str, values: Any, offsets: Any) -> None:
 def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, **__: Any) -> None:
     _places(name, "index", index, size)
     if not np.ndim(values):
-        return  # one value for all places: which comes last does not matter
+        return  # a single value: places may repeat
     _same_length(name, index=index, values=values)
     ordered = index.copy()
     ordered.sort()
@@ -138,11 +138,6 @@ def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int) -> None:
     _same_length(name, u=u, v=v, key=key)
 
 
-def _check_find(name: str, parent: Any, nodes: Any) -> None:
-    _check_pointer_jump(name, parent)
-    _places(name, "nodes", nodes, len(parent))
-
-
 def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:
     _check_pointer_jump(name, parent)
     _check_join_in_order(name, u, v, len(parent))
@@ -179,14 +174,14 @@ def _check_pointer_jump(name: str, parent: Any) -> None:
     ancestor = parent
     for _ in range(len(parent).bit_length()):
         ancestor = ancestor[ancestor]
-    # By now every node points at a root, or into a cycle: at a node that is not its own parent.
+    # Now every node points at a root, or at a node of a cycle, which is not its own parent.
     lost = ancestor[parent[ancestor] != ancestor]
     if len(lost):
         message = f"{name}: parent has a cycle through node {lost[0]}"
         raise PrimitiveError(message)
 
 
-_CHECKS: dict[str, Callable[..., None]] = {
+CHECKS: dict[str, Callable[..., None]] = {
     "segmented_reduce": _check_segments,
     "segmented_argmin": _check_segments,
     "segmented_broadcast": _check_broadcast,
@@ -200,7 +195,6 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "join_in_order": _check_join_in_order,
     "join_by_key": _check_join_by_key,
     "join_with_helpers": _check_join_in_order,
-    "find": _check_find,
     "unite": _check_unite,
     "gather": _check_gather,
     "compact": _check_compact,

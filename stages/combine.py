@@ -39,7 +39,7 @@ def concatenation(
     ops: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Put the arrays of one part after those of the other."""
-    return tuple(ops.concatenate([a, b]) for a, b in zip(left, right, strict=True))
+    return tuple(ops.concat([a, b]) for a, b in zip(left, right, strict=True))
 
 
 def every(_: ArrayModule, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:

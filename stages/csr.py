@@ -42,15 +42,15 @@ def build_csr(
     Source: Sousa, Mariano and Proenca, section IV-A.
     """
     dtype = ops.index_dtype(2 * len(u))
-    edge = ops.iota(len(u), dtype=dtype)
-    source = ops.concatenate([u, v])
+    edge = ops.arange(len(u), dtype=dtype)
+    source = ops.concat([u, v])
     order = ops.argsort(source)
     degree = ops.scatter_reduce(
         source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0
     )
     return (
-        ops.gather(ops.concatenate([edge, edge]), order),
-        ops.gather(ops.concatenate([v, u]), order),
+        ops.gather(ops.concat([edge, edge]), order),
+        ops.gather(ops.concat([v, u]), order),
         ops.offsets(degree, dtype=dtype),
     )
 
@@ -72,7 +72,7 @@ def find_min_edge_per_vertex(
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 1.
     """
-    vertex = ops.iota(len(offsets) - 1, dtype=destination.dtype)
+    vertex = ops.arange(len(offsets) - 1, dtype=destination.dtype)
     position = ops.segmented_argmin(arc_edge, offsets)
     edge = ops.gather(arc_edge, position, fill=len(key))
     return (
@@ -139,7 +139,7 @@ def insert_new_edges(
     # The arcs of one vertex move together: by where they start now and where they shall.
     shift = segment_start - ops.scan(crossing_degree, dtype=dtype, exclusive=True)
     moved = ops.segmented_broadcast(shift, ops.offsets(crossing_degree, dtype=dtype))
-    place = ops.iota(len(edge), dtype=dtype) + moved
+    place = ops.arange(len(edge), dtype=dtype) + moved
     return (
         ops.scatter(place, edge, len(edge), 0, dtype=edge.dtype),
         ops.scatter(place, ops.gather(label, end), len(edge), 0, dtype=end.dtype),

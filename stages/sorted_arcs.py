@@ -10,11 +10,11 @@ def list_both_arcs(
     ops: ArrayModule, u: EdgeIndex, v: EdgeIndex, key: EdgeKeys, edge_id: EdgeIndex
 ) -> tuple[EdgeIndex, EdgeIndex, EdgeKeys, EdgeIndex]:
     """List each edge twice, once from either end; ids still ascend."""
-    ids = ops.concatenate([edge_id, edge_id])
+    ids = ops.concat([edge_id, edge_id])
     order = ops.argsort(ids)
     columns = ([u, v], [v, u], [key, key])
     return (
-        *(ops.gather(ops.concatenate(both), order) for both in columns),
+        *(ops.gather(ops.concat(both), order) for both in columns),
         ops.gather(ids, order),
     )
 
@@ -61,7 +61,7 @@ def find_shortest_arcs(
     Source: parallel-boruvka, "My solution": minima of each processor's segments, then merged.
     """
     position = ops.segmented_argmin(arc_key, offsets)
-    vertex = ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices))
+    vertex = ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
     return (
         ops.gather(arc_key, position, fill=ops.largest(arc_key.dtype)),
         ops.gather(arc_id, position, fill=ops.largest(arc_id.dtype)),

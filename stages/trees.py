@@ -8,7 +8,7 @@ from .fields import Count, EdgeIndex, EdgeKeys, Index, Verdict, VertexIndex, Ver
 @stage(writes=("parent", "num_joined"))
 def start_trees(ops: ArrayModule, num_vertices: Count) -> tuple[VertexIndex, Count]:
     """Make each vertex a tree of its own; all of them count as new."""
-    return ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices)), num_vertices
+    return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices)), num_vertices
 
 
 @stage(writes="parent")
@@ -51,7 +51,7 @@ def update_forest(
     Source: Bhargava and Zaia, the kernel update_mst.
     """
     hook, chosen = ops.cut_mirrors(best_end, best_id)
-    vertex = ops.iota(len(parent), dtype=parent.dtype)
+    vertex = ops.arange(len(parent), dtype=parent.dtype)
     return ops.where(parent == vertex, hook, parent), chosen, len(chosen)
 
 
@@ -82,11 +82,11 @@ def unite_trees(
 
     Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
     """
-    vertex = ops.iota(len(parent), dtype=parent.dtype)
+    vertex = ops.arange(len(parent), dtype=parent.dtype)
     (active,) = ops.compact(best_end != vertex, vertex)
     united, is_joining = ops.unite(parent, active, ops.gather(best_end, active), by_rank=by_rank)
     (chosen,) = ops.compact(is_joining, ops.gather(best_id, active))
-    root = ops.find(united, vertex)
+    root = ops.pointer_jump(united)
     smallest = ops.scatter_reduce(root, vertex, len(root), "min", len(root))
     num_active = len(active) - len(chosen)
     return ops.gather(smallest, root), ops.sort(chosen), len(chosen), num_active

@@ -118,7 +118,7 @@ def test_the_example_conforms(tmp_path):
         "-p",
         "no:cacheprovider",
         "-k",
-        "numpy-sorting and strided and scatter_reduce",
+        "numpy-sorting and scatter_reduce",
         "--examples",
         "20",
     ]

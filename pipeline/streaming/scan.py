@@ -126,7 +126,7 @@ def scan_part(
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
     rest = source if not seen else source.part(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
-    positions = solver.ops.iota(size, solver.ops.index_dtype(size))
+    positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
     for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
@@ -169,7 +169,7 @@ def merge_forests(
         return *pieces, cut, Work(time.perf_counter() - start, 0)
     buffer = EdgeBuffer(solver, num_vertices, 0, None, folds=True)
     if not _resume(buffer, record):
-        columns = tuple(solver.ops.concatenate(list(scratch.load(p, solver.ops))) for p in pieces)
+        columns = tuple(solver.ops.concat(list(scratch.load(p, solver.ops))) for p in pieces)
         if len(cuts) > 1:
             columns = solver.up_to(cut, columns)
         buffer.restore(columns, is_forest=False)
@@ -217,7 +217,7 @@ def _select(
     ops = _own_ops(solver)
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
-    position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
+    position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
     if labels is None:
         key = ops.order_key(weight, signed=True, descending=solver.maximum)
         limit = ops.largest(key.dtype) if limit is None else limit

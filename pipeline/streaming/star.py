@@ -48,7 +48,7 @@ class Star:
 
     def _begin(self, piece: Selected) -> None:
         u, v, *_ = (column[:_SAMPLE] for column in piece.columns)
-        ends, counts = np.unique(self._ops.concatenate([u, v]), return_counts=True)
+        ends, counts = np.unique(self._ops.concat([u, v]), return_counts=True)
         self._hub = int(ends[counts.argmax()])
         dtype: np.dtype[Any] = piece.key.dtype
         self._spoke = self._ops.full(self._num_fragments, self._ops.largest(dtype), dtype=dtype)
