@@ -20,8 +20,8 @@ from .options import check_count, choose_backend
 from .plan import Graph, Request, Where, plan
 from .run.execute import execute
 from .run.loading import from_partitions, load_partition
+from .run.opening import kernel_threads, open_scheduler
 from .run.partitions import as_field, num_chunks, placed, sized, split
-from .run.schedulers import kernel_threads, open_scheduler
 from .streaming.bounds import parse_bytes
 from .streaming.checkpoint import fingerprint, open_checkpoint
 from .streaming.scan import hold_forest
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from ..progress import Listener
     from .dataflow import Dataflow
-    from .plan import Plan
-    from .run.report import Report
+    from .decided import Plan
+    from .report.report import Report
 
 
 class Outcome(NamedTuple):

@@ -77,7 +77,7 @@ def combine_with_marks(edges: Edges) -> Count:
 
 @stage(writes="copy")
 def copy_vertices(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
-    return ops.iota(num_vertices, dtype="int32")
+    return ops.arange(num_vertices, dtype="int32")
 
 
 @stage(writes="num_vertices")
