@@ -183,7 +183,8 @@ class _Run:
         self.submitted += 1
         if self.scheduler.eager:
             self.tell(name)
-        return self.scheduler.submit(task, *handles, key=step)
+        # A stage may stand in a round more than once: the number tells its tasks apart.
+        return self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
         """Return a value with slots for results, chunks among them; adds to `handles`."""
