@@ -144,6 +144,8 @@ def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
         return value._replace(chunks=chunks).filled()
     if isinstance(value, tuple):
         return _rebuilt(value, (_loaded(ops, item, results) for item in value))
+    if isinstance(value, np.generic):  # a limit that NumPy computed
+        return value.item()
     return ops.asarray(value) if isinstance(value, np.ndarray) else value
 
 
