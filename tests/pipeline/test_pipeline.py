@@ -237,7 +237,7 @@ def failing(returns):
     def bad_stage(edges: Edges, num_vertices: Count) -> VertexIndex:
         return returns(edges.u)
 
-    return Pipeline("p", bad_stage)
+    return Pipeline("p", bad_stage, result=("bad",))
 
 
 SHOWN = r"edges: \(u: int64\[4\], v: int64\[4\], key: uint64\[4\], edge_id: int32\[4\]\)"
@@ -257,9 +257,7 @@ SHOWN = r"edges: \(u: int64\[4\], v: int64\[4\], key: uint64\[4\], edge_id: int3
 @pytest.mark.parametrize("scheduler", ["inline", "threads"])
 def test_failures_name_the_stage(returns, message, scheduler):
     with pytest.raises(PipelineError, match=f"stage 'bad_stage'.*{message}"):
-        mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=failing(returns), scheduler=scheduler, strategy="whole"
-        )
+        failing(returns).run(GRAPH, scheduler=scheduler, strategy="whole")
 
 
 @stage(writes="least", combine="minimum")
@@ -385,7 +383,7 @@ def test_edits_are_copies():
 
 def test_edits_reach_into_conditions():
     original = mstflow.algorithm("filter-boruvka")
-    assert names(original.insert_before("rounds_pay", start_levels)).count("start_levels") == 2
+    assert names(original.insert_after("drop_loops", add_level)).count("add_level") == 3
     assert "drop_loops" not in names(original.remove("drop_loops"))
 
 
