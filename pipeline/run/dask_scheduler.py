@@ -117,7 +117,7 @@ class Cluster:
         """Wait for all live results, whose notes are read next, and fetch these."""
         from distributed import wait
 
-        with _worker_errors():
+        with _worker_errors(), self._client.as_current():  # `wait` asks for no client
             if done is not None:
                 self._watch(handles, done)
             wait([future for each in self._pending.values() if (future := each()) is not None])
