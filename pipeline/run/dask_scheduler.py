@@ -11,6 +11,7 @@ import dask
 
 from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
+from ...progress import heard_by
 from ..report.report import Note, StageCall, Work
 from .schedulers import Notes
 from .workers import this_worker
@@ -42,7 +43,7 @@ class LocalDask(Notes):
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Add a task to the graph."""
-        task = dask.delayed(computing_here(function), pure=False, traverse=False)
+        task = dask.delayed(computing_here(_unheard(function)), pure=False, traverse=False)
         arguments = [handle.delayed for handle in handles]
         added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
         self._live.add(added)
@@ -64,6 +65,16 @@ class LocalDask(Notes):
         for handle, result in zip(live, computed, strict=True):
             handle.delayed, handle.is_computed = result, True
         return list(dask.compute(*(each.delayed for each in handles), scheduler="synchronous"))
+
+
+def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose own progress is not reported: tasks side by side have no order."""
+
+    def call(*arguments: Any) -> Any:
+        with heard_by(False):
+            return function(*arguments)
+
+    return call
 
 
 class _Handle:

@@ -68,8 +68,7 @@ def execute(
     run.follow(flow.steps, frozenset(flow.result))
     found = [run.gather(run.fields(name)) for name in flow.result]
     run.report.final = run.counts
-    total = shared["num_vertices"]
-    tell("done", total, total)
+    tell("done", run.total, run.total)
     return dict(zip(flow.result, found, strict=True)), run.report
 
 
@@ -96,6 +95,13 @@ class _Run:
     def joins_fragments(self) -> bool:
         """Whether rounds over the edges themselves are run, not scans."""
         return any("edges" in stage.writes for stage in self.flow.stages())
+
+    @property
+    def total(self) -> int:
+        """How many there are of what progress counts: vertices, edges that are read, or tasks."""
+        if self.joins_fragments:
+            return int(self.report.counts[0]["num_vertices"])
+        return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
 
     def follow(self, steps: tuple[Step, ...], after: frozenset[str]) -> None:
         """Take the steps in order; drop fields that no later step nor `after` needs."""
@@ -248,10 +254,10 @@ class _Run:
     def tell(self, name: str) -> None:
         """Tell how far the run is: by fragments joined, or by tasks where rounds do not join."""
         if self.joins_fragments:
-            total, left = (self.report.counts[n]["num_vertices"] for n in (0, self.round))
-            tell(f"round {self.round}: {name}", total - left, total)
+            left = self.report.counts[self.round]["num_vertices"]
+            tell(f"round {self.round}: {name}", self.total - left, self.total)
         elif not self.scheduler.eager:
-            tell(name, self.finished, self.submitted)
+            tell(name, self.finished, self.total)
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:
