@@ -101,7 +101,7 @@ def test_a_stage_alone_is_checked_where_it_fits():
 
 
 def test_what_is_no_stage():
-    with pytest.raises(PipelineError, match="5 is not a stage; decorate it with @mstflow.stage"):
+    with pytest.raises(PipelineError, match=r"5 is not a stage; decorate it with @mstflow\.stage"):
         check_stage(5)
     with pytest.raises(PipelineError, match="writes must be a name or a tuple of names, not 5"):
         stage(writes=5)(lambda key: key)
