@@ -11,6 +11,7 @@ import dask
 
 from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
+from ...progress import heard_by
 from ..report.report import Note, StageCall, Work
 from .schedulers import Notes
 from .workers import this_worker
@@ -42,7 +43,7 @@ class LocalDask(Notes):
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Add a task to the graph."""
-        task = dask.delayed(computing_here(function), pure=False, traverse=False)
+        task = dask.delayed(computing_here(_unheard(function)), pure=False, traverse=False)
         arguments = [handle.delayed for handle in handles]
         added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
         self._live.add(added)
@@ -64,6 +65,16 @@ class LocalDask(Notes):
         for handle, result in zip(live, computed, strict=True):
             handle.delayed, handle.is_computed = result, True
         return list(dask.compute(*(each.delayed for each in handles), scheduler="synchronous"))
+
+
+def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose own progress is not reported: tasks side by side have no order."""
+
+    def call(*arguments: Any) -> Any:
+        with heard_by(False):
+            return function(*arguments)
+
+    return call
 
 
 class _Handle:
@@ -114,10 +125,13 @@ class Cluster:
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Wait for the results and fetch them."""
-        with _worker_errors():
+        """Wait for all live results, whose notes are read next, and fetch these."""
+        from distributed import wait
+
+        with _worker_errors(), self._client.as_current():  # `wait` asks for no client
             if done is not None:
                 self._watch(handles, done)
+            wait([future for each in self._pending.values() if (future := each()) is not None])
             self._pending.clear()
             return self._client.gather(list(handles))  # type: ignore[no-any-return]
 
@@ -125,11 +139,10 @@ class Cluster:
         """Return the notes that workers logged since the last call."""
         events = self._client.get_events(self.note.topic)
         new, self._taken = events[self._taken :], len(events)
-        notes: dict[Any, Note] = {}
-        for _, (number, stage, partition, work, scalars) in new:
-            call = StageCall(number, stage, partition, Work(*work))
+        notes: dict[int, Note] = {}
+        for _, (number, (*call, work), scalars) in new:
             # A task that ran again, as its worker had died, counts once.
-            notes[call[:3]] = Note(call, scalars)
+            notes[number] = Note(number, StageCall(*call, Work(*work)), scalars)
         return list(notes.values())
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
@@ -157,7 +170,7 @@ class _WorkerLog:
         worker = this_worker()
         *call, work = note.call
         if worker is not None:
-            worker.log_event(self.topic, (*call, tuple(work), note.scalars))
+            worker.log_event(self.topic, (note.number, (*call, tuple(work)), note.scalars))
 
 
 def _name(key: str) -> str:

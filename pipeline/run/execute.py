@@ -13,7 +13,7 @@ from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop
 from .partitions import Chunked
-from .tasks import Several, Slot, Task
+from .tasks import Several, Slot, Task, is_reported
 from .tree import reduce_tree
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def execute(
     run.follow(flow.steps, frozenset(flow.result))
     found = [run.gather(run.fields(name)) for name in flow.result]
     run.report.final = run.counts
-    total = shared["num_vertices"]
-    tell("done", total, total)
+    tell("done", run.total, run.total)
     return dict(zip(flow.result, found, strict=True)), run.report
 
 
@@ -89,11 +88,20 @@ class _Run:
     round: int = 0
     submitted: int = 0
     finished: int = 0
+    #: Results whose scalars the report shows, though no later step may need them.
+    reported: list[Any] = field(default_factory=list)
 
     @cached_property
     def joins_fragments(self) -> bool:
         """Whether rounds over the edges themselves are run, not scans."""
         return any("edges" in stage.writes for stage in self.flow.stages())
+
+    @property
+    def total(self) -> int:
+        """How many there are of what progress counts: vertices, edges that are read, or tasks."""
+        if self.joins_fragments:
+            return int(self.report.counts[0]["num_vertices"])
+        return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
 
     def follow(self, steps: tuple[Step, ...], after: frozenset[str]) -> None:
         """Take the steps in order; drop fields that no later step nor `after` needs."""
@@ -178,12 +186,17 @@ class _Run:
             self.scheduler.note,
             is_shared,
             self.scheduler.leaves_on_host,
+            self.submitted,
             record,
         )
         self.submitted += 1
         if self.scheduler.eager:
             self.tell(name)
-        return self.scheduler.submit(task, *handles, key=step)
+        # A stage may stand in a round more than once: the number tells its tasks apart.
+        handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
+        if is_shared and not self.scheduler.eager and any(map(is_reported, stage.writes.values())):
+            self.reported.append(handle)
+        return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
         """Return a value with slots for results, chunks among them; adds to `handles`."""
@@ -219,7 +232,8 @@ class _Run:
         handles: list[Any] = []
         slots = [_slots(value, handles) for value in values]
         results = self.scheduler.gather(handles, self.done if is_heard() else None)
-        for note in self.scheduler.take_notes():
+        self.reported.clear()
+        for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
             self.take(note)
         found = [_filled(slot, results) for slot in slots]
         if len(found) == 1:
@@ -240,10 +254,10 @@ class _Run:
     def tell(self, name: str) -> None:
         """Tell how far the run is: by fragments joined, or by tasks where rounds do not join."""
         if self.joins_fragments:
-            total, left = (self.report.counts[n]["num_vertices"] for n in (0, self.round))
-            tell(f"round {self.round}: {name}", total - left, total)
+            left = self.report.counts[self.round]["num_vertices"]
+            tell(f"round {self.round}: {name}", self.total - left, self.total)
         elif not self.scheduler.eager:
-            tell(name, self.finished, self.submitted)
+            tell(name, self.finished, self.total)
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:

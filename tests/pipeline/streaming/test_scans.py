@@ -12,13 +12,14 @@ from mstflow import EdgeList, algorithm, backends
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.plan import _num_light
+from mstflow.pipeline.run.execute import execute
 from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_bytes
-from mstflow.pipeline.streaming.checkpoint import Checkpoint
+from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.pipeline.streaming.estimate import edges_taken
-from mstflow.pipeline.streaming.plan import SCANNING
-from mstflow.pipeline.streaming.scans import solve_by_scans
 from mstflow.pipeline.streaming.solver import Solver
+from mstflow.pipeline.streaming.strategies import SCANNING
 from mstflow.primitives import Backend
 from mstflow.progress import heard_by
 from oracle import kruskal
@@ -35,18 +36,47 @@ def split(source, cuts):
     return [source.part(*pair) for pair in itertools.pairwise(bounds)]
 
 
-def solve(graph, capacity, *, cuts=(), maximum=False, backend="numpy", name="kruskal", **options):
+def solve(
+    graph,
+    capacity,
+    *,
+    cuts=(),
+    maximum=False,
+    backend="numpy",
+    name="kruskal",
+    several_scans,
+    **options,
+):
+    """Scan a graph that is cut into partitions, however little they may hold at a time."""
     source = EdgeSource.of(graph)
     source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND).with_sizes()
-    (*_, edge_ids), report = solve_by_scans(
-        Solver(algorithm(name), Backend(backend, 2), maximum),
-        split(source, cuts),
-        graph.num_vertices,
-        capacity=capacity,
+    partitions = split(source, cuts)
+    shared = {
+        "num_vertices": graph.num_vertices,
+        "num_edges": graph.num_edges,
+        "solver": Solver(algorithm(name), Backend(backend, 2), maximum),
+        "capacity": capacity,
+        "several_scans": several_scans,
+        "first_edge": BEYOND,
+        "num_light": _num_light(Size.of(source), capacity, len(partitions)),
+        "num_partitions": len(partitions),
+        "maximum": maximum,
+        "weight_dtype": source.weight_dtype,
+    }
+    fields, report = execute(
+        SCANNING["two-scan" if several_scans else "tree"],
+        [{"source": partition} for partition in partitions],
+        shared,
         scheduler=Inline(),
+        backend=Backend(backend, 2),
         **options,
     )
-    return edge_ids - BEYOND, report
+    return fields["forest"] - BEYOND, report
+
+
+def scanned(report):
+    """Return the calls of a report that read partitions."""
+    return [call for call in report.calls if call.stage == "scan_partition"]
 
 
 @pytest.mark.parametrize(("edges", "scans"), [(1500, 1), (3000, 2)])
@@ -55,7 +85,8 @@ def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
     graph = edge_list((*random.integers(0, 300, (2, edges)), random.integers(0, 9999, edges)))
     found, report = solve(graph, 10_000, several_scans=True)
     assert np.array_equal(found, kruskal(graph))
-    assert sum(call.stage == "local_forest" for call in report.calls) == scans
+    assert len(scanned(report)) == scans
+    assert [call.round for call in scanned(report)] == list(range(scans))
 
 
 @pytest.mark.parametrize(("capacity", "scans"), [(1200, 3), (1800, 2), (3000, 2), (8000, 2)])
@@ -64,17 +95,18 @@ def test_a_plan_tells_how_many_scans_there_are(capacity, scans):
     ends = random.integers(0, 2000, (2, 60_000))
     graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
     _, report = solve(graph, capacity, several_scans=True)
-    assert sum(call.stage == "local_forest" for call in report.calls) == scans
-    assert len(edges_taken(Size(2000, 60_000), capacity, 1)) == scans
+    assert len(scanned(report)) == scans
+    size = Size(2000, 60_000)
+    assert len(edges_taken(size, capacity, 1, _num_light(size, capacity, 1))) == scans
 
 
-def test_what_is_light_is_so_in_all_parts():
+def test_what_is_light_is_so_in_all_partitions():
     random = np.random.default_rng(1)
     graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
     cuts = range(600, 6000, 600)
     found, report = solve(graph, 460, cuts=cuts, several_scans=True)
     assert np.array_equal(found, kruskal(graph))
-    first = [call.work.bytes for call in report.calls if call.stage == "local_forest"][:10]
+    first = [call.work.bytes for call in scanned(report)][:10]
     assert first[0] > 0
     assert first[2:] == [0] * 8  # nothing there is light
 
@@ -105,8 +137,7 @@ def test_folds_and_trees_take_one_scan(graph, spare, cuts):
     capacity = 2 * graph.num_vertices + spare
     found, report = solve(graph, capacity, cuts=cuts, name="filter-boruvka", several_scans=False)
     assert np.array_equal(found, kruskal(graph))
-    leaves = [call for call in report.calls if call.stage == "local_forest"]
-    assert len(leaves) == len(cuts) + 1
+    assert len(scanned(report)) == len(cuts) + 1
 
 
 @pytest.mark.parametrize("backend", backends())
@@ -135,21 +166,21 @@ def test_buffers_fill_many_times(backend, seed, capacity, weights, cuts, maximum
 
 def test_equal_weights_take_several_scans_of_little_memory():
     random = np.random.default_rng(1)
-    graph = EdgeSource.of(edge_list(random.integers(0, 300, (2, 4000))))
-    found, report = solve_by_scans(
-        Solver(algorithm("kruskal"), Backend("numpy"), maximum=False),
-        [graph],
-        300,
-        capacity=100,
-        several_scans=True,
-        scheduler=Inline(),
-    )
+    graph = edge_list(random.integers(0, 300, (2, 4000)))
+    found, report = solve(graph, 100, several_scans=True)
     assert len(report.rounds) > 2
-    assert np.array_equal(found[-1], kruskal(edge_list((graph.pieces[0].u, graph.pieces[0].v))))
+    assert np.array_equal(found, kruskal(graph))
 
 
-class InterruptedOnPurposeError(Exception):
+class InterruptedOnPurposeError(KeyboardInterrupt):
     pass
+
+
+class Always(Checkpoint):
+    """A checkpoint whose tasks leave what is not finished after every block."""
+
+    def record(self, task):
+        return Record(super().record(task).path, seconds=0)
 
 
 @pytest.mark.parametrize("cuts", [(), (7, 20, 33)])
@@ -158,7 +189,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
     random = np.random.default_rng(3)
     graph = edge_list(random.integers(0, 25, (2, 40)))
     expected = kruskal(graph)
-    checkpoint = Checkpoint(str(tmp_path), seconds=0)
+    checkpoint = Always(str(tmp_path))
     options = {"cuts": cuts, "several_scans": True, "checkpoint": checkpoint}
     kills = 0
     while True:
@@ -181,16 +212,24 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
     assert kills > 1 or capacity > 40
 
 
-def test_a_damaged_record_is_not_taken_up(tmp_path):
-    graph = edge_list(np.random.default_rng(3).integers(0, 25, (2, 40)))
+MERGED = EdgeList(*np.random.default_rng(3).integers(0, 25, (2, 40)))  # more edges than vertices
+PASSED_ON = edge_list((MERGED.u, MERGED.v))  # all are candidates to the end
+
+
+@pytest.mark.parametrize(
+    ("graph", "last"),
+    [(MERGED, "merge_forests-tree-0-1-0"), (PASSED_ON, "finish_forest-tree-0-0")],
+    ids=["merged", "passed on"],
+)
+def test_a_damaged_record_is_not_taken_up(tmp_path, graph, last):
     options = {"cuts": (10,), "several_scans": False, "checkpoint": Checkpoint(str(tmp_path))}
     expected, _ = solve(graph, 1000, **options)
     records = sorted(tmp_path.iterdir())
-    assert [path.name for path in records] == [
-        "scan0-level0-0.npz",
-        "scan0-level0-1.npz",
-        "scan0-level1-0.npz",
-    ]
+    assert {path.stem for path in records} == {
+        last,
+        "scan_partition-tree-0-0",
+        "scan_partition-tree-0-1",
+    }
     for record in records:
         whole = record.read_bytes()
         for damaged in (whole[: len(whole) // 2], whole.replace(b"\x05\0\0\0", b"\x06\0\0\0"), b""):
@@ -223,7 +262,7 @@ def test_sizes():
 
 
 @given(
-    strategy=st.sampled_from(SCANNING),
+    strategy=st.sampled_from(list(SCANNING)),
     partitions=st.integers(1, 40),
     split_every=st.integers(2, 5),
     edges=st.integers(0, 10**8),
