@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from mstflow import algorithm, minimum_spanning_forest, stage
-from mstflow.stages.fields import Arcs, Count
+from mstflow.stages.fields import Arcs, Count  # noqa: TC001  # annotations are read
 
 if TYPE_CHECKING:
     from pathlib import Path
