@@ -34,21 +34,22 @@ class Plugin:
         found = self.point.dist
         return f"{found.name} {found.version}" if found else "an unknown distribution"
 
-    def load(self, kind: Any) -> Any:
+    def load(self, *kinds: Any) -> Any:
         """Load it, and check its type.
 
         Raises
         ------
         OptionError
-            If it cannot be loaded, or is no `kind`.
+            If it cannot be loaded, or is none of `kinds`.
         """
         try:
             found = self.point.load()
         except Exception as error:  # whatever the code of others may raise
             message = f"{self} cannot be loaded: {type(error).__name__}: {error}"
             raise OptionError(message) from error
-        if not isinstance(found, kind):
-            message = f"{self} must be a {kind.__name__}, not {found!r}"
+        if not isinstance(found, kinds):
+            known = " or ".join(kind.__name__ for kind in kinds)
+            message = f"{self} must be a {known}, not {found!r}"
             raise OptionError(message)
         return found
 

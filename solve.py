@@ -10,7 +10,7 @@ from .graphs.source import EdgeSource
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
 from .pipeline.pipeline import Pipeline
-from .pipeline.run.result import forest_ids
+from .pipeline.result import forest_ids
 
 if TYPE_CHECKING:
     import os

@@ -54,7 +54,7 @@ ACCESSES: dict[str, Callable[..., list[tuple[int, int]]]] = {
 #: These go from one element to the next; a sort by digits does so at few places at a time.
 STREAMS = {"any_signed", "argsort", "compact", "compact_pairs", "count", "maximum", "minimum"}
 STREAMS |= {"order_key", "partition"}
-TOUCH_NOTHING = {"index_dtype", "iota", "largest"}
+TOUCH_NOTHING = {"index_dtype", "arange", "largest"}
 SHOWN = 0.05  # of a run's time, to have a line in the table of stages
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..graphs.write import OUTPUTS, check_output
-from ..graphs.write_stream import write_graph
+from ..graphs.formats import OUTPUTS
+from ..graphs.write import check_output, write_graph
 from ..progress import heard_by
 from .terminal import add_inputs, open_inputs
 

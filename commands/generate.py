@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import inspect
 
+from ..graphs.formats import OUTPUTS
 from ..graphs.generate.families import FAMILIES
-from ..graphs.write_stream import write_stream
+from ..graphs.write import write_table
 from ..progress import heard_by
 
 SUMMARY = "write a graph of a known family"
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add("--shuffle-vertices", action="store_true", help="renumber the vertices at random")
         add("--shuffle-edges", action="store_true", help="list the edges in random order")
         add("--seed", type=int, default=0, metavar="S", help="default: %(default)s")
-        add("-o", "--output", required=True, metavar="OUT", help="a new folder, or .npz")
+        add("-o", "--output", required=True, metavar="OUT", help=f"{OUTPUTS}, or a new folder")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     names = [*(parameter.name for parameter in _parameters(options.family)), *_OPTIONS]
     graph = FAMILIES[options.family](**{name: getattr(options, name) for name in names})
     with heard_by(True):
-        write_stream(options.output, graph)
+        write_table(options.output, graph.table())
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 
 

@@ -8,8 +8,8 @@ import platform
 import sys
 from typing import Any
 
-from ..graphs.read import formats
-from ..pipeline.run.schedulers import kernel_threads
+from ..graphs.formats import format_names
+from ..pipeline.run.opening import kernel_threads
 from ..plugins import plugins
 from ..primitives import known_backends, why_not
 
@@ -43,7 +43,7 @@ def describe_machine() -> dict[str, Any]:
         "cuda": None if reasons["cupy"] else describe_devices(),
         "kernels": None if folder is None else str(folder),
         "packages": {name: _version(name) for name in _PACKAGES},
-        "formats": formats(),
+        "formats": format_names(),
         "plugins": [str(plugin) for plugin in plugins()],
     }
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
 from ..pipeline.options import check_count
-from ..pipeline.plan import STRATEGIES, Graph, Plan, Request, Where, plan
-from ..pipeline.run.schedulers import kernel_threads
+from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
+from ..pipeline.run.opening import kernel_threads
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
 from ..pipeline.streaming.estimate import Rates
 from .terminal import add_inputs, print_lines, rss_bytes
+
+if TYPE_CHECKING:
+    from ..pipeline.decided import Plan
 
 SUMMARY = "show what a graph of some size would take"
 

@@ -10,10 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
+from ..graphs.formats import OUTPUTS
 from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
-from ..graphs.write import OUTPUTS, check_output
+from ..graphs.write import check_output
 from ..pipeline.catalogue import algorithms
 from ..pipeline.plan import STRATEGIES
 from ..pipeline.streaming.bounds import parse_bytes, show_bytes
@@ -130,7 +131,7 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
     if "://" not in options.scheduler:
         message = "--performance-report needs the address of a cluster's scheduler"
         raise OptionError(message)
-    from ..pipeline.run.dask_scheduler import reporting_client
+    from ..pipeline.run.opening import reporting_client
 
     with reporting_client(options.scheduler, options.performance_report) as client:
         yield client

@@ -6,8 +6,9 @@ import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..graphs.formats import format_names
 from ..graphs.open import open_files
-from ..graphs.read import formats, read
+from ..graphs.read import read
 from ..graphs.source import EdgeSource
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Give any command that reads a graph its files and what tells how to read them."""
     add = parser.add_argument
     add("inputs", nargs=nargs, metavar="INPUT", help="files that together are one graph")
-    add("--format", metavar="F", help=f"where the names do not tell: {', '.join(formats())}")
+    add("--format", metavar="F", help=f"where the names do not tell: {', '.join(format_names())}")
     add("--weight", default="weight", metavar="W", help="which column holds the weights")
 
 

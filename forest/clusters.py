@@ -20,6 +20,7 @@ from ..pipeline.run.partitions import placed
 from ..primitives import array_module, why_not
 from ..runtime.device import is_on_device
 from ..runtime.native import Kernels
+from ..runtime.toolchain import example
 from .components import components
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _float_below(number: Any) -> float:
     return math.nextafter(nearest, -math.inf) if nearest > number else nearest
 
 
+@example([0, 2], [1, 0], [0, 1, 2, 3, 4], [1] * 5, [0, 0], [0, 0])
 def _join(u: Any, v: Any, parent: Any, size: Any, left: Any, right: Any) -> None:
     """Join the clusters at both ends of each edge to a new one: union-find, paths halved.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
-    from ..pipeline.run.report import Report
+    from ..pipeline.report.report import Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class Forest:
             self._columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
-            graph=graph_identity(source),
+            identity=graph_identity(source),
         )
 
     def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs.text.coordinates import checked_coordinates
-from ..pipeline.run.report_plot import pyplot
+from ..pipeline.report.plot import pyplot
 from ..runtime.device import host_array
 
 if TYPE_CHECKING:

@@ -49,8 +49,8 @@ def find_next_neighbors(
     symmetric graph are, counts once. A sample without one gets the largest distance and number.
     """
     u, v, key, _ = edges
-    sample, neighbor = ops.concatenate([u, v]), ops.concatenate([v, u])
-    distance = ops.concatenate([key, key])
+    sample, neighbor = ops.concat([u, v]), ops.concat([v, u])
+    distance = ops.concat([key, key])
     last = ops.gather(core_distance, sample)
     is_tied = (distance == last) & (neighbor > ops.gather(core_neighbor, sample))
     is_beyond = (sample != neighbor) & ((distance > last) | is_tied)

@@ -12,9 +12,14 @@ from ..runtime.device import device_array, host_array, is_on_device
 from ..runtime.team import extreme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    #: u, v and weight (None for 1 each) of some consecutive edges.
+    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+    #: Columns of edges by name: u, v, weight, edge_id.
+    NamedColumns = Mapping[str, NDArray[Any]]
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tokenize
 from typing import TYPE_CHECKING
 
 from ..errors import FileFormatError, OptionError
@@ -11,9 +10,6 @@ from ..errors import FileFormatError, OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-#: What NumPy raises on a damaged header of a `.npy` file, which is a Python expression.
-NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
 
 
 @contextlib.contextmanager

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import zipfile
-import zlib
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import FileFormatError
 from ..runtime.device import host_array
-from .file_errors import NPY_ERRORS, file_errors
+from .file_errors import file_errors
+from .formats import format_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from .format import SavedForest
     from .source import EdgeSource
 
 #: What a saved forest may hold along its edges; only the first must be there.
 FOREST_COLUMNS = ("edge_id", "u", "v", "weight")
-#: Under this name a saved forest says of which graph it is.
-IDENTITY = "graph"
 #: So many of the first edges are in a graph's digest.
 _HEAD = 2**12
 
@@ -56,9 +51,7 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
     return {**sizes, "num_edges": graph.num_edges, "digest": digest}
 
 
-def read_forest(
-    path: Path, weight_dtype: np.dtype[Any]
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
+def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
     """Read the columns of a forest, and what it says of its graph.
 
     Parameters
@@ -81,18 +74,13 @@ def read_forest(
     FileFormatError
         If the file cannot be read or holds anything else. Names it.
     """
-    identity = None
-    if path.is_dir():
-        mapped = partial(np.lib.format.open_memmap, mode="r")
-        columns = {file.stem: _load(file, mapped) for file in sorted(path.glob("*.npy"))}
-        if (stated := path / f"{IDENTITY}.json").exists():
-            identity = _load(stated, lambda file: _identity(file.read_bytes()))
-    elif path.suffix == ".csv":
-        columns = _load(path, partial(_read_csv, weight_dtype=weight_dtype))
-    elif path.suffix == ".parquet":
-        columns, identity = _load(path, _read_parquet)
-    else:
-        columns, identity = _load(path, _read_npz)
+    with file_errors(path):
+        path.stat()
+    read = format_of(path).read_forest
+    if read is None:
+        message = f"{path}: a forest is a .npz, .parquet or .csv file or a folder of .npy columns"
+        raise FileFormatError(message)
+    columns, identity = read(path, weight_dtype)
     if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
         found = ", ".join(columns) or "nothing"
         message = f"{path}: expected columns edge_id, and maybe u, v, weight; found {found}"
@@ -104,68 +92,6 @@ def read_forest(
         message = f"{path}: {problem}"
         raise FileFormatError(message)
     return columns, identity
-
-
-def _identity(text: str | bytes | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        message = f"{IDENTITY} must be a JSON object, not {text!r}"
-        raise ValueError(message)
-    return found
-
-
-def _load(path: Path, load: Callable[[Path], Any]) -> Any:
-    """Call a function that reads a file; whatever fails names the file."""
-    kinds = *NPY_ERRORS, RuntimeError, zipfile.BadZipFile, zlib.error
-    with file_errors(path, *kinds):
-        path.open("rb").close()  # if it is not there, say so
-        return load(path)
-
-
-def _read_npz(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
-    if not zipfile.is_zipfile(path):
-        message = "a forest is a .npz, .parquet or .csv file or a folder of .npy columns"
-        raise ValueError(message)
-    with np.load(path, allow_pickle=False) as archive:
-        # A member that is no array comes as bytes, and is refused as no column of numbers.
-        columns = {name: np.asarray(archive[name]) for name in archive.files}
-    stated = columns.pop(IDENTITY, None)
-    return columns, _identity(None if stated is None else str(stated))
-
-
-def _read_parquet(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        table = file.read()
-    stated = (table.schema.metadata or {}).get(IDENTITY.encode())
-    columns = {name: np.asarray(table[name]) for name in table.column_names}
-    return columns, _identity(stated)
-
-
-def _read_csv(path: Path, weight_dtype: np.dtype[Any]) -> dict[str, NDArray[Any]]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    # As they were written: halves as single floats, booleans as 0 and 1.
-    written_as = {"float16": pa.float32(), "bool": pa.uint8()}
-    weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
-    types = dict.fromkeys(FOREST_COLUMNS[:3], pa.int64())
-
-    def parse(types: Mapping[str, Any]) -> Any:
-        options = csv.ConvertOptions(column_types=types, null_values=[])
-        return csv.read_csv(path, convert_options=options)
-
-    try:
-        table = parse({**types, "weight": weight})
-    except pa.ArrowInvalid:  # other weights than the graph's: which, the comparison will say
-        table = parse(types)
-    if len(set(table.column_names)) < len(table.column_names):
-        message = "two columns have one name"
-        raise ValueError(message)
-    return {name: table[name].to_numpy() for name in table.column_names}
 
 
 def column_problem(name: str, column: NDArray[Any]) -> str | None:

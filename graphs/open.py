@@ -15,11 +15,11 @@ from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .adopt import class_names, edge_list, is_known
 from .edge_list import EdgeList, checked_num_vertices
-from .formats.npy import npy_source
-from .formats.parquet import parquet_source
+from .formats import format_of
 from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
-from .read import WholeFile, format_of, read
+from .read import WholeFile
 from .source import EdgeSource
+from .tables import check_weight
 
 
 def open_graph(
@@ -83,18 +83,15 @@ def open_files(
     """
     sources = []
     for path in map(Path, paths):
-        name = format or format_of(path)
-        if name == "npy" and weight in ("weight", None):
-            sources.append(npy_source(path))
-        elif name == "parquet":
-            sources.append(parquet_source(path, weight))
-        else:
-            graph = read(path, format=format, weight=weight)
+        found = format_of(path, format)
+        source = found.source(path, weight)
+        if source is None:
+            graph = found.graph(path, weight)
             source = EdgeSource.of(graph)
             if is_bounded:  # its sizes are all that is kept
                 rows = WholeFile(path, format, weight).part(0, graph.num_edges)
                 source = EdgeSource((rows,), graph.num_vertices)
-            sources.append(source)
+        sources.append(source)
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     pieces = tuple(piece for source in sources for piece in source.pieces)
     least = max(stated, default=0)
@@ -112,9 +109,7 @@ def _source(
 ) -> EdgeSource | None:
     """Return a source if the graph is one, or had better be."""
     if isinstance(graph, EdgeSource):
-        if weight not in ("weight", None):
-            message = f"a source has no weights called {weight!r}; it has: 'weight'"
-            raise OptionError(message)
+        check_weight(weight, "a source")
         return graph
     adopt = partial(_adopted, weight=weight)
     items = graph if isinstance(graph, tuple | list) else ()
@@ -156,9 +151,7 @@ def _is_chunk(item: Any) -> bool:
 
 def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
     if isinstance(chunk, tuple | list):
-        if weight not in ("weight", None):
-            message = f"{name}: columns have no weights called {weight!r}; they have: 'weight'"
-            raise OptionError(message)
+        check_weight(weight, name)
         return columns_piece(chunk, name)
     if isinstance(chunk, str | os.PathLike):
         message = f"{name}: files are no chunks; a list of files is a graph"

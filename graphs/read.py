@@ -2,86 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FileFormatError, OptionError
-from ..plugins import Plugin, registered
+from ..errors import OptionError
 from ..progress import heard_by
 from .edge_list import EdgeList, concatenate
-from .file_errors import file_errors
-from .formats.arrow import read_arrow
-from .formats.csv import read_csv
-from .formats.gr import read_gr
-from .formats.image import read_image
-from .formats.metis import read_metis
-from .formats.mtx import read_mtx
-from .formats.npz import read_bin, read_npy, read_npz
-from .formats.parquet import read_parquet
-from .formats.txt import read_txt
+from .formats import format_of
 from .pieces import ArrayPiece, Sequential, file_fingerprint
-from .tables import chosen_weight
-from .text.files import DECOMPRESSORS
-from .text.sniff import sniff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..progress import Listener
-
-
-READERS: dict[str, Callable[[Path], EdgeList]] = {
-    "gr": read_gr,
-    "txt": read_txt,
-    "mtx": read_mtx,
-    "metis": read_metis,
-    "npz": read_npz,
-    "npy": read_npy,
-    "bin": read_bin,
-    "image": read_image,
-}
-#: Formats whose columns have names of their own, of which `weight` chooses one.
-TABLES: dict[str, Callable[[Path, str | None], EdgeList]] = {
-    "csv": read_csv,
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-}
-FORMATS = (*READERS, *TABLES)
-SUFFIXES = {
-    ".gr": "gr",
-    ".mtx": "mtx",
-    ".graph": "metis",
-    ".metis": "metis",
-    ".npz": "npz",
-    ".bin": "bin",
-    ".png": "image",
-    ".pgm": "image",
-    ".tif": "image",
-    ".tiff": "image",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".txt": "txt",
-    ".tsv": "txt",
-    ".edges": "txt",
-    ".el": "txt",
-    ".edgelist": "txt",
-}
-
-
-def formats() -> list[str]:
-    """Return the names of all formats, those of plugins last."""
-    return [*FORMATS, *_plugins()]
-
-
-def _plugins() -> dict[str, Plugin]:
-    """Return the readers of plugins; the name of each is also the suffix of its files."""
-    own = (*FORMATS, *(suffix.removeprefix(".") for suffix in SUFFIXES))
-    return registered("reader", own)
 
 
 def read(
@@ -99,8 +34,8 @@ def read(
     source : path, or sequence of paths
         Edge ids run on from one file to the next.
     format : str, optional
-        One of `formats`. By default the suffix tells (text may also be compressed: `.gz`, `.xz`,
-        `.bz2`, `.zst`), or else the content; a folder is "npy".
+        One of `format_names`. By default it follows from the suffix (text may also be compressed:
+        `.gz`, `.xz`, `.bz2`, `.zst`), or else from the content; a folder is "npy".
     num_vertices : int, optional
         In place of what the files say.
     weight : str or None
@@ -126,56 +61,10 @@ def read(
     if not paths or not all(isinstance(path, str | PathLike) for path in paths):
         message = f"a source is a path or a list of paths, not {source!r}"
         raise OptionError(message)
-    if format is not None and format not in FORMATS and format not in _plugins():
-        message = f"unknown format {format!r}; known: {', '.join(formats())}"
-        raise OptionError(message)
     with heard_by(progress):
-        graph = concatenate([_read_file(Path(path), format, weight) for path in paths])
+        files = map(Path, paths)
+        graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
     return graph if num_vertices is None else graph.on(num_vertices)
-
-
-def _read_file(path: Path, name: str | None, weight: str | None) -> EdgeList:
-    _refuse_pipe(path)
-    name = name or format_of(path)
-    if name in TABLES:
-        return TABLES[name](path, weight)
-    reader = READERS[name] if name in READERS else _plugins()[name].load(Callable)
-    return chosen_weight(reader(path), weight)
-
-
-def _refuse_pipe(path: Path) -> None:
-    with file_errors(path):
-        is_pipe = path.is_fifo() or path.is_char_device()
-    if is_pipe:
-        message = f"{path}: a pipe cannot be read twice; write it to a file first"
-        raise FileFormatError(message)
-
-
-def format_of(path: Path) -> str:
-    """Return which of `formats` a path is for, by its suffix or else its content.
-
-    Raises
-    ------
-    FileFormatError
-        If that does not tell.
-    """
-    _refuse_pipe(path)
-    if path.is_dir():
-        return "npy"
-    plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
-    suffix = plain.suffix.lower()
-    by_name = SUFFIXES.get(suffix)
-    if by_name is None and suffix[1:] in _plugins():
-        return suffix[1:]
-    if by_name not in (None, "txt"):
-        return by_name
-    found = sniff(path)
-    if by_name == "txt":
-        return "csv" if found == "csv" else "txt"
-    if found is None:
-        message = f"{path}: unknown kind of file; name a format: {', '.join(formats())}"
-        raise FileFormatError(message)
-    return found
 
 
 @dataclass(frozen=True)

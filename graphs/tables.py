@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Key in a file's metadata of the number of vertices, where the edges do not tell.
+#: Under this name a table states its number of vertices, which may exceed the largest id plus one.
 NUM_VERTICES = "num_vertices"
+#: Under this name a saved forest states the identity of its graph, as JSON.
+IDENTITY = "graph"
 
 #: What the columns of the two ends may be called; the first pair that is there is taken.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
@@ -144,6 +147,17 @@ def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
     return None if stated is None else int(stated)
 
 
+def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
+    """Read the identity of a graph, if it is stated; a ValueError says what is wrong with it."""
+    if text is None:
+        return None
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        message = f"{IDENTITY} must be a JSON object, not {text!r}"
+        raise ValueError(message)
+    return found
+
+
 def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
     """Choose among the weights of a graph that has one, called "weight"; None: each edge 1.
 
@@ -152,9 +166,18 @@ def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
     OptionError
         If it has none of that name.
     """
-    if weight == "weight":
-        return graph
-    if weight is None:
-        return EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices)
-    message = f"the graph has no weights called {weight!r}; it has: 'weight'"
-    raise OptionError(message)
+    check_weight(weight)
+    return graph if weight else EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices)
+
+
+def check_weight(weight: str | None, owner: str = "the graph") -> None:
+    """Check that `weight` names the weights of a graph whose columns have no names, or is None.
+
+    Raises
+    ------
+    OptionError
+        If it is another name; names the owner.
+    """
+    if weight not in ("weight", None):
+        message = f"{owner} has no weights called {weight!r}; it has: 'weight'"
+        raise OptionError(message)

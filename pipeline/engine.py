@@ -19,22 +19,21 @@ from ..runtime.team import sharing
 from .options import check_count, choose_backend
 from .plan import Graph, Request, Where, plan
 from .run.execute import execute
-from .run.loading import from_partitions, load_partition
+from .run.loading import LOAD, from_partitions
+from .run.opening import kernel_threads, open_scheduler
 from .run.partitions import as_field, num_chunks, placed, sized, split
-from .run.schedulers import kernel_threads, open_scheduler
 from .streaming.bounds import parse_bytes
 from .streaming.checkpoint import fingerprint, open_checkpoint
-from .streaming.scan import hold_forest
 from .streaming.solver import Solver
-from .streaming.strategies import SCANNING
+from .streaming.strategies import HOLD, SCANNING
 
 if TYPE_CHECKING:
     import os
 
     from ..progress import Listener
     from .dataflow import Dataflow
-    from .plan import Plan
-    from .run.report import Report
+    from .decided import Plan
+    from .report.report import Report
 
 
 class Outcome(NamedTuple):
@@ -173,8 +172,8 @@ def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
         flow = SCANNING[decided.strategy]
         result = ("forest", "found") if is_read_once else ("forest",)
         return replace(flow, result=result)
-    first = hold_forest if decided.holds_forests else load_partition
-    return from_partitions(decided.strategy, pipeline, first)
+    first = HOLD if decided.holds_forests else LOAD
+    return from_partitions(decided.strategy, pipeline, *first)
 
 
 def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
+from .decided import Plan
 from .streaming.bounds import LIGHT, Scans, Size, device_bytes
-from .streaming.estimate import Estimate, Rates, estimate
+from .streaming.estimate import Rates, estimate
 from .streaming.strategies import SCANNING
 
 if TYPE_CHECKING:
@@ -118,46 +119,6 @@ class Request:
         """The tighter of both bounds; on a device, finding a forest takes half as much again."""
         device = None if self.device_memory is None else self.device_memory * 2 // 3
         return min((each for each in (self.memory, device) if each is not None), default=None)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run will do.
-
-    Attributes
-    ----------
-    strategy, algorithm, backend, scheduler : str
-    partitions : int
-    capacity : int
-        How many edges a task holds at a time.
-    holds_forests : bool
-        Whether each partition is reduced to its forest before rounds run over them.
-    num_light : int
-        How many edges the first of several scans takes for light; 0 for no limit.
-    reason : str
-        Why this strategy.
-    memory, least_memory : int or None
-        Bytes of all tasks that run at once (on a cluster, of each): what they take, and what they
-        can do with. None where the strategy holds the whole graph.
-    estimate : Estimate or None
-        Scans, bytes moved and seconds, for strategies that read a graph in scans.
-    """
-
-    strategy: str
-    partitions: int
-    capacity: int
-    reason: str
-    scheduler: str = "inline"
-    holds_forests: bool = False
-    num_light: int = 0
-    memory: int | None = None
-    least_memory: int | None = None
-    estimate: Estimate | None = None
-    algorithm: str = ""
-    backend: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.strategy}: {self.reason}"
 
 
 def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = None) -> Plan:

@@ -29,11 +29,11 @@ class CheckedModule:
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._module, name)
-        return functools.partial(_checked, name, function) if name in _CHECKS else function
+        return functools.partial(_checked, name, function) if name in CHECKS else function
 
 
 def _checked(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    _CHECKS[name](name, *args, **options)
+    CHECKS[name](name, *args, **options)
     return function(*args, **options)
 
 
@@ -138,11 +138,6 @@ def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int) -> None:
     _same_length(name, u=u, v=v, key=key)
 
 
-def _check_find(name: str, parent: Any, nodes: Any) -> None:
-    _check_pointer_jump(name, parent)
-    _places(name, "nodes", nodes, len(parent))
-
-
 def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:
     _check_pointer_jump(name, parent)
     _check_join_in_order(name, u, v, len(parent))
@@ -186,7 +181,7 @@ def _check_pointer_jump(name: str, parent: Any) -> None:
         raise PrimitiveError(message)
 
 
-_CHECKS: dict[str, Callable[..., None]] = {
+CHECKS: dict[str, Callable[..., None]] = {
     "segmented_reduce": _check_segments,
     "segmented_argmin": _check_segments,
     "segmented_broadcast": _check_broadcast,
@@ -200,7 +195,6 @@ _CHECKS: dict[str, Callable[..., None]] = {
     "join_in_order": _check_join_in_order,
     "join_by_key": _check_join_by_key,
     "join_with_helpers": _check_join_in_order,
-    "find": _check_find,
     "unite": _check_unite,
     "gather": _check_gather,
     "compact": _check_compact,

@@ -2,6 +2,13 @@
 
 Each method is a definition in the functions of the vocabulary. An array module with loops over
 elements overrides it; the definition finds the same in rounds.
+
+| primitive         | result                                                                      |
+|-------------------|-----------------------------------------------------------------------------|
+| join_in_order     | the pairs that join two sets, taken one after another, and each node's set  |
+| join_by_key       | the same, taken in ascending order of keys                                  |
+| join_with_helpers | the same in order, while other threads reject pairs ahead                   |
+| unite             | the sets joined by all pairs at once, and which pairs did                   |
 """
 
 from __future__ import annotations
@@ -39,8 +46,8 @@ class Joins(Protocol):
         root : index array of length `size`
             The smallest node of the set that each node is in at last.
         """
-        node = root = self.iota(size, dtype=self.index_dtype(size))
-        position = self.iota(len(u), dtype=self.index_dtype(len(u)))
+        node = root = self.arange(size, dtype=self.index_dtype(size))
+        position = self.arange(len(u), dtype=self.index_dtype(len(u)))
         joining = [position[:0]]
         u, v, position = self.relabel_pairs(node, u, v, position)
         while len(u):
@@ -97,29 +104,17 @@ class Joins(Protocol):
             How many pairs the helpers spared the main thread: with compiled threads, a matter of
             timing.
         """
-        root = self.iota(size, dtype=self.index_dtype(size))
+        root = self.arange(size, dtype=self.index_dtype(size))
         dtype, joining, rejected = self.index_dtype(len(u)), [], 0
         for start, stop in helper_parts(len(u), self.threads):
-            position = self.iota(stop - start, dtype=dtype) + start
+            position = self.arange(stop - start, dtype=dtype) + start
             a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
             if start:  # no helper looks at the main thread's own part
                 rejected += stop - start - len(position)
             joined, hook = self.join_in_order(a, b, size)
             joining.append(self.gather(position, joined))
             root = self.gather(hook, root)
-        return self.concatenate(joining), rejected
-
-    def find(self: Any, parent: Array, nodes: Array, /) -> Array:
-        """Return the root of each of some nodes.
-
-        Parameters
-        ----------
-        parent : index array of length n
-            A root is its own parent; there is no other cycle.
-        nodes : index array
-            Places below n, duplicates welcome.
-        """
-        return self.gather(self.pointer_jump(parent), nodes)
+        return self.concat(joining), rejected
 
     def unite(
         self: Any, parent: Array, u: Array, v: Array, /, *, by_rank: bool
@@ -129,7 +124,7 @@ class Joins(Protocol):
         Parameters
         ----------
         parent : index array of length n
-            A tree for each set, as in `find`.
+            A tree for each set: a root is its own parent; there is no other cycle.
         u, v : index arrays of length m
             Places below n.
         by_rank : bool

@@ -47,7 +47,7 @@ class NumpyArrays(ArrayModule):
     def empty(self, size: int, /, dtype: DTypeLike) -> Array:
         return empty(size, dtype)
 
-    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
+    def arange(self, size: int, /, dtype: DTypeLike) -> Array:
         numbers = np.arange(size, dtype=dtype)
         if len(numbers) < size:  # NumPy gives none where there would be too many
             message = f"{size:,} values do not fit in memory"
@@ -69,7 +69,7 @@ class NumpyArrays(ArrayModule):
         larger: Array = np.maximum(left, right)
         return larger
 
-    def concatenate(self, arrays: list[Array], /) -> Array:
+    def concat(self, arrays: list[Array], /) -> Array:
         return np.concatenate(arrays)
 
     def count(self, mask: Array, /) -> int:

@@ -10,8 +10,8 @@ pure: they never write to arguments, which may be read-only. The arrays themselv
 |-------------------------|------------------------------------------------------|----------------|
 | asarray                 | values of the host as an array                       | n, 0           |
 | empty                   | memory for values to come                            | 0, 0           |
-| full, iota              | one value over and over; 0, 1, 2, ...                | n, 0           |
-| concatenate             | arrays one after another                             | n, 0           |
+| full, arange            | one value over and over; 0, 1, 2, ...                | n, 0           |
+| concat                  | arrays one after another                             | n, 0           |
 | where, minimum, maximum | elementwise choice                                   | n, 0           |
 | sort, argsort           | ascending; argsort is stable                         | n log n, 8n    |
 
@@ -85,10 +85,10 @@ class ArrayModule(Joins, Resources, Protocol):
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
         """Return `size` times `value`."""
 
-    def iota(self, size: int, /, dtype: DType) -> Array:
+    def arange(self, size: int, /, dtype: DType) -> Array:
         """Return 0, 1, ..., size - 1."""
 
-    def concatenate(self, arrays: list[Array], /) -> Array:
+    def concat(self, arrays: list[Array], /) -> Array:
         """Return the arrays, at least one, one after another."""
 
     def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
@@ -284,7 +284,7 @@ class ArrayModule(Joins, Resources, Protocol):
 
     def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
         """Return `first`, `first` + 1, ... as an array, or what stands for one."""
-        count = self.iota(size, dtype=dtype)
+        count = self.arange(size, dtype=dtype)
         return count + self.asarray(first, dtype) if first else count
 
     def compact_pairs(
@@ -352,7 +352,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
         position = self.scatter_argmin((u, v), key, size)
         dtype = self.index_dtype(size)
-        place = self.iota(size, dtype=dtype)
+        place = self.arange(size, dtype=dtype)
         first = self.gather(u, position, fill=place)
         second = self.gather(v, position, fill=place)
         return (
@@ -378,7 +378,7 @@ class ArrayModule(Joins, Resources, Protocol):
         kept : array
             The ids of all other nodes, in order.
         """
-        node = self.iota(len(target), dtype=target.dtype)
+        node = self.arange(len(target), dtype=target.dtype)
         is_cut = (self.gather(target, target) == node) & (node < target)
         parent = self.where(is_cut, node, target)
         return parent, self.compact(parent != node, ids)[0]
@@ -397,10 +397,10 @@ class ArrayModule(Joins, Resources, Protocol):
         count : int
             How many roots there are.
         """
-        is_root = root == self.iota(len(root), dtype=root.dtype)
+        is_root = root == self.arange(len(root), dtype=root.dtype)
         number = self.scan(is_root, dtype=root.dtype, exclusive=True)
         return self.gather(number, root), self.count(is_root)
 
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
         """Return the values of several integer arrays, no two of them equal, in ascending order."""
-        return self.sort(self.concatenate(list(arrays)))
+        return self.sort(self.concat(list(arrays)))

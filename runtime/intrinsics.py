@@ -1,7 +1,10 @@
-"""How kernels are compiled, and what Numba has no words for."""
+"""How kernels are compiled, and operations that Numba lacks."""
 
+import os
+import threading
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -9,16 +12,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-#: There are no wrappers for Python or C, since `native` calls the machine code itself,
-#: and no runtime of Numba's: kernels take no memory from a heap.
-OPTIONS: dict[str, Any] = {
-    "boundscheck": False,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "_nrt": False,
-}
-kernel = njit(**OPTIONS)
+from .kernel_store import private_folder
+from .toolchain import example, folder_of, is_tested
+
+OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy", "nogil": True}
+if is_tested():
+    OPTIONS["_nrt"] = False  # Numba's allocator is not there without Numba
 
 AHEAD = 16
 BLOCK = 2048
@@ -27,6 +26,33 @@ BLOCK = 2048
 LINE = np.uint64(8)
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
+
+#: Compiles a function that only kernels call.
+helper = njit(**OPTIONS)
+_config: Any = numba.config
+_caching = threading.Lock()
+
+
+def kernel(*arguments: Any) -> Any:
+    """Compile a kernel, with an `example` of its arguments.
+
+    Versions of Numba that were not tested keep it in Numba's cache. That looks only at the source
+    of the kernel, so the folder is one for all that the kernel depends on.
+    """
+
+    def compiled(function):
+        function = example(*arguments)(function)
+        folder = None if is_tested() else private_folder(folder_of(function.__module__))
+        if folder is None or not os.access(folder, os.W_OK):
+            return helper(function)
+        with _caching:
+            users, _config.CACHE_DIR = _config.CACHE_DIR, str(folder)
+            try:
+                return njit(cache=True, **OPTIONS)(function)
+            finally:
+                _config.CACHE_DIR = users
+
+    return compiled
 
 
 @intrinsic

@@ -1,40 +1,44 @@
-"""Kernels as native functions: loaded from where they are kept, compiled where they are not.
+"""Compiled kernels: machine code that is kept and loaded without Numba, or Numba's dispatcher.
 
-Numba compiles a kernel for the types it is called with, but takes most of a second to be loaded,
-longer than many a graph. So their code is kept, and a process that finds it needs only llvmlite,
-which links a kernel in a fraction of a millisecond.
+Numba compiles a kernel for the types it is called with, but importing Numba takes most of a second,
+longer than many a graph. So the machine code is kept, and a process that finds it needs only
+llvmlite, which links a kernel in a fraction of a millisecond.
+
+Calling machine code without Numba rests on symbols and a calling convention that Numba does not
+document. So this is done only for the versions in `TESTED`, and each kernel is compared with
+Numba's dispatcher on its `example` before it is kept. Other versions use Numba's dispatcher and
+cache.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
-import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import KernelError
-from .kernel_store import digest, kernel_folder, load_or_compile
+from .kernel_store import load_or_compile, private_folder
+from .toolchain import TESTED, folder_of, is_tested, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: From so many edges on "auto" takes kernels: once some are loaded,
+#: The number of edges from which "auto" uses kernels: if some are loaded,
 USED_FROM = 30_000
-#: if they were compiled before, which leaves less than a tenth of a second to load them,
+#: if they are kept, so that loading them takes less than a tenth of a second,
 LOADED_FROM = 500_000
 #: and if they must be compiled, which takes some seconds.
 COMPILED_FROM = 4_000_000
 
-#: How many int64 there are in what kernels return.
+#: The number of int64 that a kernel of each return type returns.
 _NUM_RESULTS = {"none": 0, "bool": 1, "int64": 1, "UniTuple(int64 x 2)": 2}
-#: What functions return that end without an exception: with a result, and without.
+#: The status codes of functions that end without an exception: with a result, and without.
 _ENDED = (0, -2)
 _NOTHING = ctypes.c_char * 0
 
@@ -48,39 +52,66 @@ def has_numba() -> bool:
 
 
 class Kernels:
-    """The kernels of a module, by name. It is imported, and Numba, only to compile one."""
+    """The kernels of a module, by name. The module and Numba are imported to compile one."""
 
     def __init__(self, module: str) -> None:
         self._module = module
+        self._kernels: list[Any] = []
 
-    def __getattr__(self, name: str) -> Kernel:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
-        kernel = Kernel(self._module, name)
+        kernel = (NativeKernel if is_tested() else DispatchedKernel)(self._module, name)
+        self._kernels.append(kernel)
         setattr(self, name, kernel)
         return kernel
 
     def pay_for(self, num_edges: int) -> bool:
-        """Tell whether "auto" takes them for so many edges."""
+        """Return whether "auto" uses them for that number of edges."""
         if num_edges < LOADED_FROM:
             return num_edges >= USED_FROM and self.are_loaded()
         return num_edges >= COMPILED_FROM or self.are_kept()
 
     def are_loaded(self) -> bool:
-        """Tell whether any of them was asked for in this process."""
-        return len(vars(self)) > 1
+        """Return whether this process has used any of them."""
+        return bool(self._kernels)
 
     def are_kept(self) -> bool:
-        """Tell whether any of them was compiled before, as they are now, for this processor."""
-        folder = kernel_folder()
-        return folder is not None and os.path.isdir(folder / _folder(self._module))
+        """Return whether any of them is kept, as they are now, for this processor."""
+        folder = private_folder(folder_of(self._module))
+        with contextlib.suppress(OSError):
+            return folder is not None and any(folder.iterdir())
+        return False
 
 
-class Kernel:
+class DispatchedKernel:
+    """A kernel called through Numba's dispatcher, which returns what a `NativeKernel` does."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it, compiled first if it is not yet for such types.
+
+        Raises
+        ------
+        KernelError
+            If the installed version of Numba cannot compile it.
+        """
+        try:
+            return _dispatcher(self._module, self._name)(*arguments)
+        except Exception as error:
+            message = (
+                f"numba {versions()[0]} cannot compile the kernel {self._name} "
+                f"({type(error).__name__}); tested versions are {', '.join(TESTED)}"
+            )
+            raise KernelError(message) from error
+
+
+class NativeKernel:
     """A kernel for arguments of any types: contiguous arrays and integers.
 
-    It returns an int64, a bool, as 0 or 1, or a list of any other number of int64. It does not
-    hold the GIL.
+    It returns None, an int64, a bool as 0 or 1, or a tuple of int64. It does not hold the GIL.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -94,30 +125,16 @@ class Kernel:
         ------
         TypeError
             If an array is not contiguous.
+        KernelError
+            If it cannot be compiled, or fails.
         """
-        types: list[Any] = []
-        words: list[int] = []
-        for argument in arguments:
-            if isinstance(argument, np.ndarray):
-                types.append((argument.dtype, argument.ndim))
-                words.append(_address(argument))
-                words += argument.shape
-            else:
-                types.append(type(argument))
-                words.append(int(argument))
-        function = self._functions.get(key := tuple(types))
+        types, words = _lowered(arguments)
+        function = self._functions.get(types)
         if function is None:
-            function = self._functions[key] = self._load(arguments)
-        results = (ctypes.c_int64 * 3)()
-        place = ctypes.addressof(results)
-        if function.native(place, place + 16, *words) not in _ENDED:
-            message = f"the kernel {self._name} failed"
-            raise KernelError(message)
-        return results[0] if function.num_results == 1 else results[: function.num_results]
-
-    def _load(self, arguments: tuple[Any, ...]) -> _Function:
-        with _lock:
-            return _load(self._module, self._name, tuple(map(_Type.of, arguments)))
+            with _lock:
+                function = _load(self._module, self._name, tuple(map(_Type.of, arguments)))
+            self._functions[types] = function
+        return function(words)
 
 
 class _Type(NamedTuple):
@@ -135,18 +152,55 @@ class _Type(NamedTuple):
     def __str__(self) -> str:
         return self.dtype + (f"x{self.ndim}" if self.ndim else "")
 
+    def __call__(self, value: Any) -> Any:
+        dtype = np.dtype(self.dtype)
+        return np.array(value, dtype) if self.ndim else dtype.type(value)
+
 
 class _Function(NamedTuple):
     """Machine code that takes places for results and an exception, addresses, shapes, numbers."""
 
+    name: str
     native: Callable[..., int]
     num_results: int
+
+    def __call__(self, words: list[int]) -> Any:
+        results = (ctypes.c_int64 * 3)()
+        place = ctypes.addressof(results)
+        if self.native(place, place + 16, *words) not in _ENDED:
+            message = f"the kernel {self.name} failed"
+            raise KernelError(message)
+        return results[0] if self.num_results == 1 else tuple(results[: self.num_results]) or None
+
+
+def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
+    """Return the types of arguments, and the words that a function takes for them."""
+    types: list[Any] = []
+    words: list[int] = []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            types.append((argument.dtype, argument.ndim))
+            words.append(_address(argument))
+            words += argument.shape
+        else:
+            types.append(type(argument))
+            words.append(int(argument))
+    return tuple(types), words
 
 
 @functools.cache  # called by one thread at a time, or code might be linked twice
 def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
-    entry = "-".join([f"{_folder(module)}/{name}", *map(str, types)])
-    label, code = load_or_compile(entry, lambda: _compile(module, name, types))
+    def compiled() -> tuple[str, bytes]:
+        label, code = _compile(module, name, types)
+        _prove(_link(name, types, label, code), _dispatcher(module, name), types)
+        return label, code
+
+    entry = "-".join([f"{folder_of(module)}/{name}", *map(str, types)])
+    return _link(name, types, *load_or_compile(entry, compiled))
+
+
+@functools.cache
+def _link(name: str, types: tuple[_Type, ...], label: str, code: bytes) -> _Function:
     symbol, num_results = label.split()
     binding, engine = _linker()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
@@ -156,17 +210,42 @@ def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
         number = np.ctypeslib.as_ctypes_type(np.dtype(dtype))
         kinds += [ctypes.c_void_p, *[ctypes.c_int64] * ndim] if ndim else [number]
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)
-    return _Function(prototype(engine.get_function_address(symbol)), int(num_results))
+    return _Function(name, prototype(engine.get_function_address(symbol)), int(num_results))
+
+
+def _prove(function: _Function, dispatcher: Any, types: tuple[_Type, ...]) -> None:
+    """Compare machine code with Numba's dispatcher on the kernel's example."""
+    found = []
+    for call in (lambda *given: function(_lowered(given)[1]), dispatcher):
+        arguments = [
+            make(value) for make, value in zip(types, dispatcher.py_func.example, strict=True)
+        ]
+        found.append((call(*arguments), [argument.tobytes() for argument in arguments]))
+    if found[0] != found[1]:
+        message = f"the machine code of the kernel {function.name} does not do what Numba's does"
+        raise KernelError(message)
+
+
+@functools.cache
+def _dispatcher(module: str, name: str) -> Any:
+    """Return a kernel as Numba's dispatcher."""
+    from .intrinsics import kernel
+
+    function = getattr(importlib.import_module(module), name)
+    return function if hasattr(function, "overloads") else kernel(*function.example)(function)
 
 
 def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, bytes]:
-    """Return the name that a linker knows a function by, with how much it returns, and its code.
+    """Return the symbol of a function with its number of results, and its machine code.
 
-    It calls the kernel on arrays that it makes from addresses and shapes.
+    The function calls the kernel on arrays that it makes from addresses and shapes.
     """
-    from .intrinsics import array_at, kernel
+    from .intrinsics import OPTIONS, array_at
 
     numba: Any = importlib.import_module("numba")
+    if numba.config.DISABLE_JIT:
+        message = f"the kernel {name} is not compiled yet, and NUMBA_DISABLE_JIT is set"
+        raise KernelError(message)
     parameters, arguments, signature = [], [], []
     for i, (dtype, ndim) in enumerate(types):
         number = numba.from_dtype(np.dtype(dtype))
@@ -174,46 +253,19 @@ def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, byt
         parameters += [f"a{i}", *shape]
         arguments.append(f"array_at(a{i}, ({', '.join(shape)},))" if ndim else f"a{i}")
         signature += [numba.types.CPointer(number), *[numba.int64] * ndim] if ndim else [number]
-    if numba.config.DISABLE_JIT:
-        message = f"the kernel {name} is not compiled yet, and NUMBA_DISABLE_JIT is set"
-        raise KernelError(message)
-    function = getattr(importlib.import_module(module), name)
-    call = function if hasattr(function, "overloads") else kernel(function)
-    scope = {"__name__": module, "array_at": array_at, "call": call}
+    scope = {"__name__": module, "array_at": array_at, "call": _dispatcher(module, name)}
     exec(f"def {name}({', '.join(parameters)}): return call({', '.join(arguments)})", scope)
-    dispatcher = kernel(scope[name])
-    dispatcher.compile(tuple(signature))
-    (compiled,) = dispatcher.overloads.values()
+    function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(scope[name])
+    function.compile(tuple(signature))
+    (compiled,) = function.overloads.values()
     num_results = _NUM_RESULTS[str(compiled.signature.return_type)]
     _, _, (code, _) = compiled.library.serialize_using_object_code()
     return f"{compiled.fndesc.llvm_func_name} {num_results}", code
 
 
 @functools.cache
-def _folder(module: str) -> str:
-    """Return a name for all that decides what the kernels of a module are compiled to."""
-    spec = importlib.util.find_spec(module)
-    source = Path(str(spec and spec.origin))
-    beside = [path.read_text() for path in sorted(source.parent.glob("*.py"))]
-    return f"{source.stem}-{digest(source.read_text(), beside, *_compilers())}"
-
-
-@functools.cache
-def _compilers() -> tuple[Any, ...]:
-    """Return what else decides: kernels that others call, libraries, the processor, its options."""
-    from llvmlite import binding
-
-    sources = [Path(__file__), Path(__file__).with_name("intrinsics.py")]
-    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
-    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    texts = [path.read_text() for path in sources]
-    return texts, versions, binding.get_process_triple(), cpu, options
-
-
-@functools.cache
 def _linker() -> tuple[Any, Any]:
-    """Return llvmlite's binding, and what links object files: one, and for good."""
+    """Return llvmlite's binding, and the one engine that links object files."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -228,4 +280,4 @@ def _address(array: Any) -> int:
     except TypeError:
         if not array.flags.c_contiguous:
             raise
-        return int(array.ctypes.data)  # of an array that is read-only, which is slower
+        return int(array.ctypes.data)  # of a read-only array, which is slower

@@ -70,7 +70,7 @@ def concatenation(ops: ArrayModule, parts: list[Written]) -> Written:
         if isinstance(values[0], tuple):
             columns = map(joined, map(list, zip(*values, strict=True)))
             return getattr(type(values[0]), "_make", tuple)(columns)
-        return ops.concatenate(values)
+        return ops.concat(values)
 
     return _each(ops, parts, joined)
 

@@ -24,15 +24,15 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
     """
     u, v, *_ = edges
     dtype = ops.index_dtype(2 * len(u))
-    edge = ops.iota(len(u), dtype=dtype)
-    source = ops.concatenate([u, v])
+    edge = ops.arange(len(u), dtype=dtype)
+    source = ops.concat([u, v])
     order = ops.argsort(source)
     degree = ops.scatter_reduce(
         source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0
     )
     return Arcs(
-        ops.gather(ops.concatenate([edge, edge]), order),
-        ops.gather(ops.concatenate([v, u]), order),
+        ops.gather(ops.concat([edge, edge]), order),
+        ops.gather(ops.concat([v, u]), order),
         ops.offsets(degree, dtype=dtype),
     )
 
@@ -50,7 +50,7 @@ def find_min_edge_per_vertex(
     Source: Sousa, Mariano and Proenca, section IV-B, step 1.
     """
     _, _, key, edge_id = edges
-    vertex = ops.iota(len(arcs.offsets) - 1, dtype=arcs.destination.dtype)
+    vertex = ops.arange(len(arcs.offsets) - 1, dtype=arcs.destination.dtype)
     position = ops.segmented_argmin(arcs.edge, arcs.offsets)
     edge = ops.gather(arcs.edge, position, fill=len(key))
     return (
@@ -115,7 +115,7 @@ def insert_new_edges(
     # The arcs of one vertex move together: from where they start now to where they will.
     shift = segment_start - ops.scan(crossing_degree, dtype=dtype, exclusive=True)
     moved = ops.segmented_broadcast(shift, ops.offsets(crossing_degree, dtype=dtype))
-    place = ops.iota(len(edge), dtype=dtype) + moved
+    place = ops.arange(len(edge), dtype=dtype) + moved
     return Arcs(
         ops.scatter(place, edge, len(edge), 0, dtype=edge.dtype),
         ops.scatter(place, ops.gather(label, end), len(edge), 0, dtype=end.dtype),

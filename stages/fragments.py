@@ -71,7 +71,7 @@ def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
     From the last one back: levels shrink, so the work is that of the first few.
     """
     if not levels:
-        return ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices))
+        return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
     labels = levels[-1]
     for label in reversed(levels[:-1]):
         labels = ops.gather(labels, label)
@@ -81,6 +81,6 @@ def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
 @stage(writes="labels")
 def number_by_first_vertex(ops: ArrayModule, labels: Index) -> Index:
     """Renumber the labels in the order of the first vertex that carries each."""
-    vertex = ops.iota(len(labels), dtype=labels.dtype)
+    vertex = ops.arange(len(labels), dtype=labels.dtype)
     first = ops.gather(ops.scatter_reduce(labels, vertex, len(labels), "min", len(labels)), labels)
     return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)

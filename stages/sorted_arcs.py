@@ -9,11 +9,10 @@ from .fields import Count, Edges, Index, VertexIndex, VertexKeys
 def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
     """List each edge twice, once from either end; ids still ascend."""
     u, v, key, edge_id = edges
-    ids = ops.concatenate([edge_id, edge_id])
+    ids = ops.concat([edge_id, edge_id])
     order = ops.argsort(ids)
-    columns = ([u, v], [v, u], [key, key])
-    arcs = (ops.gather(ops.concatenate(both), order) for both in columns)
-    return Edges(*arcs, ops.gather(ids, order))
+    columns = (ops.concat(both) for both in ([u, v], [v, u], [key, key]))
+    return Edges(*(ops.gather(column, order) for column in (*columns, ids)))
 
 
 @stage(writes="num_edges", combine="sum")
@@ -45,7 +44,7 @@ def find_shortest_arcs(
     """
     _, end, key, edge_id = sorted_arcs
     position = ops.segmented_argmin(key, offsets)
-    vertex = ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices))
+    vertex = ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
     return (
         ops.gather(key, position, fill=ops.largest(key.dtype)),
         ops.gather(edge_id, position, fill=ops.largest(edge_id.dtype)),

@@ -8,7 +8,7 @@ from .fields import Chosen, Count, Edges, Verdict, VertexIndex, VertexKeys
 @stage(writes=("parent", "num_joined"))
 def start_trees(ops: ArrayModule, num_vertices: Count) -> tuple[VertexIndex, Count]:
     """Make each vertex a tree of its own; all of them count as new."""
-    return ops.iota(num_vertices, dtype=ops.index_dtype(num_vertices)), num_vertices
+    return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices)), num_vertices
 
 
 @stage(writes="parent")
@@ -30,7 +30,8 @@ def assign_cheapest(
 
     Source: Bhargava and Zaia, the kernel of that name.
     """
-    return ops.scatter_min_pairs(*ops.relabel_pairs(parent, *edges), num_vertices)
+    u, v, key, edge_id = ops.relabel_pairs(parent, *edges)
+    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
 
 
 @stage(writes=("parent", "forest", "num_joined"))
@@ -44,7 +45,7 @@ def update_forest(
     Source: Bhargava and Zaia, the kernel update_mst.
     """
     hook, chosen = ops.cut_mirrors(best_end, best_id)
-    vertex = ops.iota(len(parent), dtype=parent.dtype)
+    vertex = ops.arange(len(parent), dtype=parent.dtype)
     return ops.where(parent == vertex, hook, parent), chosen, len(chosen)
 
 
@@ -75,11 +76,11 @@ def unite_trees(
 
     Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
     """
-    vertex = ops.iota(len(parent), dtype=parent.dtype)
+    vertex = ops.arange(len(parent), dtype=parent.dtype)
     (active,) = ops.compact(best_end != vertex, vertex)
     united, is_joining = ops.unite(parent, active, ops.gather(best_end, active), by_rank=by_rank)
     (chosen,) = ops.compact(is_joining, ops.gather(best_id, active))
-    root = ops.find(united, vertex)
+    root = ops.pointer_jump(united)
     smallest = ops.scatter_reduce(root, vertex, len(root), "min", len(root))
     num_active = len(active) - len(chosen)
     return ops.gather(smallest, root), ops.sort(chosen), len(chosen), num_active

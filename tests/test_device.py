@@ -344,9 +344,9 @@ def test_a_failure_names_its_stage(monkeypatch):
 @pytest.mark.parametrize(
     ("primitive", "strategy", "expected"),
     [
-        ("iota", "whole", "the GPU failed in task 'load_partition': CUDAError: illegal access"),
+        ("arange", "whole", "the GPU failed in task 'load_partition': CUDAError: illegal access"),
         ("compact_pairs", "two-scan", "the GPU failed in task 'local_forest': CUDAError: illegal"),
-        ("concatenate", "tree", "the GPU failed in task 'merge_forests': CUDAError: illegal"),
+        ("concat", "tree", "the GPU failed in task 'merge_forests': CUDAError: illegal"),
     ],
 )
 def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):

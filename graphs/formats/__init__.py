@@ -1,1 +1,132 @@
-"""A file for each format."""
+"""A file for each format, and the table of all formats: one entry adds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike, fspath, sep
+from pathlib import Path
+
+from ...errors import FileFormatError, OptionError
+from ...plugins import Plugin, registered
+from ..file_errors import file_errors
+from ..format import EdgeTable, Format
+from ..text.files import DECOMPRESSORS, head_lines, open_text, split_fields
+from . import arrow, bin, csv, geojson, gr, image, metis, mtx, npy, parquet, txt  # noqa: A004
+
+#: The formats of mstflow. The first that a file's content fits is taken.
+FORMATS = (
+    gr.FORMAT,
+    txt.FORMAT,
+    mtx.FORMAT,
+    metis.FORMAT,
+    npy.ARCHIVE,
+    npy.FOLDER,
+    bin.FORMAT,
+    image.FORMAT,
+    csv.FORMAT,
+    parquet.FORMAT,
+    arrow.FORMAT,
+    geojson.FORMAT,
+)
+_READABLE = {each.name: each for each in FORMATS if each.read}
+_FOLDER = next(each for each in FORMATS if each.is_folder)
+_WRITABLE = {each.suffixes[0]: each for each in FORMATS if each.write and each.suffixes}
+
+#: The suffixes of files that any graph can be written to, for messages; a folder has none.
+OUTPUTS = ", ".join(suffix for suffix, each in _WRITABLE.items() if not each.needs_coordinates)
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats that can be read, those of plugins last."""
+    return [*_READABLE, *_plugins()]
+
+
+def format_of(path: Path, name: str | None = None) -> Format:
+    """Return the format of a file or folder: by name, or else by suffix, or else by content.
+
+    Raises
+    ------
+    OptionError
+        If no format that can be read has that name.
+    FileFormatError
+        If the file does not tell, or is a pipe.
+    """
+    with file_errors(path):
+        if path.is_fifo() or path.is_char_device():
+            message = f"{path}: a pipe cannot be read twice; write it to a file first"
+            raise FileFormatError(message)
+    if name is not None:
+        return _named(name)
+    if path.is_dir():
+        return _FOLDER
+    plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
+    suffix = plain.suffix.lower()
+    known = [each for each in _READABLE.values() if suffix in each.suffixes]
+    if len(known) == 1:
+        return known[0]
+    if not known and suffix[1:] in _plugins():
+        return _named(suffix[1:])
+    found = _sniffed(path)
+    if known:
+        return found if found in known else known[0]
+    if found is None:
+        message = f"{path}: unknown kind of file; name a format: {', '.join(format_names())}"
+        raise FileFormatError(message)
+    return found
+
+
+def writer_of(
+    path: str | PathLike[str], *, has_coordinates: bool = False
+) -> Callable[[Path, EdgeTable], None]:
+    """Return the function that writes a file or folder of that name.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or it needs coordinates that are not there, or has no use for them.
+    """
+    suffix = Path(path).suffix
+    found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
+    if found is None and suffix[1:] in _plugins():
+        found = _named(suffix[1:])
+    if has_coordinates != (found is not None and found.needs_coordinates):
+        message = f"{path}: coordinates go with .geojson, as coordinates= or --coordinates"
+        raise OptionError(message)
+    if found is None or found.write is None:
+        message = f"{path}: cannot write {suffix!r}; choose {OUTPUTS}, or no suffix for a folder"
+        raise OptionError(message)
+    return found.write
+
+
+def names_folder(path: str | PathLike[str]) -> bool:
+    """Whether the name of an output is that of a folder: it has no suffix, or ends in a slash."""
+    return Path(path).suffix == "" or fspath(path).endswith(("/", sep))
+
+
+def _sniffed(path: Path) -> Format | None:
+    """Return the format that the first line that is not a comment is of, or a comment before it."""
+    with open_text(path) as handle:
+        for _, line in head_lines(path, handle):
+            for each in FORMATS:
+                if each.begins and each.begins(line):
+                    return each
+            fields = split_fields(line)
+            if fields and fields[0][:1] not in b"#%":
+                return None
+    return None
+
+
+def _plugins() -> dict[str, Plugin]:
+    """Return the formats of plugins; the name of each is also the suffix of its files."""
+    suffixes = (suffix[1:] for each in FORMATS for suffix in each.suffixes)
+    return registered("reader", (*(each.name for each in FORMATS), *suffixes))
+
+
+def _named(name: str) -> Format:
+    if name in _READABLE:
+        return _READABLE[name]
+    if name not in _plugins():
+        message = f"unknown format {name!r}; known: {', '.join(format_names())}"
+        raise OptionError(message)
+    found = _plugins()[name].load(Callable, Format)
+    return found if isinstance(found, Format) else Format(name, (f".{name}",), found)

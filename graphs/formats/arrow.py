@@ -1,9 +1,10 @@
-"""Reads graphs kept as Arrow IPC: files (also called Feather) and streams."""
+"""Arrow IPC: files (also called Feather) and streams."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..format import Format
 from ..tables import arrow_graph, naming
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..edge_list import EdgeList
 
-MAGIC = b"ARROW1"  # a file starts with it, a stream does not
+_MAGIC = b"ARROW1"  # a file starts with it, a stream does not
 
 
 def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
@@ -30,7 +31,16 @@ def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
 
     with naming(path):
         with path.open("rb") as handle:
-            is_file = handle.read(len(MAGIC)) == MAGIC
+            is_file = handle.read(len(_MAGIC)) == _MAGIC
         source = pa.memory_map(str(path))
         with pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader:
             return arrow_graph(reader.read_all(), weight)
+
+
+FORMAT = Format(
+    "arrow",
+    (".arrow", ".feather"),
+    read_arrow,
+    begins=lambda line: line.startswith(_MAGIC),
+    has_columns=True,
+)

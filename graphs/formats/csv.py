@@ -1,25 +1,33 @@
-"""Reads tables as text: CSV and its kin, with a header that names the columns or without one."""
+"""Tables as text: CSV and its kin, with a header that names the columns or without one."""
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...errors import OptionError
-from ..tables import ColumnNames, choose_columns
-from ..text.columns import BLOCK_SIZE, Row, column_blocks, join_blocks
-from ..text.files import fail, first_row, head_lines, is_number, open_text
+from ..format import Format
+from ..tables import choose_columns, naming
+from ..text.columns import ANY_BYTES, BLOCK_SIZE, Row, read_rows
+from ..text.files import (
+    fail,
+    first_row,
+    head_lines,
+    is_number,
+    open_text,
+    split_fields,
+    write_rows,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+
     from ..edge_list import EdgeList
+    from ..format import EdgeTable, SavedForest
 
 _DELIMITERS = (",", ";", "\t", " ")  # the first that the first line holds
-_ANY = "surrogateescape"  # so that any bytes are text
 
 
 def read_csv(
@@ -52,95 +60,86 @@ def read_csv(
             raise
         except ValueError as error:
             fail(path, number, str(error))
-        layout = _Layout(tuple(names), chosen, delimiter)
-        weighted = chosen.weight is not None
+        known = {name: field for field, name in zip(("u", "v", "weight"), chosen, strict=True)}
         row = Row(
             b"",
-            weighted=weighted,
-            places=layout.places,
+            tuple(known.get(name, str(at)) for at, name in enumerate(names)),
             delimiter=delimiter.encode(),
-            plain=layout.plain,
-            split=layout.split,
+            header=delimiter.join(names),
         )
-        blocks = column_blocks(
-            path, handle, row, number=start, pending=pending, block_size=block_size
-        )
-        return join_blocks(path, blocks, None)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """The columns of a table, those of them that are wanted, and what stands between them."""
-
-    names: tuple[str, ...]
-    chosen: ColumnNames
-    delimiter: str
-
-    @property
-    def places(self) -> list[int]:
-        """Where each column stands among the wanted ones, or -1."""
-        wanted = self.chosen.present
-        return [wanted.index(name) if name in wanted else -1 for name in self.names]
-
-    def split(self, line: bytes) -> list[bytes]:
-        """Split one line: the wanted fields; a ValueError says what is wrong with it."""
-        fields = _split(line, self.delimiter)
-        if not fields:
-            return []
-        if len(fields) != len(self.names):
-            form = self.delimiter.join(self.names)
-            message = f"expected {len(self.names)} fields, '{form}', found {len(fields)}"
-            raise ValueError(message)
-        return [fields[self.names.index(name)].encode(errors=_ANY) for name in self.chosen.present]
-
-    def plain(self, block: bytes) -> bytes:
-        """Leave the wanted columns of whole lines, with a blank between them."""
-        if self._is_bare(block) and self._is_full(block):
-            return block.replace(self.delimiter.encode(), b" ")
-        from pyarrow import compute
-
-        fields = [compute.ascii_trim_whitespace(values) for values in self._fields(block)]
-        rows = compute.binary_join_element_wise(*fields, " ")
-        text: bytes = compute.binary_join_element_wise(rows, "", "\n").buffers()[2].to_pybytes()
-        if text.count(b" ") != len(rows) * (len(fields) - 1):
-            message = "a field with a blank in it"
-            raise ValueError(message)
-        return text
-
-    def _is_bare(self, block: bytes) -> bool:
-        """Whether a block holds the wanted columns and nothing else."""
-        is_bare = list(self.names) == self.chosen.present and b'"' not in block
-        return is_bare and (self.delimiter == " " or b" " not in block)
-
-    def _is_full(self, block: bytes) -> bool:
-        """Whether no field is empty, as far as the number of delimiters tells."""
-        data = np.frombuffer(block, np.uint8)
-        marks, lines = (np.count_nonzero(data == ord(mark)) for mark in (self.delimiter, "\n"))
-        return self.delimiter == " " or bool(marks == lines * (len(self.names) - 1))
-
-    def _fields(self, block: bytes) -> list[Any]:
-        """Read the wanted columns of whole lines as text."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        wanted = self.chosen.present
-        table = arrow_csv.read_csv(
-            pa.BufferReader(block),
-            arrow_csv.ReadOptions(column_names=self.names, use_threads=False),
-            arrow_csv.ParseOptions(delimiter=self.delimiter),
-            arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()),
-                include_columns=wanted,
-                check_utf8=False,
-            ),
-        )
-        return [table[name].combine_chunks() for name in wanted]
+        return read_rows(path, handle, row, number=start, pending=pending, block_size=block_size)
 
 
 def _split(line: bytes, delimiter: str) -> list[str]:
-    text = line.decode(errors=_ANY).strip()
+    text = line.decode(errors=ANY_BYTES).strip()
     try:
         fields = list(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
     except csv.Error as error:
         raise ValueError(str(error)) from error
     return [field.strip() for field in fields[0]] if fields else []
+
+
+def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
+    """Read all columns, of which those of a forest are integers and the weights `weight_dtype`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read. Names it.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    # As they were written: halves as single floats, booleans as 0 and 1.
+    written_as = {"float16": pa.float32(), "bool": pa.uint8()}
+    weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
+    types = dict.fromkeys(("edge_id", "u", "v"), pa.int64())
+
+    def parse(types: dict[str, Any]) -> Any:
+        options = arrow_csv.ConvertOptions(column_types=types, null_values=[])
+        return arrow_csv.read_csv(path, convert_options=options)
+
+    with naming(path):
+        try:
+            table = parse({**types, "weight": weight})
+        except pa.ArrowInvalid:  # not the graph's weights; the comparison will name them
+            table = parse(types)
+        if len(set(table.column_names)) < len(table.column_names):
+            message = "two columns have one name"
+            raise ValueError(message)
+        return {name: table[name].to_numpy() for name in table.column_names}, None
+
+
+def write_csv(path: Path, table: EdgeTable) -> None:
+    """Write the names of the columns, then a line for each edge."""
+    with path.open("wb") as file:
+        file.write((",".join(table.dtypes) + "\n").encode())
+        for columns in table.chunks():
+            write_rows(file, list(columns.values()), ",")
+
+
+def _begins(line: bytes) -> bool:
+    """Whether a line has several fields, all of them numbers or none."""
+    fields = split_fields(line.replace(b",", b" ").replace(b";", b" "))
+    numbers = list(map(is_number, fields))
+    if len(fields) < 2 or fields[0][:1] in b"#%":
+        return False
+    return all(numbers) or (not any(numbers) and _is_text(line))
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        return line.decode().replace("\t", " ").strip().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+FORMAT = Format(
+    "csv",
+    (".csv", ".txt", ".tsv", ".edges", ".el", ".edgelist"),
+    read_csv,
+    write=write_csv,
+    read_forest=read_csv_forest,
+    begins=_begins,
+    has_columns=True,
+)

@@ -1,4 +1,4 @@
-"""Writes edges as GeoJSON, for maps."""
+"""GeoJSON, written for maps: a line for each edge."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
+from ..format import Format
 from ..text.coordinates import checked_coordinates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from ..format import EdgeTable
 
 
 def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
@@ -34,9 +36,7 @@ def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
     return places
 
 
-def write_geojson(
-    path: Path, columns: Mapping[str, NDArray[Any]], places: NDArray[np.float64]
-) -> None:
+def write_geojson(path: Path, table: EdgeTable) -> None:
     """Write a line from end to end for each edge; other columns than u and v are its properties.
 
     Source: RFC 7946, "The GeoJSON Format", 2016.
@@ -44,25 +44,37 @@ def write_geojson(
     Raises
     ------
     OptionError
-        If a weight is not finite, which JSON has no number for; names the row.
+        If coordinates are wrong, or a weight is not finite, which JSON has no number for; names
+        the vertex or row.
     """
-    rest = {name: values for name, values in columns.items() if name not in ("u", "v")}
-    for name, values in rest.items():
-        if not np.isfinite(values).all():
-            first = int(np.isfinite(values).argmin())
-            message = f"row {first}: {name} is {values[first]}, which JSON has no number for"
-            raise OptionError(message)
-    lines = np.stack([places[columns["u"]], places[columns["v"]]], axis=1)
+    places = checked_degrees(table.coordinates, table.num_vertices or 0)
+    names, first = [name for name in table.dtypes if name not in ("u", "v")], 0
     with path.open("w") as file:
         file.write('{"type": "FeatureCollection", "features": [')
         between = "\n"
-        rows = zip(*(values.tolist() for values in rest.values()), strict=True)
-        for line, row in zip(lines.tolist(), rows, strict=True):
-            feature = {
-                "type": "Feature",
-                "geometry": {"type": "LineString", "coordinates": line},
-                "properties": dict(zip(rest, row, strict=True)),
-            }
-            file.write(between + json.dumps(feature))
-            between = ",\n"
+        for columns in table.chunks():
+            for name in names:
+                _check_finite(name, columns[name], first)
+            lines = np.stack([places[columns["u"]], places[columns["v"]]], axis=1)
+            rows = zip(*(columns[name].tolist() for name in names), strict=True)
+            for line, row in zip(lines.tolist(), rows, strict=True):
+                feature = {
+                    "type": "Feature",
+                    "geometry": {"type": "LineString", "coordinates": line},
+                    "properties": dict(zip(names, row, strict=True)),
+                }
+                file.write(between + json.dumps(feature))
+                between = ",\n"
+            first += len(lines)
         file.write("\n]}\n")
+
+
+def _check_finite(name: str, values: NDArray[Any], first: int) -> None:
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        row = int(wrong.argmax())
+        message = f"row {first + row}: {name} is {values[row]}, which JSON has no number for"
+        raise OptionError(message)
+
+
+FORMAT = Format("geojson", (".geojson",), write=write_geojson, needs_coordinates=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.columns import BLOCK_SIZE, Row, column_blocks, join_blocks
+from ..format import Format
+from ..text.columns import BLOCK_SIZE, Row, read_rows
 from ..text.files import (
-    check_num_edges,
     fail,
     first_row,
     head_lines,
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..edge_list import EdgeList
+    from ..format import EdgeTable
 
 _COMMENT = b"c"
+_ARC = ("tag", "u", "v", "weight")
 _TAGS = {b"sp": b"a", b"tw": b"", b"td": b""}
 
 
@@ -45,26 +47,22 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")
         fields = split_fields(line)
         if fields[0] == b"p":
-            row, stated = _header(path, number, fields)
-            start, pending = number + 1, b""
+            row, num_edges = _header(path, number, fields)
+            stated, start, line = (number, num_edges), number + 1, b""
         else:
-            row, stated = Row(_COMMENT, b"a"), None
-            start, pending = number, line
-        blocks = column_blocks(
-            path, handle, row, number=start, pending=pending, block_size=block_size
+            row, stated, start = Row(_COMMENT, _ARC, b"a"), None, number
+        return read_rows(
+            path, handle, row, number=start, pending=line, stated=stated, block_size=block_size
         )
-        graph = join_blocks(path, blocks, row.num_vertices)
-    if stated is not None:
-        check_num_edges(path, number, stated, graph.num_edges)
-    return graph
 
 
-def write_gr(path: Path, graph: EdgeList) -> None:
+def write_gr(path: Path, table: EdgeTable) -> None:
     """Write `p sp n m` and an arc `a u v weight` for each edge, vertices numbered from 1."""
     with path.open("wb") as file:
-        file.write(f"p sp {graph.num_vertices} {graph.num_edges}\n".encode())
-        ends = (ids.astype(np.int64) + 1 for ids in (graph.u, graph.v))
-        write_rows(file, [*ends, graph.weight], tag="a")
+        file.write(f"p sp {table.num_vertices} {table.num_edges}\n".encode())
+        for columns in table.chunks():
+            ends = (columns[name].astype(np.int64) + 1 for name in "uv")
+            write_rows(file, [*ends, columns["weight"]], tag="a")
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[Row, int]:
@@ -73,4 +71,11 @@ def _header(path: Path, number: int, fields: list[bytes]) -> tuple[Row, int]:
         fail(path, number, f"expected 'p sp n m' or 'p tw n m', found {shown(b' '.join(fields))}")
     num_vertices, num_edges = (parse_count(path, number, token) for token in fields[2:])
     tag = _TAGS[fields[1]]
-    return Row(_COMMENT, tag, bool(tag), 1, num_vertices), num_edges
+    return Row(_COMMENT, _ARC if tag else ("u", "v"), tag, 1, num_vertices), num_edges
+
+
+def _begins(line: bytes) -> bool:
+    return split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"])
+
+
+FORMAT = Format("gr", (".gr",), read_gr, write=write_gr, begins=_begins)

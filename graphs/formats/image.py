@@ -1,4 +1,4 @@
-"""Reads images as grids of pixels, each joined to those beside, above and below it."""
+"""Images as grids of pixels, each joined to those beside, above and below it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import FileFormatError, OptionError
 from ..edge_list import EdgeList
 from ..file_errors import file_errors
+from ..format import Format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,3 +47,6 @@ def read_image(path: Path) -> EdgeList:
     v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
     weight = np.abs(channels[u] - channels[v]).sum(axis=1)
     return EdgeList(u, v, weight, num_vertices=number.size)
+
+
+FORMAT = Format("image", (".png", ".pgm", ".tif", ".tiff"), read_image)

@@ -1,4 +1,4 @@
-"""Reads graphs in the format of METIS: on each line the neighbours of one vertex."""
+"""The format of METIS: on each line the neighbours of one vertex."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from ...errors import FileFormatError
+from ..format import Format
 from ..text.columns import BLOCK_SIZE, join_blocks, whole_lines
 from ..text.files import (
-    check_num_edges,
     fail,
     first_row,
     head_lines,
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..edge_list import EdgeList
-    from ..text.files import Columns
+    from ..edge_list import Columns, EdgeList
 
 _COMMENT = b"%"
 _FORMAT = re.compile(rb"[01]{1,3}")
@@ -69,9 +68,7 @@ def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "line of counts")
         form, stated = _header(path, number, split_fields(line))
         blocks = _blocks(path, handle, form, number + 1, block_size)
-        graph = join_blocks(path, blocks, form.num_vertices)
-    check_num_edges(path, number, 2 * stated, graph.num_edges)
-    return graph
+        return join_blocks(path, blocks, form.num_vertices, (number, 2 * stated))
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[_Line, int]:
@@ -158,3 +155,6 @@ def _explain(
                 fail(path, here, f"vertex id {token.decode()} is not in 1 to {form.num_vertices}")
     message = f"{path}: lines {number} to {here}: {doubt}"
     raise FileFormatError(message)
+
+
+FORMAT = Format("metis", (".graph", ".metis"), read_metis)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.columns import BLOCK_SIZE, Row, column_blocks, join_blocks
+from ..format import Format
+from ..text.columns import BLOCK_SIZE, Row, read_rows
 from ..text.files import (
-    check_num_edges,
     fail,
     first_row,
     head_lines,
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..edge_list import EdgeList
+    from ..format import EdgeTable
 
 _COMMENT = b"%"
-_WEIGHTED = {b"pattern": False, b"integer": True, b"real": True, b"double": True}
+_ENTRY = ("u", "v", "weight")
+_FIELDS = {b"pattern": ("u", "v"), b"integer": _ENTRY, b"real": _ENTRY, b"double": _ENTRY}
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
@@ -45,37 +47,36 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """
     with open_text(path) as handle:
         lines = head_lines(path, handle)
-        weighted = _weighted(path, *next(lines))
+        values = _fields(path, *next(lines))
         number, line = first_row(path, lines, _COMMENT, "line of sizes")
         fields = split_fields(line)
         if len(fields) != 3:
             fail(path, number, f"expected 'rows columns entries', found {len(fields)} fields")
-        rows, columns, stated = (parse_count(path, number, token) for token in fields)
+        rows, columns, num_entries = (parse_count(path, number, token) for token in fields)
         if rows != columns:
             fail(path, number, f"a graph is a square matrix, not one of {rows} by {columns}")
-        row = Row(_COMMENT, weighted=weighted, first_id=1, num_vertices=rows)
-        blocks = column_blocks(path, handle, row, number=number + 1, block_size=block_size)
-        graph = join_blocks(path, blocks, rows)
-    check_num_edges(path, number, stated, graph.num_edges)
-    return graph
+        row = Row(_COMMENT, values, first_id=1, num_vertices=rows)
+        stated = (number, num_entries)
+        return read_rows(path, handle, row, number=number + 1, stated=stated, block_size=block_size)
 
 
-def write_mtx(path: Path, graph: EdgeList) -> None:
+def write_mtx(path: Path, table: EdgeTable) -> None:
     """Write a symmetric matrix: an entry for each edge, below the diagonal or on it.
 
     Rows and columns are numbered from 1. Parallel edges are entries at one place.
     """
-    ends = [ids.astype(np.int64) + 1 for ids in (graph.u, graph.v)]
-    field = "real" if graph.weight.dtype.kind == "f" else "integer"
-    size = graph.num_vertices
+    field = "real" if table.dtypes["weight"].kind == "f" else "integer"
+    size = table.num_vertices
     with path.open("wb") as file:
         file.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n".encode())
-        file.write(f"{size} {size} {graph.num_edges}\n".encode())
-        write_rows(file, [np.maximum(*ends), np.minimum(*ends), graph.weight])
+        file.write(f"{size} {size} {table.num_edges}\n".encode())
+        for columns in table.chunks():
+            ends = [columns[name].astype(np.int64) + 1 for name in "uv"]
+            write_rows(file, [np.maximum(*ends), np.minimum(*ends), columns["weight"]])
 
 
-def _weighted(path: Path, number: int, line: bytes) -> bool:
-    """Read the first line; tell whether entries have values."""
+def _fields(path: Path, number: int, line: bytes) -> tuple[str, ...]:
+    """Read the first line, and return the fields of the others."""
     words = split_fields(line.lower())
     if len(words) != 5 or words[:2] != [b"%%matrixmarket", b"matrix"]:
         message = "expected '%%MatrixMarket matrix coordinate FIELD SYMMETRY', found "
@@ -83,10 +84,19 @@ def _weighted(path: Path, number: int, line: bytes) -> bool:
     _, _, layout, field, symmetry = words
     for word, known in (
         (layout, (b"coordinate",)),
-        (field, tuple(_WEIGHTED)),
+        (field, tuple(_FIELDS)),
         (symmetry, _SYMMETRIES),
     ):
         if word not in known:
             names = ", ".join(name.decode() for name in known)
             fail(path, number, f"{shown(word)} is none of {names}")
-    return _WEIGHTED[field]
+    return _FIELDS[field]
+
+
+FORMAT = Format(
+    "mtx",
+    (".mtx",),
+    read_mtx,
+    write=write_mtx,
+    begins=lambda line: line.lower().startswith(b"%%matrixmarket"),
+)

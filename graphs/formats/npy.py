@@ -1,28 +1,176 @@
-"""A folder of `.npy` columns as a piece of a source: rows read into memory that is used again."""
+"""Graphs as NumPy arrays: a `.npz` archive, or a folder of `.npy` columns, which is streamed."""
 
 from __future__ import annotations
 
+import json
 import os
+import tokenize
+import zipfile
+import zlib
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
-from ..file_errors import NPY_ERRORS, file_errors
+from ..edge_list import EdgeList
+from ..file_errors import file_errors
+from ..format import Format
 from ..pieces import file_fingerprint
 from ..source import EdgeSource
-from .npz import column_files, stated_num_vertices
+from ..tables import IDENTITY, parse_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from ..pieces import Columns, Read
+    from ..edge_list import Columns, NamedColumns
+    from ..format import EdgeTable, SavedForest
+    from ..pieces import Read
+
+_WEIGHTS = ("w", "weight")
+#: What NumPy raises on a damaged header of a `.npy` file, which is a Python expression.
+_NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
+
+
+# Archives.
+
+
+def read_npz(path: Path) -> EdgeList:
+    """Read a `.npz` of arrays `u` and `v`, and maybe `w` or `weight`, and a scalar `n`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is anything else, or holds pickled objects; names the array or edge.
+    """
+    columns = _archived(path)
+    num_vertices = columns.pop("n", None)
+    if num_vertices is None:
+        return _graph(path, columns, None)
+    if num_vertices.ndim or num_vertices.dtype.kind not in "iu":
+        message = f"{path}: n must be one integer"
+        raise FileFormatError(message)
+    return _graph(path, columns, int(num_vertices))
+
+
+def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
+    """Read all arrays of a `.npz`, and the identity of the graph if it is one of them.
+
+    Raises
+    ------
+    FileFormatError
+        As `read_npz`.
+    """
+    columns = _archived(path)
+    stated = columns.pop(IDENTITY, None)
+    with file_errors(path, ValueError):
+        return columns, parse_identity(None if stated is None else str(stated))
+
+
+def write_npz(path: Path, table: EdgeTable) -> None:
+    """Write an array for each column and, of a graph, its number of vertices.
+
+    A table that is not in memory is first written to a folder beside the archive.
+    """
+    if table.columns is None:
+        folder = path.with_name("columns")
+        _write_columns(folder, table)
+        arrays = {file.stem: _mapped(file) for file in folder.iterdir()}
+    else:
+        arrays = {_array_name(name, table): values for name, values in table.columns.items()}
+    if table.identity is not None:
+        arrays[IDENTITY] = np.array(json.dumps(table.identity))
+    if table.is_graph and table.num_vertices is not None:
+        arrays["n"] = np.array(table.num_vertices)
+    with path.open("wb") as file:  # given a name, np.savez would add a suffix to it
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _archived(path: Path) -> dict[str, NDArray[Any]]:
+    """Read all arrays of an archive."""
+    with file_errors(path, zipfile.BadZipFile):
+        with path.open("rb") as file:
+            is_archive = file.read(2) == b"PK" and zipfile.is_zipfile(file)
+        if not is_archive:
+            message = f"{path}: not a .npz file"
+            raise FileFormatError(message)
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: _loaded(path, name, archive) for name in archive.files}
+
+
+def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
+    try:
+        array = archive[name]
+    except (*_NPY_ERRORS, RuntimeError, zlib.error) as error:
+        message = f"{path}: array {name}: {error}"
+        raise FileFormatError(message) from error
+    if not isinstance(array, np.ndarray):  # a member that is not a .npy file comes as bytes
+        message = f"{path}: {name} is not an array"
+        raise FileFormatError(message)
+    return array
+
+
+# Folders.
+
+
+def read_npy(path: Path) -> EdgeList:
+    """Read a folder of `u.npy` and `v.npy`, and maybe `w.npy` or `weight.npy`, and `n.txt`.
+
+    The columns are read-only memory maps: they may be larger than memory.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder holds anything else; names the file or edge.
+    """
+    columns = {file.stem: _mapped(file) for file in _column_files(path)}
+    return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
+
+
+def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
+    """Map all columns of a folder, and read the identity of the graph if it is there.
+
+    Raises
+    ------
+    FileFormatError
+        If one of the files cannot be read. Names it.
+    """
+    columns = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
+    stated = path / f"{IDENTITY}.json"
+    with file_errors(stated, ValueError):
+        return columns, parse_identity(stated.read_bytes() if stated.exists() else None)
+
+
+def npy_source(path: Path) -> EdgeSource:
+    """Return a folder of columns (see `read_npy`) as a source; only headers are read.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not hold what it should. Names the file.
+    """
+    columns = tuple(_opened(file) for file in _column_files(path))
+    lengths = {column.path.name: column.length for column in columns}
+    if len(set(lengths.values())) > 1:
+        message = f"{path}: columns differ in length: {lengths}"
+        raise FileFormatError(message)
+    piece = NpyColumns(columns, 0, columns[0].length)
+    return EdgeSource((piece,), _stated_num_vertices(path / "n.txt"))
+
+
+def write_folder(path: Path, table: EdgeTable) -> None:
+    """Write a file for each column and, of a graph, its number of vertices."""
+    _write_columns(path, table)
+    if table.identity is not None:
+        (path / f"{IDENTITY}.json").write_text(json.dumps(table.identity) + "\n")
+    if table.is_graph and table.num_vertices is not None:
+        (path / "n.txt").write_text(f"{table.num_vertices}\n")
 
 
 @dataclass(frozen=True)
@@ -84,25 +232,8 @@ class NpyColumns:
         return u, v, weight[0] if weight else None
 
 
-def npy_source(path: Path) -> EdgeSource:
-    """Return a folder of columns (see `arrays.read_npy`) as a source; only headers are read.
-
-    Raises
-    ------
-    FileFormatError
-        If the folder does not hold what it should. Names the file.
-    """
-    columns = tuple(_opened(file) for file in column_files(path))
-    lengths = {column.path.name: column.length for column in columns}
-    if len(set(lengths.values())) > 1:
-        message = f"{path}: columns differ in length: {lengths}"
-        raise FileFormatError(message)
-    piece = NpyColumns(columns, 0, columns[0].length)
-    return EdgeSource((piece,), stated_num_vertices(path / "n.txt"))
-
-
 def _opened(path: Path) -> _Column:
-    with file_errors(path, *NPY_ERRORS), path.open("rb") as file:
+    with file_errors(path, *_NPY_ERRORS), path.open("rb") as file:
         version = np.lib.format.read_magic(file)
         read = (
             np.lib.format.read_array_header_1_0
@@ -121,3 +252,90 @@ def _opened(path: Path) -> _Column:
         message = f"{path}: must hold {'integers' if path.stem in 'uv' else 'numbers'}, not {dtype}"
         raise FileFormatError(message)
     return _Column(path, dtype, shape[0], offset)
+
+
+def _mapped(file: Path) -> NDArray[Any]:
+    with file_errors(file, *_NPY_ERRORS):
+        return np.lib.format.open_memmap(file, mode="r")
+
+
+def _column_files(path: Path) -> list[Path]:
+    """Return the files of the columns u, v and maybe weight in a folder."""
+    with file_errors(path):
+        files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
+    return [files[name] for name in _column_names(path, files)]
+
+
+def _stated_num_vertices(file: Path) -> int | None:
+    """Return the number that `file` holds, if it is there."""
+    with file_errors(file):
+        if not file.exists():
+            return None
+        text = file.read_bytes().strip()
+    if not text.isdigit() or len(text) > 18:
+        message = f"{file}: line 1: expected a number of vertices, found {text[:24]!a}"
+        raise FileFormatError(message)
+    return int(text)
+
+
+def _write_columns(folder: Path, table: EdgeTable) -> None:
+    folder.mkdir()
+    with ExitStack() as stack:
+        files = {}
+        for name, dtype in table.dtypes.items():
+            path = folder / f"{_array_name(name, table)}.npy"
+            files[name] = stack.enter_context(path.open("wb"))
+            descr = np.lib.format.dtype_to_descr(dtype)
+            header = {"descr": descr, "fortran_order": False, "shape": (table.num_edges,)}
+            np.lib.format.write_array_header_1_0(files[name], header)
+        for columns in table.chunks():
+            for name, values in columns.items():
+                files[name].write(np.ascontiguousarray(values).data)
+
+
+# What both have in common.
+
+
+def _graph(path: Path, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
+    used = [columns[name] for name in _column_names(path, columns)]
+    with file_errors(path, GraphError):
+        return EdgeList(*used, num_vertices=num_vertices)
+
+
+def _column_names(path: Path, found: Iterable[str]) -> list[str]:
+    """Return which of the names are the columns of a graph."""
+    names = set(found)
+    weights = [name for name in _WEIGHTS if name in names]
+    # A misspelt column of weights must not make an unweighted graph. A saved forest is one.
+    if (
+        not {"u", "v"} <= names
+        or names - {"edge_id", IDENTITY, "u", "v", *_WEIGHTS}
+        or len(weights) > 1
+    ):
+        shown = ", ".join(sorted(names)) or "nothing"
+        message = f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
+        raise FileFormatError(message)
+    return ["u", "v", *weights]
+
+
+def _array_name(column: str, table: EdgeTable) -> str:
+    """Return the name of the array that a column is written to: a graph's weights are `w`."""
+    return "w" if column == "weight" and table.is_graph else column
+
+
+ARCHIVE = Format(
+    "npz",
+    (".npz",),
+    read_npz,
+    write=write_npz,
+    read_forest=read_archived_forest,
+    begins=lambda line: line.startswith(b"PK\x03\x04"),
+)
+FOLDER = Format(
+    "npy",
+    read=read_npy,
+    stream=npy_source,
+    write=write_folder,
+    read_forest=read_forest_folder,
+    is_folder=True,
+)

@@ -1,7 +1,8 @@
-"""Reads graphs kept as Parquet, one row group at a time."""
+"""Parquet, read and written one row group at a time."""
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,15 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..edge_list import EdgeList
+from ..format import Format
 from ..pieces import Rows, file_fingerprint
 from ..source import EdgeSource
-from ..tables import arrow_dtype, arrow_values, choose_columns, naming, stated_num_vertices
+from ..tables import (
+    IDENTITY,
+    NUM_VERTICES,
+    arrow_dtype,
+    arrow_values,
+    choose_columns,
+    naming,
+    parse_identity,
+    stated_num_vertices,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from ..pieces import Columns, Read
+    from ..edge_list import Columns
+    from ..format import EdgeTable, SavedForest
+    from ..pieces import Read
+
+_GROUP_EDGES = 2**20
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
@@ -116,3 +131,44 @@ def _opened(path: Path) -> Iterator[Any]:
 
     with naming(path), ParquetFile(path) as file:
         yield file
+
+
+def read_parquet_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
+    """Read all columns, and the identity of the graph that the metadata may state.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read. Names it.
+    """
+    with _opened(path) as file:
+        table = file.read()
+        columns = {name: np.asarray(table[name]) for name in table.column_names}
+        return columns, parse_identity((table.schema.metadata or {}).get(IDENTITY.encode()))
+
+
+def write_parquet(path: Path, table: EdgeTable) -> None:
+    """Write columns in their dtypes; the metadata states the number of vertices."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    stated = {NUM_VERTICES: table.num_vertices, IDENTITY: table.identity}
+    metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
+    fields = [(name, pa.from_numpy_dtype(dtype)) for name, dtype in table.dtypes.items()]
+    schema = pa.schema(fields, metadata)
+    # A dictionary of ids and weights is no smaller than they are, and twice as slow to read.
+    with ParquetWriter(path, schema, use_dictionary=False) as file:
+        for columns in table.chunks(_GROUP_EDGES):
+            file.write_table(pa.table(columns, schema), _GROUP_EDGES)
+
+
+FORMAT = Format(
+    "parquet",
+    (".parquet",),
+    read_parquet,
+    parquet_source,
+    write_parquet,
+    read_parquet_forest,
+    begins=lambda line: line.startswith(b"PAR1"),
+    has_columns=True,
+)

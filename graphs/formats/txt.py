@@ -1,12 +1,20 @@
-"""Reads edge lists as text: `u v` or `u v weight` between blanks or tabs, one edge a line."""
+"""Edge lists as text: `u v` or `u v weight` between blanks or tabs, one edge a line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError
-from ..text.columns import BLOCK_SIZE, Row, column_blocks, join_blocks
-from ..text.files import check_num_edges, fail, head_lines, open_text, parse_count, split_fields
+from ..format import Format
+from ..text.columns import BLOCK_SIZE, Row, read_rows
+from ..text.files import (
+    fail,
+    head_lines,
+    is_number,
+    open_text,
+    parse_count,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +44,11 @@ def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
         lines = head_lines(path, handle)
         counts, width, start, pending = _head(path, lines)
         num_vertices = counts[0][1] if counts else None
-        row = Row(_COMMENTS, weighted=width == 3, num_vertices=num_vertices)
-        blocks = column_blocks(
-            path, handle, row, number=start, pending=pending, block_size=block_size
+        row = Row(_COMMENTS, ("u", "v", "weight")[:width], num_vertices=num_vertices)
+        stated = counts[1] if len(counts) == 2 else None
+        return read_rows(
+            path, handle, row, number=start, pending=pending, stated=stated, block_size=block_size
         )
-        graph = join_blocks(path, blocks, num_vertices)
-    if len(counts) == 2:
-        number, stated = counts[1]
-        check_num_edges(path, number, stated, graph.num_edges)
-    return graph
 
 
 def _head(
@@ -80,3 +84,11 @@ def _head(
         message = f"{path}: holds no edges"
         raise FileFormatError(message)
     return counts, 2, start, pending
+
+
+def _begins(line: bytes) -> bool:
+    fields = split_fields(line)
+    return bool(fields) and all(map(is_number, fields))
+
+
+FORMAT = Format("txt", (".txt", ".tsv", ".edges", ".el", ".edgelist"), read_txt, begins=_begins)

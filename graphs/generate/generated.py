@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ..edge_list import EdgeList
+from ..format import EdgeTable
 from .counter_random import draw, draw_below, permute, sample, sorted_sample, stream_key
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
     Ends = Callable[[Words, int], tuple[Words, Words]]
-    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 LARGEST = 2**62  # vertices or edges of a family
 _INTEGERS = {"int": ("int32", "int64")} | {
@@ -90,11 +90,11 @@ class Generated:
 
     @property
     def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """Dtypes of the columns `u`, `v` and `w`: ids are int32 where that suffices, else int64."""
+        """Dtypes of the columns: ids are int32 where that suffices, else int64."""
         ids = np.dtype(np.int32 if self.num_vertices <= 2**31 else np.int64)
-        return {"u": ids, "v": ids, "w": _weight_range(self.weights)[0]}
+        return {"u": ids, "v": ids, "weight": _weight_range(self.weights)[0]}
 
-    def edges(self, start: int, stop: int) -> Columns:
+    def edges(self, start: int, stop: int) -> tuple[NDArray[Any], ...]:
         """Compute edges `start` to `stop` - 1.
 
         Returns
@@ -117,11 +117,15 @@ class Generated:
             weight[here] = self._weights_of(numbers)
         return u, v, weight
 
-    def chunks(self, size: int = 2**20) -> Iterator[Columns]:
+    def chunks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
         """Compute all edges in order, `size` at a time; the last chunk may be shorter."""
         integer("size", size, 1, LARGEST)
         for start in range(0, self.num_edges, size):
             yield self.edges(start, min(start + size, self.num_edges))
+
+    def table(self) -> EdgeTable:
+        """Return all edges as a format writes them."""
+        return EdgeTable(self.dtypes, self.num_edges, self.num_vertices, self.chunks)
 
     def edge_list(self) -> EdgeList:
         """Compute the whole graph."""

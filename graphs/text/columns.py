@@ -1,19 +1,19 @@
 """Text to columns: blocks of lines parsed at once, and a bad line found and named.
 
-In large files, blocks of plain lines are parsed by `lines`; all others by pyarrow, as they
-stand. Where that fails, `_tidy` leaves one blank between fields and drops comments and empty lines,
-and it is tried again. Only a block that is still doubtful is walked line by line, by `_explain`, to
-say what is wrong where.
+Blocks of plain lines are parsed by `lines` if the file is large; others by pyarrow, as they stand
+or, where that fails, with one blank between fields and without comments. A block that pyarrow
+refuses, or may misread, is walked line by line: that is exact, and names the first bad line.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,46 +24,56 @@ from .files import LARGEST_EXACT, fail, shown, split_fields
 from .lines import kernels, parse_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from .files import Columns
+    from ..edge_list import Columns
 
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
+#: So that any bytes are text.
+ANY_BYTES = "surrogateescape"
 
 _LINE = 20  # bytes, of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
+_WANTED = ("u", "v", "weight")
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
-_MISREAD = (b"x", b"X", b"(")  # pyarrow takes hexadecimal integers and nan(...) for numbers
 _INTEGER = re.compile(rb"-?[0-9]+")
 _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
-_LONG_INTEGER_WEIGHT = re.compile(rb"[ \t](-?[0-9]{16,})[ \t]*\n")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What each line of a file must hold: a tag (if any), u, v and a weight (if any).
+    """What each line of a file must hold.
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. With a
-    `delimiter`, other fields may stand among these, and `places` tells which is which, as in
-    `lines.parse_lines`. `plain` leaves these fields of a block of lines, between blanks, and
-    `split` those of one line; a ValueError says that it cannot.
+    Parameters
+    ----------
+    comments : bytes
+        Lines whose first byte is one of these are skipped.
+    fields : tuple of str
+        The fields in order: "tag", "u", "v", "weight"; others are skipped.
+    tag : bytes
+        What the field "tag" must be.
+    first_id : int
+        The smallest vertex id.
+    num_vertices : int, optional
+    delimiter : bytes
+        What stands between fields, which may then be quoted; if nothing, any blanks and tabs.
+    header : str
+        The fields as messages show them.
     """
 
     comments: bytes
+    fields: tuple[str, ...] = _WANTED
     tag: bytes = b""
-    weighted: bool = True
     first_id: int = 0
     num_vertices: int | None = None
-    places: Sequence[int] = ()
     delimiter: bytes = b""
-    plain: Callable[[bytes], bytes] = bytes
-    split: Callable[[bytes], list[bytes]] = split_fields
+    header: str = ""
 
     @property
     def last_id(self) -> int:
@@ -72,21 +82,17 @@ class Row:
             return _LARGEST_ID
         return self.first_id + self.num_vertices - 1
 
-    @property
-    def fields(self) -> list[str]:
-        """Names of the fields, in order."""
-        return ["tag"] * bool(self.tag) + ["u", "v"] + ["weight"] * self.weighted
 
-
-def column_blocks(
+def read_rows(
     path: Path,
     handle: IO[bytes],
     row: Row,
     *,
     number: int,
     pending: bytes = b"",
+    stated: tuple[int, int] | None = None,
     block_size: int = BLOCK_SIZE,
-) -> Iterator[Columns]:
+) -> EdgeList:
     """Parse the rest of a file, block by block.
 
     Parameters
@@ -101,41 +107,50 @@ def column_blocks(
         Number of the first line.
     pending : bytes
         Lines already taken from `handle` that are to be parsed first.
+    stated : (int, int), optional
+        The line that states the number of edges, and that number.
     block_size : int
         Bytes to read at a time.
 
-    Yields
-    ------
-    u, v : int64 arrays
-        0-based vertex ids.
-    weight : int64, uint64 or float64 array, or None
-        float64 if a weight of the block is decimal, else the first of the other two that holds
-        all of them; None if rows have no weight.
+    Returns
+    -------
+    EdgeList
+        Weights are int64; uint64 if one needs it; float64 if one is decimal.
 
     Raises
     ------
     FileFormatError
-        Naming the first line that does not hold such a row.
+        Naming the first line that does not hold such a row; or the edge, if no dtype holds the
+        weights of all blocks exactly.
     """
-    blocks = whole_lines(handle, pending, block_size, is_quoted=bool(row.delimiter))
-    parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
-    for block, parsed in _ahead(parse, blocks):
-        try:
-            columns, num_lines = parsed.result()
-        except ValueError as doubt:
-            _explain(path, block, number, row, doubt)
-        if columns is not None:
-            yield columns
-        number += num_lines
+
+    def blocks(number: int) -> Iterator[Columns]:
+        texts = whole_lines(handle, pending, block_size, is_quoted=bool(row.delimiter))
+        parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
+        for block, parsed in _ahead(parse, texts):
+            try:
+                columns, num_lines = parsed.result()
+            except ValueError:
+                columns, num_lines = _walk(path, block, number, row), block.count(b"\n")
+            if columns is not None:
+                yield columns
+            number += num_lines
+
+    return join_blocks(path, blocks(number), row.num_vertices, stated)
 
 
-def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None) -> EdgeList:
-    """Collect column blocks into one graph.
+def join_blocks(
+    path: Path,
+    blocks: Iterable[Columns],
+    num_vertices: int | None,
+    stated: tuple[int, int] | None = None,
+) -> EdgeList:
+    """Collect column blocks into one graph, whose number of edges a line of the file may state.
 
     Raises
     ------
     FileFormatError
-        If no dtype holds the weights of all blocks exactly; names the edge.
+        If no dtype holds the weights of all blocks exactly, or there are other edges than stated.
     """
     columns = list(zip(*blocks, strict=True))
     if not columns:
@@ -143,10 +158,15 @@ def join_blocks(path: Path, blocks: Iterable[Columns], num_vertices: int | None)
     u, v, weights = columns
     try:
         weight = None if weights[0] is None else join_weights(weights)
-        return EdgeList(np.concatenate(u), np.concatenate(v), weight, num_vertices=num_vertices)
+        graph = EdgeList(np.concatenate(u), np.concatenate(v), weight, num_vertices=num_vertices)
     except GraphError as error:
         message = f"{path}: {error}"
         raise FileFormatError(message) from error
+    if stated is not None and graph.num_edges != stated[1]:
+        which = "more" if graph.num_edges > stated[1] else "fewer"
+        problem = f"{graph.num_edges} edges, {which} than the {stated[1]} stated here"
+        fail(path, stated[0], f"the file holds {problem}")
+    return graph
 
 
 def whole_lines(
@@ -196,7 +216,8 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
     """Return the compiled parser, if a solver's kernels would be loaded for as many edges."""
     if not has_numba() or not kernels.pay_for(path.stat().st_size // _LINE):
         return None
-    places = row.places or range(2 + row.weighted)
+    places = [_WANTED.index(name) if name in _WANTED else -1 for name in row.fields]
+    places = places[bool(row.tag) :]
     ids = range(row.first_id, row.last_id + 1)
     return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)
 
@@ -204,167 +225,160 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
 def _parse_block(
     block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
 ) -> _Parsed:
-    """Parse a block of lines; a ValueError says that it is doubtful."""
+    """Parse a block of lines; a ValueError says that it must be walked."""
     if parse_lines and (columns := parse_lines(block)):
         return columns, len(columns[0])  # without a pass to count them
-    num_lines = np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-    return _columns(block, row), int(num_lines)
-
-
-def _columns(block: bytes, row: Row) -> Columns | None:
-    """Parse a block that may have to be tidied first."""
-    text = row.plain(block)
-    if text[: text.find(b"\n")].endswith(b"\r"):
-        text = text.replace(b"\r\n", b"\n")
+    num_lines = block.count(b"\n")
+    if row.delimiter not in (b"", b" "):
+        return _parse(block, row), num_lines
     try:
-        return _parse(text, row) if text else None
+        return _parse(block.replace(b"\t", b" "), row), num_lines
     except ValueError:  # most blocks are tidy as they stand
-        text = _tidy(text, row)
-        return _parse(text, row) if text else None
+        return _parse(_tidy(block, row), row), num_lines
 
 
 def _tidy(block: bytes, row: Row) -> bytes:
     """Leave rows only, with one blank between fields."""
-    block = block.replace(b"\r\n", b"\n").replace(b"\t", b" ")
-    data = _without_gaps(np.frombuffer(block, np.uint8))
-    ends = np.flatnonzero(data == ord("\n")) + 1
-    starts = np.append(0, ends)[:-1]
-    wanted = ~np.isin(data[starts], np.frombuffer(row.comments, np.uint8))
-    return data[np.repeat(wanted, ends - starts)].tobytes()
+    text = re.sub(rb"[ \t]+", b" ", block).replace(b"\r\n", b"\n")
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+    return re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text) if row.comments else text
 
 
-def _without_gaps(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Drop blanks at either end of a line, all but one of a run of blanks, and empty lines."""
-    gap = (data == ord(" ")) | (data == ord("\n"))
-    keep = data != ord(" ")
-    keep[:-1] |= ~gap[1:]
-    data, keep = data[keep], ~gap[keep]
-    keep[1:] |= data[:-1] != ord("\n")
-    kept: NDArray[np.uint8] = data[keep]
-    return kept
+def _parse(text: bytes, row: Row) -> Columns | None:
+    """Parse lines by pyarrow; a ValueError says that they may have another form."""
+    import pyarrow as pa
+    from pyarrow import compute
+    from pyarrow import csv as arrow_csv
 
-
-def _parse(text: bytes, row: Row) -> Columns:
-    """Parse text between single blanks or tabs; a ValueError says that it may not be that."""
-    if any(mark in text for mark in _MISREAD):
-        message = "a byte that is not part of a number"
+    if not text.strip():
+        return None
+    if b"\r" in text and not row.delimiter:
+        message = "pyarrow takes a carriage return for the end of a line"
         raise ValueError(message)
-    bounds = _bounds(text, row)
-    u, v = (_ids(text, *each, row) for each in bounds[:2])
-    return u, v, _weights(text, *bounds[2]) if row.weighted else None
-
-
-def _ids(
-    text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64], row: Row
-) -> NDArray[np.int64]:
-    """Parse vertex ids, and let them start from 0; a ValueError says that one is out of range."""
-    ids = _numbers(text, start, stop, "int64")
-    if ids.min() < row.first_id or ids.max() > row.last_id:
+    wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
+    quote = '"' if row.delimiter else False
+    table = arrow_csv.read_csv(
+        pa.BufferReader(text),
+        arrow_csv.ReadOptions(column_names=row.fields, use_threads=False, block_size=len(text) + 1),
+        arrow_csv.ParseOptions(delimiter=(row.delimiter or b" ").decode(), quote_char=quote),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.string()),
+            include_columns=wanted,
+            check_utf8=False,
+        ),
+    )
+    tag, u, v, weight = (
+        table[name].combine_chunks() if name in wanted else None for name in ("tag", *_WANTED)
+    )
+    if row.tag and not compute.all(compute.equal(tag, row.tag)).as_py():
+        message = "a line with another tag"
+        raise ValueError(message)
+    ends = [_integers(ids) for ids in (u, v)]
+    if any(ids.min() < row.first_id or ids.max() > row.last_id for ids in ends):
         message = "a vertex id out of range"
         raise ValueError(message)
-    return ids - row.first_id if row.first_id else ids
+    u, v = (ids - row.first_id if row.first_id else ids for ids in ends)
+    return u, v, None if weight is None else _weights(weight)
 
 
-def _weights(text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[Any]:
-    if any(mark in text for mark in _DECIMAL_MARKS):
-        weight = _numbers(text, start, stop, "float64")
-        _check_decimals(text, weight)
-        return weight
+def _integers(strings: Any) -> NDArray[np.int64]:
+    text = strings.buffers()[2].to_pybytes()
+    if b"x" in text or b"X" in text:
+        message = "pyarrow takes hexadecimal integers"
+        raise ValueError(message)
+    return np.asarray(strings.cast("int64"))
+
+
+def _weights(strings: Any) -> NDArray[Any]:
+    """Parse weights; a ValueError says that pyarrow may not take one as it is written."""
+    from pyarrow import compute
+
+    text = strings.buffers()[2].to_pybytes()
+    if not any(mark in text for mark in _DECIMAL_MARKS):
+        return _integers(strings)
+    weight = np.asarray(strings.cast("float64"))
+    has_plus = b"+" in text and compute.any(compute.starts_with(strings, "+")).as_py()
+    if has_plus or not np.abs(weight).max() < LARGEST_EXACT:  # NaN, overflow, a rounded integer
+        message = "a weight that pyarrow may take in another way"
+        raise ValueError(message)
+    return weight
+
+
+def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
+    """Parse a block line by line, or raise the error that names its first bad line."""
+    lines, rows = [], []
+    for here, fields in _records(path, block, number, row):
+        if fields and not (fields[0] and fields[0][:1] in row.comments):
+            lines.append(here)
+            try:
+                rows.append(_values(fields, row))
+            except ValueError as error:
+                fail(path, here, str(error))
+    if not rows:
+        return None
+    columns = list(zip(*rows, strict=True))
+    u, v = (np.array(list(map(_integer, ids))) - row.first_id for ids in columns[:2])
+    return u, v, _exact_weights(path, lines, columns[2]) if len(columns) > 2 else None
+
+
+def _records(path: Path, block: bytes, number: int, row: Row) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the number of each line and its fields."""
+    if not row.delimiter:
+        yield from enumerate(map(split_fields, block.split(b"\n")), number)
+        return
+    lines = (line.strip(" \r") for line in block.decode(errors=ANY_BYTES).split("\n"))
+    reader = csv.reader(lines, delimiter=row.delimiter.decode(), skipinitialspace=True)
+    here = number
     try:
-        return _numbers(text, start, stop, "int64")
-    except ValueError:
-        return _numbers(text, start, stop, "uint64")
+        for fields in reader:
+            yield here, [field.strip().encode(errors=ANY_BYTES) for field in fields]
+            here = number + reader.line_num
+    except csv.Error as error:
+        fail(path, here, str(error))
 
 
-def _bounds(text: bytes, row: Row) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Find where each number of each line starts and stops, field by field."""
-    data = np.frombuffer(text, np.uint8)
-    stop = np.flatnonzero(data <= ord(" "))
-    width = len(row.fields)
-    marks = data[stop[:width]].tobytes()
-    is_row = marks.replace(b"\t", b" ") == b" " * (width - 1) + b"\n"
-    if not is_row or data.take(stop).tobytes() != marks * (len(stop) // width):
-        message = "fields that are not between single blanks"
-        raise ValueError(message)
-    start = np.append(0, stop[:-1] + 1)
-    bounds = [(start[i::width], stop[i::width]) for i in range(width)]
-    if row.tag:
-        (first, end), *bounds = bounds
-        if (end - first != 1).any() or (data[first] != ord(row.tag)).any():
-            message = "a line with another tag"
-            raise ValueError(message)
-    return bounds
-
-
-def _numbers(
-    text: bytes, start: NDArray[np.int64], stop: NDArray[np.int64], dtype: str
-) -> NDArray[Any]:
-    """Parse a number in each range of a text, by pyarrow; a ValueError says that one is none."""
-    import pyarrow as pa
-
-    # Every second string is a number; those between them are marked as missing.
-    offsets = np.append(0, np.column_stack([start, stop]))
-    every_second = pa.py_buffer(b"\xaa" * (len(start) // 4 + 1))
-    buffers = pa.py_buffer(offsets), pa.py_buffer(text), every_second
-    numbers = pa.LargeStringArray.from_buffers(2 * len(start), *buffers).cast(dtype)
-    return np.frombuffer(numbers.buffers()[1], dtype)[1 : 2 * len(start) : 2].copy()
-
-
-def _check_decimals(text: bytes, weight: NDArray[np.float64]) -> None:
-    """Refuse what pyarrow reads but mstflow does not: NaN, overflow, a plus, rounded integers."""
-    doubtful = np.isnan(weight.min()) or (
-        b"+" in text and any(plus in text for plus in (b" +", b"\t+"))
-    )
-    if not doubtful and max(weight.max(), -weight.min()) >= LARGEST_EXACT:
-        doubtful = np.isinf(weight).sum() != text.lower().count(b"inf") or any(
-            abs(_integer(token)) > LARGEST_EXACT for token in _LONG_INTEGER_WEIGHT.findall(text)
-        )
-    if doubtful:
-        message = "a weight that cannot be taken as it is written"
-        raise ValueError(message)
-
-
-def _explain(path: Path, block: bytes, number: int, row: Row, doubt: ValueError) -> NoReturn:
-    """Find the first bad line of a block and raise the error that names it."""
-    weights = []
-    for here, line in enumerate(block.split(b"\n"), number):
-        try:
-            fields = row.split(line)
-        except ValueError as error:
-            fail(path, here, str(error))
-        if not fields or (fields[0] and fields[0][:1] in row.comments):
-            continue
-        problem = _row_problem(fields, row)
-        if problem:
-            fail(path, here, problem)
-        weights.append((here, fields[-1]))
-    # Each line is fine by itself: integer weights that need more than one dtype are left.
-    integers = [(here, _integer(token)) for here, token in weights if _INTEGER.fullmatch(token)]
-    if len(integers) < len(weights):
-        bound, company = LARGEST_EXACT, "decimal weights, which are read as float64"
-    else:
-        bound, company = 2**63 - 1, "negative weights, which are read as int64"
-    for here, value in integers:
-        if abs(value) > bound and row.weighted:
-            fail(path, here, f"integer weight {value} is not exact beside {company}")
-    message = f"{path}: lines {number} to {here - 1}: {doubt}"
-    raise FileFormatError(message)
-
-
-def _row_problem(fields: list[bytes], row: Row) -> str | None:
-    """Say what is wrong with one row, if anything is."""
-    form = " ".join(row.fields).replace("tag", row.tag.decode())
+def _values(fields: list[bytes], row: Row) -> list[bytes]:
+    """Return u, v and the weight of one line; a ValueError says what is wrong with it."""
+    header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
+    problem = None
     if row.tag and fields[0] != row.tag:
-        return f"expected '{form}', found {shown(b' '.join(fields))}"
-    if len(fields) != len(row.fields):
-        return f"expected {len(row.fields)} fields, '{form}', found {len(fields)}"
-    first = len(row.tag)
-    for token in fields[first : first + 2]:
-        if not _INTEGER.fullmatch(token):
-            return f"{shown(token)} is not a vertex id"
-        if not row.first_id <= _integer(token) <= row.last_id:
-            return f"vertex id {token[:24].decode()} is not in {row.first_id} to {row.last_id}"
-    return _weight_problem(fields[-1]) if row.weighted else None
+        problem = f"expected '{header}', found {shown(b' '.join(fields))}"
+    elif len(fields) != len(row.fields):
+        problem = f"expected {len(row.fields)} fields, '{header}', found {len(fields)}"
+    else:
+        values = [fields[row.fields.index(name)] for name in _WANTED if name in row.fields]
+        problems = [_id_problem(token, row) for token in values[:2]]
+        problems += [_weight_problem(token) for token in values[2:]]
+        problem = next(filter(None, problems), None)
+    if problem:
+        raise ValueError(problem)
+    return values
+
+
+def _exact_weights(path: Path, lines: list[int], tokens: tuple[bytes, ...]) -> NDArray[Any]:
+    """Return weights in the dtype that holds all of them, or name the first that it does not."""
+    integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
+    is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
+    for at, value in integers.items():
+        if is_decimal and abs(value) > LARGEST_EXACT:
+            company = "decimal weights, which are read as float64"
+        elif is_signed and value >= 2**63:
+            company = "negative weights, which are read as int64"
+        else:
+            continue
+        fail(path, lines[at], f"integer weight {value} is not exact beside {company}")
+    if is_decimal:
+        return np.array(list(map(float, tokens)))
+    dtype = np.uint64 if max(integers.values()) >= 2**63 else np.int64
+    return np.array(list(integers.values()), dtype)
+
+
+def _id_problem(token: bytes, row: Row) -> str | None:
+    if not _INTEGER.fullmatch(token):
+        return f"{shown(token)} is not a vertex id"
+    if not row.first_id <= _integer(token) <= row.last_id:
+        return f"vertex id {token[:24].decode()} is not in {row.first_id} to {row.last_id}"
+    return None
 
 
 def _integer(token: bytes) -> int:

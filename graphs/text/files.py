@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    #: Ends, from 0, and weights of some lines, if they have weights.
-    Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
-
 LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
 
 
@@ -115,13 +112,6 @@ def parse_count(path: Path, number: int, token: bytes) -> int:
     if not token.isdigit() or len(token) > 18:
         fail(path, number, f"{shown(token)} is not a count of vertices or edges")
     return int(token)
-
-
-def check_num_edges(path: Path, number: int, stated: int, found: int) -> None:
-    """Compare the number of edges found with the one stated on line `number`."""
-    if found != stated:
-        which = "more" if found > stated else "fewer"
-        fail(path, number, f"the file holds {found} edges, {which} than the {stated} stated here")
 
 
 def write_rows(

@@ -39,7 +39,7 @@ _POWERS = np.array([_power(q) for q in range(_LEAST_EXPONENT, _LARGEST_EXPONENT 
 inlined = njit(forceinline=True, **OPTIONS)
 
 
-@kernel
+@kernel(list(b"1 2\n2 1\n"), 0, [0, 1], 0, 1, 9, False, [[0, 0]] * 2)
 def parse(text, tag, places, delimiter, first_id, num_ids, is_decimal, columns):
     """Fill the columns, and tell whether all lines are plain. Every loop stops at a line end."""
     i = _ZERO

@@ -11,7 +11,7 @@ from ...runtime.native import Kernels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .files import Columns
+    from ..edge_list import Columns
 
 kernels = Kernels(f"{__package__}.line_kernels")
 

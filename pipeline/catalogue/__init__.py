@@ -4,7 +4,7 @@ from ...errors import OptionError
 from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
-from ..run.loading import from_partitions, load_partition
+from ..run.loading import LOAD, from_partitions
 from ..streaming.strategies import SCANNING
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
@@ -83,4 +83,4 @@ def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
     if name not in strategies():
         message = f"strategy {name!r} is not known; choose from: {', '.join(strategies())}"
         raise OptionError(message)
-    return from_partitions(name, algorithm(algorithm_name), load_partition)
+    return from_partitions(name, algorithm(algorithm_name), *LOAD)

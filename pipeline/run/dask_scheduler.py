@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import re
-import sys
-import tempfile
 import uuid
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import dask
 
-from ...errors import OptionError, WorkerError
+from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
+from ..report.report import Note, StageCall, Work
 from .schedulers import Notes
 from .workers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .tasks import Note
-
-LOCAL = ("synchronous", "threads", "processes")
-
-#: Other names Dask's configuration may have for its local schedulers.
-_ALIASES = {
-    "sync": "synchronous",
-    "single-threaded": "synchronous",
-    "threading": "threads",
-    "multiprocessing": "processes",
-}
 #: Seconds between two looks at a cluster's tasks while somebody listens to their progress.
 _PAUSE = 0.1
 
@@ -103,7 +89,8 @@ class Cluster:
     leaves_on_host = True
 
     def __init__(self, client: Any, folder: str, name: str) -> None:
-        self.name, self.input_folder, self._client = name, folder, client
+        self.name, self._client = name, client
+        self.input_folder: str | None = folder
         self.workers = sum(client.nthreads().values()) or 1
         self.worker_memory = _task_memory(client)
         self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
@@ -136,15 +123,13 @@ class Cluster:
 
     def take_notes(self) -> list[Note]:
         """Return the notes that workers logged since the last call."""
-        from .report import StageCall, Work
-        from .tasks import Note
-
         events = self._client.get_events(self.note.topic)
         new, self._taken = events[self._taken :], len(events)
         notes: dict[Any, Note] = {}
-        for _, (*call, work, scalars) in new:
+        for _, (number, stage, partition, work, scalars) in new:
+            call = StageCall(number, stage, partition, Work(*work))
             # A task that ran again, as its worker had died, counts once.
-            notes[tuple(call)] = Note(StageCall(*call, Work(*work)), scalars)
+            notes[call[:3]] = Note(call, scalars)
         return list(notes.values())
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
@@ -197,111 +182,3 @@ def _worker_errors() -> Iterator[None]:
             message = f"a worker died: {error}"
             raise WorkerError(message) from error
         raise
-
-
-@contextlib.contextmanager
-def open_dask(choice: Any, workers: int) -> Iterator[LocalDask | Cluster]:
-    """Yield the scheduler of Dask's that `choice` names, and clear away what it needed.
-
-    Parameters
-    ----------
-    choice : str or distributed.Client
-        A name in `LOCAL`, "dask" (whatever Dask has active), an address, or a client.
-    workers : int
-        How many tasks a local scheduler runs at once.
-
-    Raises
-    ------
-    OptionError
-        If there is no such scheduler, or it cannot be reached.
-    """
-    if choice == "dask":
-        choice = dask.config.get("scheduler", None) or _active_client() or "threads"
-        if choice in ("distributed", "dask.distributed"):  # set where a client is active
-            choice = _active_client()
-        choice = _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
-    with contextlib.ExitStack() as stack:
-        if isinstance(choice, str) and "://" in choice:
-            choice = stack.enter_context(_connect(choice))
-        if hasattr(choice, "nthreads"):  # a client, recognised without importing distributed
-            if choice.status != "running":
-                message = f"the client is {choice.status}, not running"
-                raise OptionError(message)
-            name = f"distributed ({choice.scheduler.address})"
-            yield Cluster(choice, stack.enter_context(_input_folder()), name)
-        elif choice in ("synchronous", "threads"):
-            yield LocalDask(choice, 1 if choice == "synchronous" else workers)
-        elif choice == "processes":
-            client = stack.enter_context(_local_cluster(workers))
-            yield Cluster(client, stack.enter_context(_input_folder()), choice)
-        else:
-            message = (
-                f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
-                "dask, the address of a scheduler (tcp://host:port), or a distributed.Client"
-            )
-            raise OptionError(message)
-
-
-@contextlib.contextmanager
-def _local_cluster(workers: int) -> Iterator[Any]:
-    """Yield a client of worker processes on this machine, which end with it."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-def _input_folder() -> tempfile.TemporaryDirectory[str]:
-    parent = dask.config.get("temporary-directory", None)
-    try:
-        return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
-    except OSError as error:
-        message = f"no scratch folder can be made in {parent}: {error.strerror}"
-        raise OptionError(message) from error
-
-
-def _active_client() -> Any:
-    """Return the client of this process if `distributed` is in use at all."""
-    if "distributed" not in sys.modules:
-        return None
-    try:
-        return sys.modules["distributed"].default_client()
-    except ValueError:
-        return None
-
-
-def _connect(address: str) -> Any:
-    from distributed import Client
-
-    if not re.fullmatch(r"(tcp|tls|ucx|wss?)://.+:\d+/?|inproc://.+", address):
-        message = f"{address!r} is not the address of a scheduler; an example is tcp://host:8786"
-        raise OptionError(message)
-    try:
-        return Client(address, set_as_default=False)
-    except (OSError, ValueError) as error:
-        message = f"no scheduler answers at {address}: {error}"
-        raise OptionError(message) from error
-
-
-@contextlib.contextmanager
-def reporting_client(address: str, path: str) -> Iterator[Any]:
-    """Yield a client of a cluster, and write what its workers did meanwhile as HTML.
-
-    Raises
-    ------
-    OptionError
-        If no scheduler answers there, or bokeh is not installed, which draws the report.
-    """
-    if importlib.util.find_spec("bokeh") is None:
-        message = "a performance report needs the package bokeh"
-        raise OptionError(message)
-    with _connect(address) as client, client.as_current():
-        from distributed import performance_report
-
-        with performance_report(path):
-            yield client

@@ -10,10 +10,10 @@ from ...primitives import array_module
 from ...progress import is_heard, tell
 from ...stages import Stage
 from ...stages.combine import concatenation
+from ..report.report import Note, Report
 from ..steps import Loop
 from .partitions import Chunked
-from .report import Report
-from .tasks import Note, Several, Slot, Task
+from .tasks import Several, Slot, Task
 from .tree import reduce_tree
 
 if TYPE_CHECKING:

@@ -1,16 +1,16 @@
 """The strategies over edges at hand: load partitions, order weights, run a pipeline's steps."""
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ...primitives.vocabulary import ArrayModule
-from ...stages.declare import stage
+from ...stages.declare import Stage, stage
 from ...stages.edges import choose_weight_order, find_signs, order_weights
 from ...stages.fields import ANYTHING, Columns, Count, Field
 from ...stages.fragments import list_forest
 from ..check import Known
 from ..dataflow import Dataflow
-from ..steps import Step
 from .partitions import as_index, read_only
 
 #: What every strategy starts from, beside what lies in its partitions.
@@ -22,6 +22,10 @@ SHARED = {
     "forest": Known(Field("", "chosen")),
 }
 IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
+
+
+#: From columns as they are read to the field `edges` of a pipeline.
+TO_KEYS = (find_signs, choose_weight_order, order_weights)
 
 
 @stage(writes="columns")
@@ -40,28 +44,30 @@ def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
 
 @lru_cache(maxsize=64)
 def from_columns(pipeline: Dataflow) -> Dataflow:
-    """Return the steps of a pipeline for edges whose weights are no keys yet."""
-    steps = (*_to_keys(), *pipeline.steps, *_listing(pipeline))
+    """Return a pipeline for edges whose weights are no keys yet."""
     inputs = {"columns": IN_PARTITIONS, **SHARED}
-    return Dataflow(
-        pipeline.name, steps, inputs, pipeline.result, pipeline.summary, pipeline.values
-    )
+    return _framed(pipeline.name, pipeline, pipeline.summary, inputs, TO_KEYS)
 
 
 @lru_cache(maxsize=64)
-def from_partitions(strategy: str, pipeline: Dataflow, *first: Step) -> Dataflow:
-    """Return a strategy that begins with `first` and then runs a pipeline over all partitions."""
-    flow = from_columns(pipeline)
-    summary = f"{pipeline.name} over {'one partition' if strategy == 'whole' else 'partitions'}"
+def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
+    """Return a strategy that reads partitions by the stages `first`, then runs a pipeline."""
+    where = "one partition" if strategy == "whole" else "all partitions"
+    summary = f"every round of {pipeline.name} over {where}"
     inputs = {"source": IN_PARTITIONS, **SHARED}
-    return Dataflow(strategy, (*first, *flow.steps), inputs, flow.result, summary, flow.values)
+    inputs |= {name: Known(field) for name, field in first[0].reads.items() if name not in inputs}
+    return _framed(strategy, pipeline, summary, inputs, first)
 
 
-def _to_keys() -> tuple[Step, ...]:
-    return find_signs, choose_weight_order, order_weights
-
-
-def _listing(pipeline: Dataflow) -> tuple[Step, ...]:
-    """Return the stage that sorts what rounds chose, if any stage chooses edges."""
+def _framed(
+    name: str, pipeline: Dataflow, summary: str, inputs: Mapping[str, Known], first: Sequence[Stage]
+) -> Dataflow:
+    """Return a pipeline after other stages; if it chooses edges, they are listed at its end."""
     kinds = (stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes)
-    return (list_forest,) if "chosen" in kinds else ()
+    last = (list_forest,) if "chosen" in kinds else ()
+    steps = (*first, *pipeline.steps, *last)
+    return Dataflow(name, steps, inputs, pipeline.result, summary, pipeline.values)
+
+
+#: How the strategies "whole" and "iterate" read a partition.
+LOAD = (load_partition, *TO_KEYS)

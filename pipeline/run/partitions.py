@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from ...errors import OptionError
 from ...graphs.formats.npy import npy_source
 from ...graphs.pieces import ArrayPiece, Delayed
 from ...graphs.source import EdgeSource
-from ...graphs.write_stream import Streamed, write_stream
+from ...graphs.write import write_graph
 from ...primitives import array_module
 from .workers import naming_the_worker
 
@@ -74,7 +75,7 @@ def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
 
 
 def _to_files(piece: ArrayPiece, folder: str) -> Piece:
-    write_stream(folder, Streamed(EdgeSource((piece,), is_checked=True)))
+    write_graph(folder, EdgeSource((piece,), is_checked=True))
     (written,) = npy_source(Path(folder)).pieces
     return written
 
@@ -130,7 +131,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
         return source.with_sizes()
     counting = [
         scheduler.submit(
-            CountChunk(as_field(replace(source, pieces=(piece,)), scheduler).source),
+            partial(count_chunk, as_field(replace(source, pieces=(piece,)), scheduler).source),
             scheduler.compute(chunk_of(piece)),
             key=f"count_chunk-{place}",
         )
@@ -139,22 +140,11 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     return source.of_sizes(scheduler.gather(counting))
 
 
-class CountChunk(NamedTuple):
-    """A task: counts the edges and the vertices of one chunk, and finds the dtype of its weights.
-
-    Attributes
-    ----------
-    source : EdgeSource
-        Whose one piece is read from the chunk.
-    """
-
-    source: EdgeSource
-
-    def __call__(self, chunk: Any) -> tuple[int, int, Any]:
-        """Return number of edges, number of vertices, and dtype."""
-        with naming_the_worker():
-            found = Chunked(self.source, (chunk,)).filled().with_sizes()
-        return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
+def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
+    """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
+    with naming_the_worker():
+        found = Chunked(source, (chunk,)).filled().with_sizes()
+    return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:

@@ -6,14 +6,12 @@ other tasks' results, and returns a handle. Results stay where they are until `g
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from .tasks import Note
+    from ..report.report import Note
 
 
 class Scheduler(Protocol):
@@ -33,8 +31,6 @@ class Scheduler(Protocol):
         Where the caller's arrays are written for tasks; None if tasks see its memory.
     worker_memory : int or None
         Bytes that each task may take, if the scheduler limits them.
-    note : callable
-        Tasks call it with a `Note`, wherever they run.
     """
 
     name: str
@@ -43,7 +39,10 @@ class Scheduler(Protocol):
     leaves_on_host: bool
     input_folder: str | None
     worker_memory: int | None
-    note: Callable[[Note], object]
+
+    @property
+    def note(self) -> Callable[[Note], object]:
+        """What tasks call with a `Note`, wherever they run."""
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Return a handle for the result of `function`, called with the results of `handles`.
@@ -105,41 +104,3 @@ class Inline(Notes):
     ) -> list[Any]:
         """Return the values."""
         return list(handles)
-
-
-@contextlib.contextmanager
-def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
-    """Yield the scheduler a user asked for, and clear away what it needed.
-
-    Parameters
-    ----------
-    choice : str or distributed.Client
-        "inline", or what `open_dask` takes.
-    threads : int, optional
-        Workers of a local scheduler; as many as there are processors if not given.
-
-    Raises
-    ------
-    OptionError
-        If there is no such scheduler, or it cannot be reached.
-    """
-    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
-        yield Inline() if isinstance(choice, str) else choice
-        return
-    from .dask_scheduler import open_dask  # importing Dask takes longer than a small graph
-
-    with open_dask(choice, threads or processors()) as scheduler:
-        yield scheduler
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def kernel_threads() -> int:
-    """Return how many threads kernels take by default: Dask's workers, for one, allow them one."""
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

@@ -15,8 +15,8 @@ from ...errors import MstflowError, PipelineError
 from ...primitives import array_module
 from ...runtime.device import host_array
 from ...stages.fields import Edges
+from ..report.report import Note, StageCall, Work
 from .partitions import Chunked
-from .report import StageCall, Work
 from .workers import device_errors, naming_the_worker, worker_backend
 
 if TYPE_CHECKING:
@@ -42,13 +42,6 @@ class Several(tuple[Any, ...]):
     """Values of one field that several tasks wrote."""
 
     __slots__ = ()
-
-
-class Note(NamedTuple):
-    """What a task reports: what it cost, and the scalars it wrote for the whole graph."""
-
-    call: StageCall
-    scalars: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -256,10 +249,9 @@ def _is_array(value: Any, kinds: str) -> bool:
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
-        names = getattr(value, "_fields", ())
-        items = map(_shown, value)
+        names, items = getattr(value, "_fields", ()), list(map(_shown, value))
         if names:
-            items = (f"{name}: {item}" for name, item in zip(names, items, strict=True))
+            items = [f"{name}: {item}" for name, item in zip(names, items, strict=True)]
         return f"({', '.join(items)})"
     if hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(map(str, getattr(value, 'shape', ())))}]"

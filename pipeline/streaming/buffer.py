@@ -166,7 +166,7 @@ class EdgeBuffer:
         number = ops.scan(is_touched, dtype=u.dtype, exclusive=True)
         for ends in (u, v):
             ends[:] = ops.gather(number, ends)
-        return ops.compact(is_touched, ops.iota(size, dtype=u.dtype))[0], count
+        return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
     def _make_room(self, count: int) -> None:
         """Leave `count` edges at most."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..decided import Estimate
+
 if TYPE_CHECKING:
     from .bounds import Scans, Size
 
@@ -26,26 +28,6 @@ class Rates(NamedTuple):
 
     disk: float = 2e9
     network: float = 1e9
-
-
-class Estimate(NamedTuple):
-    """What a run by scans takes.
-
-    Attributes
-    ----------
-    scans : int
-    held : int
-        Edges that a task will hold.
-    read, sent : int
-        Bytes from disks and between workers, in all.
-    seconds : float
-    """
-
-    scans: int
-    held: int
-    read: int
-    sent: int
-    seconds: float
 
 
 def estimate(scans: Scans, capacity: int, num_light: int, rates: Rates) -> Estimate:

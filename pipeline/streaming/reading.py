@@ -17,6 +17,7 @@ import numpy as np
 from ...graphs.source import BLOCK_EDGES
 from ...primitives import Backend, array_module
 from ...progress import tell
+from ...stages.fields import Columns
 from ..run.partitions import as_index
 from .bounds import LIGHT
 from .buffer import EdgeBuffer, Selected
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...graphs.pieces import Columns
     from ...graphs.source import EdgeSource
     from .checkpoint import Record
     from .solver import Solver
 
     #: First edge id, length, and what reads the columns.
-    Block = tuple[int, int, Callable[[], Columns]]
+    Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
 
 
 class Scan(NamedTuple):
@@ -99,7 +99,7 @@ def read_partition(
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
     rest = source if not seen else source.part(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
-    positions = solver.ops.iota(size, solver.ops.index_dtype(size))
+    positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
     for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
@@ -148,7 +148,7 @@ def _select(
     ops = _own_ops(solver)
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
-    position = positions[:count] if count <= len(positions) else ops.iota(count, positions.dtype)
+    position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
     if labels is None:
         key = ops.order_key(weight, signed=True, descending=solver.maximum)
         limit = ops.largest(key.dtype) if limit is None else limit
@@ -161,8 +161,8 @@ def _select(
         limit = ops.largest(key.dtype) if limit is None else limit
         if limit < ops.largest(key.dtype):
             u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
-    columns = u, v, weight, first + position.astype(np.int64)
-    return Selected(first, count, limit, key, columns)
+    edge_id = first + position.astype(np.int64)
+    return Selected(first, count, limit, key, Columns(u, v, weight, edge_id))
 
 
 def _own_ops(solver: Solver) -> Any:

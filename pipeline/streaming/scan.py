@@ -52,7 +52,7 @@ def merge_forests(
     Candidates that are no more than the edges of a forest are passed on unreduced.
     """
     cuts = {each.cut for (each,) in parts}
-    cut = min(cuts - {None}, default=None)
+    cut = min((cut for cut in cuts if cut is not None), default=None)
     pieces = tuple(piece for (each,) in parts for piece in each.pieces)
     candidates = Candidates(pieces, cut, is_forest=False)
     if len(cuts) == 1 and sum(len(piece.u) for piece in pieces) <= num_fragments:
@@ -162,7 +162,7 @@ def _reduced(
     """Return the forest of candidates, without those after their cut if asked to `trim`."""
     buffer = EdgeBuffer(solver, num_fragments, 0, None, folds=True)
     if not resume(buffer, record):
-        concatenate, columns = solver.ops.concatenate, zip(*candidates.pieces, strict=True)
+        concatenate, columns = solver.ops.concat, zip(*candidates.pieces, strict=True)
         edges = Columns(*(concatenate(list(pieces)) for pieces in columns))
         if trim:
             edges = solver.up_to(candidates.cut, edges)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...primitives import Backend, array_module
 from ...progress import heard_by
 from ...stages.fields import Columns
+from ..result import forest_ids
 from ..run.execute import execute
 from ..run.loading import from_columns
-from ..run.result import forest_ids
 from ..run.schedulers import Inline
 from ..run.workers import worker_backend
 

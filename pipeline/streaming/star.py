@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...stages.fields import Columns
+
 if TYPE_CHECKING:
     from .buffer import Selected
 
@@ -44,11 +46,11 @@ class Star:
         is_spoke = (u == self._hub) | (v == self._hub)
         fragment, lighter = ops.compact(is_spoke, u ^ v ^ self._hub, key)
         self._spoke[fragment] = lighter  # of several in a piece any: none is heavier than before
-        return piece._replace(key=key, columns=tuple(columns))
+        return piece._replace(key=key, columns=Columns(*columns))
 
     def _begin(self, piece: Selected) -> None:
         u, v, *_ = (column[:_SAMPLE] for column in piece.columns)
-        ends, counts = np.unique(self._ops.concatenate([u, v]), return_counts=True)
+        ends, counts = np.unique(self._ops.concat([u, v]), return_counts=True)
         self._hub = int(ends[counts.argmax()])
         dtype: np.dtype[Any] = piece.key.dtype
         self._spoke = self._ops.full(self._num_fragments, self._ops.largest(dtype), dtype=dtype)

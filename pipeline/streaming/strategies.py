@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...stages.edges import count_edges
 from ...stages.fields import ANYTHING, Field
 from ...stages.fragments import list_forest
 from ..check import Known
 from ..dataflow import Dataflow
-from ..run.loading import IN_PARTITIONS, SHARED
+from ..run.loading import IN_PARTITIONS, SHARED, TO_KEYS
 from ..steps import Loop
 from .scan import (
     choose_limit,
     collect_forest,
     finish_forest,
+    hold_forest,
     join_fragments,
     nothing_left_out,
     sample_weights,
@@ -74,5 +76,8 @@ two_scan = _scanning(
     summary="the lightest edges first, then what joins the fragments that they leave",
     labels=None,
 )
+
+#: How the strategy "iterate" reads a partition if not all edges fit into memory.
+HOLD = (hold_forest, *TO_KEYS, count_edges)
 
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}

@@ -90,7 +90,7 @@ class CudaArrays(ArrayModule):
     def empty(self, size: int, /, dtype: DType) -> Array:
         return self._xp.empty(size, dtype)
 
-    def iota(self, size: int, /, dtype: DType) -> Array:
+    def arange(self, size: int, /, dtype: DType) -> Array:
         return self._xp.arange(size, dtype=dtype)
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
@@ -105,7 +105,7 @@ class CudaArrays(ArrayModule):
     def maximum(self, left: Array, right: Any, /) -> Array:
         return self._xp.maximum(left, right)
 
-    def concatenate(self, arrays: list[Array], /) -> Array:
+    def concat(self, arrays: list[Array], /) -> Array:
         return self._xp.concatenate(arrays)
 
     def count(self, mask: Array, /) -> int:
@@ -200,7 +200,7 @@ class CudaArrays(ArrayModule):
         if key.itemsize > 4 or size > 2**_HALF:
             return self._xp.argsort(key, kind="stable").astype(self.index_dtype(size))
         records = key.astype("u8") << _HALF
-        records |= self.iota(size, dtype="u8")
+        records |= self.arange(size, dtype="u8")
         records.sort()
         return (records & (2**_HALF - 1)).astype(self.index_dtype(size))
 
@@ -292,7 +292,7 @@ class CudaArrays(ArrayModule):
         """
         xp, length = self._xp, len(u)
         index, position = self.index_dtype(size), self.index_dtype(length)
-        parent, joining = self.iota(size, dtype=index), self._no_bits(length)
+        parent, joining = self.arange(size, dtype=index), self._no_bits(length)
         first = self.full(size, -1, dtype=position)
         pairs = u.astype(index, copy=False), v.astype(index, copy=False), self.empty(0, position)
         left, is_listed = length, False
@@ -330,7 +330,7 @@ class CudaArrays(ArrayModule):
 
     def _segment_of_each(self, length: int, offsets: Array) -> Array:
         segments = len(offsets) - 1
-        return self._broadcast(self.iota(segments, self.index_dtype(segments)), offsets, length)
+        return self._broadcast(self.arange(segments, self.index_dtype(segments)), offsets, length)
 
     def _broadcast(self, values: Array, offsets: Array, length: int) -> Array:
         out = self.empty(length, values.dtype)

@@ -81,7 +81,7 @@ class NumbaArrays(NumpyArrays):
         getattr(elements, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
         return out
 
-    def iota(self, size: int, /, dtype: DTypeLike) -> Array:
+    def arange(self, size: int, /, dtype: DTypeLike) -> Array:
         out = empty(size, dtype)
         self._team.share(elements.count_up, size, _words(out))
         return out
@@ -94,7 +94,7 @@ class NumbaArrays(NumpyArrays):
         out[:] = value
         return out
 
-    def concatenate(self, arrays: list[Array], /) -> Array:
+    def concat(self, arrays: list[Array], /) -> Array:
         out = empty(sum(map(len, arrays)), np.result_type(*arrays))
         joined: Array = np.concatenate(arrays, out=out)
         return joined
@@ -163,7 +163,7 @@ class NumbaArrays(NumpyArrays):
         out_key, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
         if not len(u):  # no position can be followed
-            out_id[:], other[:] = self.largest(ids.dtype), self.iota(size, dtype=other.dtype)
+            out_id[:], other[:] = self.largest(ids.dtype), self.arange(size, dtype=other.dtype)
             return out_key, out_id, other
         arrays = [*map(_words, (position, u, v)), *_ids(ids)]
         no_id = np.uint64(self.largest(ids.dtype))
@@ -279,7 +279,7 @@ class NumbaArrays(NumpyArrays):
         return moved
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
-        root = self.iota(size, dtype=self.index_dtype(size))
+        root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         count = trees.join_in_order(_words(u), _words(v), _words(root), _words(joining))
         trees.flatten(_words(root))
@@ -289,7 +289,7 @@ class NumbaArrays(NumpyArrays):
         runs = self._deal(u, v, key)
         if runs is None:
             return super().join_by_key(u, v, key, size)
-        root = self.iota(size, dtype=self.index_dtype(size))
+        root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), max(0, size - 1)), self.index_dtype(len(u)))
         states, failed = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint8)
         is_late = np.zeros(1, np.uint64)
@@ -331,7 +331,7 @@ class NumbaArrays(NumpyArrays):
         return Runs(ends, unlike, words if cut else words[:0], records, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
-        parent = _words(self.iota(size, self.index_dtype(size)))
+        parent = _words(self.arange(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
         shared = _words(u), _words(v), parent, undecided, reached

@@ -16,6 +16,7 @@ from ...runtime.intrinsics import (
     ONE,
     compare_and_swap,
     fetch,
+    helper,
     kernel,
     load,
     scratch,
@@ -33,14 +34,14 @@ TAKEN, SORTED = np.uint64(1), np.uint64(2)
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 
 
-@kernel
+@kernel(0, 3, [4, 5, 9], 4, 1, [0] * 3)
 def count_buckets(start, stop, key, lowest, shift, counts):
     shift = np.uint64(shift)
     for i in range(start, stop):
         counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
 
 
-@kernel
+@kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 4, 1, 0, [2, 0, 1], [[0, 0]] * 4)
 def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
     """Move each pair to the next place of its bucket; `cut` bits of its key are left behind."""
     cut, shift = np.uint64(cut), np.uint64(shift)
@@ -53,7 +54,7 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
         records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
-@kernel
+@helper
 def sort_run(records, bits, other):
     """Sort in place by the lowest `bits` of the keys; within a run the others are equal."""
     size = len(records)
@@ -83,7 +84,7 @@ def sort_run(records, bits, other):
             records[i, 0], records[i, 1] = old[i, 0], old[i, 1]
 
 
-@kernel
+@helper
 def is_before(a, b, key):
     """Compare first words; if bits of the keys were cut off, `key` has them."""
     if len(key) and a >> _HALF == b >> _HALF:
@@ -91,7 +92,7 @@ def is_before(a, b, key):
     return a < b
 
 
-@kernel
+@helper
 def insert(records, key, patience):
     """Move each record to where it belongs among those before it; give up if they are too many."""
     for i in range(1, len(records)):
@@ -106,7 +107,7 @@ def insert(records, key, patience):
     return True
 
 
-@kernel
+@helper
 def drop_inside(records, parent):
     """Keep in order the pairs that are not seen to be inside a set; return how many.
 
@@ -125,7 +126,7 @@ def drop_inside(records, parent):
     return kept
 
 
-@kernel
+@helper
 def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
     """Sort what may join of a run; return how many pairs that is."""
     own = records[ends[run - 1] if run else 0 : ends[run]]
@@ -139,7 +140,7 @@ def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
     return np.uint64(size)
 
 
-@kernel
+@kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0], [0, 1])
 def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent):
     """Sort the runs that nobody has, in order."""
     for run in range(len(ends)):
@@ -148,7 +149,7 @@ def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent)
             store(states, run, SORTED + size)
 
 
-@kernel
+@kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0], [0, 1], [0])
 def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
     """Join the pairs of each run in order, when it is sorted; return how many joined two sets."""
     count = start = 0

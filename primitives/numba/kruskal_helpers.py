@@ -5,11 +5,11 @@ They read `parent` while it joins: what was an ancestor once is in the same set 
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, BLOCK, ONE, fetch, kernel, load, scratch, store
+from ...runtime.intrinsics import AHEAD, BLOCK, ONE, fetch, helper, kernel, load, scratch, store
 from .trees import join
 
 
-@kernel
+@kernel(1, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0], [0] * 3)
 def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     """Join in order the pairs that are undecided; return how many joined, and how many were."""
     hits = scratch(np.uint64, BLOCK)
@@ -31,7 +31,7 @@ def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     return joined, examined
 
 
-@kernel
+@helper
 def is_inside(a, b, parent):
     """Tell whether two nodes are seen to be in one set, where no node is smaller than its parent.
 
@@ -47,7 +47,7 @@ def is_inside(a, b, parent):
     return True
 
 
-@kernel
+@kernel(0, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0])
 def reject_cycles(start, stop, u, v, parent, undecided, reached):
     """Decide on pairs inside a set, in passes until the main thread has reached the first of them.
 

@@ -9,6 +9,7 @@ from ...runtime.intrinsics import (
     ONE,
     at_most,
     fetch,
+    helper,
     highest_bit,
     kernel,
     lowest_bit,
@@ -16,13 +17,13 @@ from ...runtime.intrinsics import (
 )
 
 
-@kernel
+@helper
 def id_at(i, ids, first):
     """Return an id of those there are, or of consecutive ones."""
     return np.uint64(ids[i]) if len(ids) else first + np.uint64(i)
 
 
-@kernel
+@helper
 def block(start, stop, backward, k, size):
     """Return where the k-th block of a range, from the front or the back, begins and ends."""
     blocks = (stop - start + size - 1) // size
@@ -30,7 +31,7 @@ def block(start, stop, backward, k, size):
     return np.uint64(first), np.uint64(min(first + size, stop))
 
 
-@kernel
+@kernel(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, *[[0] * 3] * 4)
 def compact_pairs(
     start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
 ):
@@ -54,7 +55,7 @@ def compact_pairs(
     return stop - 1 - np.int64(place) if backward else np.int64(place) - start
 
 
-@kernel
+@kernel(0, 3, True, [0, 0, 2], [], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
 def relabel_pairs(
     start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
@@ -95,7 +96,7 @@ def relabel_pairs(
     return stop - place if backward else place - start
 
 
-@kernel
+@kernel(0, 3, 0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
 def lower_packed(start, stop, low, high, u, v, key, records):
     """Lower the records of the places in ``[low, high)``: a key above, its position below."""
     half, low, size = np.uint64(32), np.uint64(low), np.uint64(high - low)
@@ -110,7 +111,7 @@ def lower_packed(start, stop, low, high, u, v, key, records):
             records[v[i]] = min(records[v[i]], record)
 
 
-@kernel
+@kernel(0, 3, 0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 6)
 def lower_wide(start, stop, low, high, u, v, key, records):
     """Lower the records of the places in ``[low, high)``: a key in a word, its position after.
 
@@ -130,7 +131,7 @@ def lower_wide(start, stop, low, high, u, v, key, records):
                 records[at + ONE] = np.uint64(i) if is_less else there
 
 
-@kernel
+@kernel(0, 2, [[5, 6], [4, 7]], 3, [0] * 2, [0] * 2)
 def join_packed(start, stop, rows, none, out_key, out_position):
     """Take the least record of each column apart; `none` is the position where there is none."""
     half, below = np.uint64(32), np.uint64(2**32 - 1)
@@ -142,7 +143,7 @@ def join_packed(start, stop, rows, none, out_key, out_position):
         out_position[i] = min(record & below, none)
 
 
-@kernel
+@kernel(0, 1, [[5, 0], [4, 1]], 3, [0], [0])
 def join_wide(start, stop, rows, none, out_key, out_position):
     for i in range(start, stop):
         key, position = rows[0, 2 * i], rows[0, 2 * i + 1]
@@ -154,7 +155,7 @@ def join_wide(start, stop, rows, none, out_key, out_position):
         out_position[i] = min(position, none)
 
 
-@kernel
+@kernel(0, 3, [0, 1, 2], [0, 1], [1, 2], [8, 9], 0, 99, [0] * 3, [0] * 3)
 def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_other):
     """Take the id and the other member of the pair at each position; without one, the place."""
     last = np.uint64(len(u) - 1)

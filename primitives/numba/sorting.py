@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import LINE, ONE, fetch, kernel, lowest_bit
+from ...runtime.intrinsics import LINE, ONE, fetch, helper, kernel, lowest_bit
 
 
-@kernel
+@helper
 def count_ones(word):
     """Count the bits that are set, those of ever larger fields at a time."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
@@ -15,14 +15,14 @@ def count_ones(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@kernel
+@kernel(0, 3, [4, 9, 70], 4, [0, 0])
 def mark(start, stop, values, lowest, bits):
     for i in range(start, stop):
         bit = np.uint64(values[i]) - lowest
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
 
 
-@kernel
+@kernel(0, 2, [[1, 2], [4, 2]])
 def join_marks(start, stop, rows):
     """Gather the marks of all rows in the first, and return how many there are."""
     total = np.uint64(0)
@@ -33,7 +33,7 @@ def join_marks(start, stop, rows):
     return np.int64(total)
 
 
-@kernel
+@kernel(0, 2, 0, 3, [5, 1], 4, [0] * 3)
 def list_marks(start, stop, place, end, bits, lowest, out):
     for i in range(start, stop):
         word = bits[i]
@@ -43,7 +43,7 @@ def list_marks(start, stop, place, end, bits, lowest, out):
             word &= word - ONE
 
 
-@kernel
+@kernel(0, 3, [9, 7, 8], 7, 0, [], [0] * 3)
 def make_records(start, stop, key, lowest, shift, order, records):
     """Put 32 bits of each key above its position; without an order they are as they stand."""
     for i in range(start, stop):
@@ -52,7 +52,7 @@ def make_records(start, stop, key, lowest, shift, order, records):
         records[i] = half << np.uint64(32) | place
 
 
-@kernel
+@kernel(0, 3, [1, 0, 3], 0, [0, 0])
 def count_digits(start, stop, records, shift, counts):
     """Count each digit; it has as many bits as `counts` has places."""
     shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
@@ -60,7 +60,7 @@ def count_digits(start, stop, records, shift, counts):
         counts[(records[i] >> shift) & low] += 1
 
 
-@kernel
+@kernel(0, 3, [1, 0, 3], 0, [0, 1], [0] * 3)
 def sort_by_digit(start, stop, records, shift, places, moved):
     """Move records to the next place of their digit, so that equals keep their order."""
     shift, low = np.uint64(shift), np.uint64(len(places) - 1)
@@ -72,7 +72,7 @@ def sort_by_digit(start, stop, records, shift, places, moved):
         moved[place] = records[i]
 
 
-@kernel
+@kernel(0, 3, [2, 0, 1], [0] * 3)
 def list_positions(start, stop, records, order):
     for i in range(start, stop):
         order[i] = records[i] & np.uint64(2**32 - 1)

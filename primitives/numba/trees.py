@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, fetch, kernel
+from ...runtime.intrinsics import AHEAD, fetch, helper, kernel
 
 
-@kernel
+@kernel(0, 4, [1, 0, 1, 3], [0] * 4)
 def cut_mirrors(start, stop, target, parent):
     """Return how many roots there are in the range."""
     roots = 0
@@ -18,7 +18,7 @@ def cut_mirrors(start, stop, target, parent):
     return roots
 
 
-@kernel
+@kernel(0, 4, 0, 2, [0, 0, 1, 3], [5, 6, 7, 8], [0] * 2)
 def list_others(start, stop, place, end, parent, ids, out):
     """List the ids of nodes that are no roots."""
     for i in range(start, stop):
@@ -27,7 +27,7 @@ def list_others(start, stop, place, end, parent, ids, out):
         place += parent[i] != i
 
 
-@kernel
+@helper
 def find_root(node, parent):
     """Halve the path on the way; a child of the root is not written, so other caches keep it."""
     above = np.uint64(parent[node])
@@ -38,7 +38,7 @@ def find_root(node, parent):
     return above
 
 
-@kernel
+@kernel(0, 4, [0, 0, 1, 2], [0] * 4)
 def find_roots(start, stop, parent, root):
     """Find the root of each node.
 
@@ -52,7 +52,7 @@ def find_roots(start, stop, parent, root):
         root[i] = find_root(np.uint64(i), parent)
 
 
-@kernel
+@kernel(0, 4, [0, 0, 2, 2])
 def count_roots(start, stop, root):
     count = 0
     for i in range(start, stop):
@@ -60,7 +60,7 @@ def count_roots(start, stop, root):
     return count
 
 
-@kernel
+@kernel([0, 0, 2, 2], [0] * 4)
 def number_in_order(root, out):
     """Give numbers in one pass; return how many, or -1 where a node comes before its root."""
     number, last = np.uint64(0), len(root) - 1
@@ -74,14 +74,14 @@ def number_in_order(root, out):
     return np.int64(number)
 
 
-@kernel
+@kernel(0, 4, 0, 2, [1, 1, 2, 1], [0] * 4)
 def number_roots(start, stop, number, end, root, out):
     for i in range(start, stop):
         out[i] = number
         number += root[i] == i
 
 
-@kernel
+@helper
 def join(a, b, parent):
     """Make the smaller of two roots the root of both sets; tell whether they were two."""
     left, right = np.uint64(parent[a]), np.uint64(parent[b])
@@ -97,7 +97,7 @@ def join(a, b, parent):
     return left != right
 
 
-@kernel
+@kernel([0, 1, 2], [1, 0, 3], [0, 1, 2, 3], [0] * 3)
 def join_in_order(u, v, parent, joining):
     """Union-find with the smallest node as the root, and paths halved on the way."""
     count = 0
@@ -114,7 +114,7 @@ def join_in_order(u, v, parent, joining):
     return count
 
 
-@kernel
+@kernel([0, 0, 1, 2])
 def flatten(parent):
     """Make the root the parent of each node, where no node is smaller than its parent."""
     for i in range(len(parent)):  # the parents before this node are roots already

@@ -7,14 +7,14 @@ or the compiler might read it once and never again.
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, compare_and_swap, fetch, kernel, load
+from ...runtime.intrinsics import AHEAD, ONE, compare_and_swap, fetch, helper, kernel, load
 
 #: A word holds a node's parent below its rank, which is at most the logarithm of their number.
 RANK = np.uint64(58)
 PARENT = np.uint64(2**58 - 1)
 
 
-@kernel
+@helper
 def find(words, node):
     """Find the root, and let nodes skip their parents; a swap that changes nothing is left out."""
     while True:
@@ -28,13 +28,13 @@ def find(words, node):
         node = higher
 
 
-@kernel
+@helper
 def update(words, node, rank, parent, new_rank):
     """Make a root of that rank the child of another node, or raise its rank, if it still is one."""
     return compare_and_swap(words, node, rank << RANK | node, new_rank << RANK | parent)
 
 
-@kernel
+@helper
 def union(words, u, v, by_rank):
     """Without ranks all stay 0, and the larger number is the higher node."""
     while True:
@@ -50,7 +50,7 @@ def union(words, u, v, by_rank):
             return True
 
 
-@kernel
+@kernel(0, 3, [0, 1, 2, 3], [0, 1, 2], [1, 0, 3], True, [0] * 3)
 def unite(start, stop, words, u, v, by_rank, is_joining):
     for i in range(start, stop):
         far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
@@ -61,7 +61,7 @@ def unite(start, stop, words, u, v, by_rank, is_joining):
         is_joining[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
 
 
-@kernel
+@kernel(0, 3, [0, 0, 1], [0] * 3)
 def list_parents(start, stop, words, parent):
     for i in range(start, stop):
         parent[i] = words[i] & PARENT

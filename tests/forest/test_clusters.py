@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from graph_strategies import WEIGHT_DTYPES, edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
-from oracle import components
+from oracle import Sets, components
 
 
 def complete_graph(points):
@@ -29,15 +29,17 @@ def numbered_by_first(labels):
 
 
 def join_plainly(forest):
-    """Return the rows of the hierarchy, its clusters kept as sets."""
-    clusters = {vertex: {vertex} for vertex in range(forest.num_vertices)}
+    """Return the rows of the hierarchy, edge after edge."""
+    name, sets = list(range(forest.num_vertices)), Sets(forest.num_vertices)
     order = sorted(range(len(forest.edge_ids)), key=forest.weight.tolist().__getitem__)
     rows = []
     for new, edge in enumerate(order, forest.num_vertices):
         ends = forest.u[edge], forest.v[edge]
-        a, b = sorted(name for end in ends for name, members in clusters.items() if end in members)
-        clusters[new] = clusters.pop(a) | clusters.pop(b)
-        rows.append((a, b, float(forest.weight[edge]), len(clusters[new])))
+        a, b = sorted(name[sets.find(end)] for end in ends)
+        sets.join(*ends, new)
+        root = sets.find(ends[0])
+        name[root] = new
+        rows.append((a, b, float(forest.weight[edge]), sets.size[root]))
     return rows
 
 

@@ -43,15 +43,17 @@ def numbered_by_first(labels):
     return [number.setdefault(label, len(number) - 1) for label in labels.tolist()]
 
 
-def core_distance(graph, vertex, min_samples):
-    """Return the distance to the last of the neighbors that count, by sorting them all."""
-    edges = zip(*(column.tolist() for column in (graph.u, graph.v, graph.weight)), strict=True)
-    ends = [(w, a + b - vertex) for a, b, w in edges if a != b and vertex in (a, b)]
-    near = [(0, vertex), *sorted(set(ends))]
-    if len(near) >= min_samples:
-        return near[min_samples - 1][0]
+def core_distances(graph, min_samples):
+    """Return for each vertex the distance to the last of the neighbors that count."""
+    near = [{(0, vertex)} for vertex in range(graph.num_vertices)]
+    for a, b, w in zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True):
+        if a != b:
+            near[a].add((w, b))
+            near[b].add((w, a))
     dtype = graph.weight.dtype
-    return {"f": np.inf, "b": True}.get(dtype.kind) or np.iinfo(dtype).max
+    too_few = {"f": np.inf, "b": True}.get(dtype.kind) or np.iinfo(dtype).max
+    last = min_samples - 1
+    return [sorted(ends)[last][0] if last < len(ends) else too_few for ends in near]
 
 
 @pytest.mark.parametrize("backend", backends())
@@ -62,7 +64,7 @@ def test_weights_of_any_graph(backend, graph, min_samples):
         with pytest.raises(GraphError, match=r"edge \d+: weight -.* is negative"):
             mutual_reachability(graph, **options)
         return
-    core = [core_distance(graph, vertex, min_samples) for vertex in range(graph.num_vertices)]
+    core = core_distances(graph, min_samples)
     ends = zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True)
     found = mutual_reachability(graph, **options)
     assert found.weight.tolist() == [max(w, core[a], core[b]) for a, b, w in ends]

@@ -93,7 +93,7 @@ def test_verify_tells_of_another_graph(tmp_path, name):
 def test_wrong_forests_of_this_graph_are_not_said_to_be_of_another(tmp_path):
     forest = minimum_spanning_forest(columns())
     stated = graph_identity(EdgeSource.of(forest.graph))
-    write_columns(tmp_path / "f.npz", {"edge_id": forest.edge_ids[1:]}, graph=stated)
+    write_columns(tmp_path / "f.npz", {"edge_id": forest.edge_ids[1:]}, identity=stated)
     with pytest.raises(VerificationError) as caught:
         verify(columns(), tmp_path / "f.npz")
     assert "another graph" not in str(caught.value)

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 import mstflow
 from mstflow.errors import FileFormatError, MstflowError
+from mstflow.graphs.formats import format_names
 from mstflow.graphs.formats.gr import read_gr
 from mstflow.graphs.formats.txt import read_txt
-from mstflow.graphs.read import FORMATS, read
+from mstflow.graphs.read import read
 from mstflow.graphs.text.columns import BLOCK_SIZE
 
 P = "p sp 3 2\n"
@@ -360,7 +361,7 @@ def test_missing_files(tmp_path, name):
     assert refused(tmp_path / name) == f"{tmp_path / name}: No such file or directory"
 
 
-@pytest.mark.parametrize("format_", sorted({*FORMATS} - {"npy"}))
+@pytest.mark.parametrize("format_", sorted({*format_names()} - {"npy"}))
 def test_a_folder_in_place_of_a_file(tmp_path, format_):
     assert refused(tmp_path, format=format_) == f"{tmp_path}: Is a directory"
 

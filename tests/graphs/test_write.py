@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import OptionError
+from mstflow.graphs.formats import OUTPUTS
 from mstflow.graphs.read import read
 from mstflow.graphs.source import EdgeSource
-from mstflow.graphs.write import OUTPUTS, check_output, write_columns
-from mstflow.graphs.write_stream import write_graph
+from mstflow.graphs.write import check_output, write_columns, write_graph
 
 COLUMNS = {
+    "edge_id": np.array([3, 4]),
     "u": np.array([0, 2**63 - 1]),
     "weight": np.array([0.1, -np.inf]),
     "half": np.array([0.1, 65504], np.float16),
@@ -84,7 +85,7 @@ def test_what_is_written_reads_as_a_graph(tmp_path):
         write_columns(tmp_path / name, columns, num_vertices=9)
         graph = read(tmp_path / name)
         assert graph.weight.tolist() == [5, 6]
-        says_size = name.endswith((".parquet", ".gr", ".mtx"))
+        says_size = not name.endswith(".csv")
         assert graph.num_vertices == (9 if says_size else 3)
 
 
@@ -174,7 +175,7 @@ def test_a_file_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("out.xyz", r"cannot write '.xyz'; choose .npz, .csv, .parquet, .gr, .mtx, or no suffix"),
+        ("out.xyz", r"cannot write '.xyz'; choose .gr, .mtx, .npz, .csv, .parquet, or no suffix"),
         ("out.geojson", "coordinates go with .geojson"),
         ("missing/out.npz", "there is no folder"),
         ("full", "the folder is not empty"),

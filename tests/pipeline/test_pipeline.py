@@ -147,7 +147,7 @@ def read_note(note: Count, forest: Index) -> Index:
 
 @stage(writes="copy")
 def copy_vertices(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
-    return ops.iota(num_vertices, dtype="int32")
+    return ops.arange(num_vertices, dtype="int32")
 
 
 @stage(writes="num_vertices", resizes="vertices")

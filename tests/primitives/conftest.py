@@ -1,6 +1,4 @@
-"""Fixture `ops`: every array module, lent arrays it may not write to, in several layouts."""
-
-import itertools
+"""Fixture `layouts`: every array module, lent arrays it may not write to, in several layouts."""
 
 import numpy as np
 import pytest
@@ -58,21 +56,13 @@ def _bits(value):
     return value.tobytes() if isinstance(value, np.ndarray) else value
 
 
-WRAPPERS = {
-    "contiguous": Lender,
-    "strided": lambda module: Lender(module, step=2),
-    "checked": lambda module: Lender(CheckedModule(module)),
-}
-
-
 def modules():
-    """Yield every array module; that of several threads so that small arrays are shared too."""
-    yield from mstflow.backends()
-    if "numba" in mstflow.backends():
-        yield "numba, 4 threads"
+    """Return all array modules; that of several threads shares small arrays, too."""
+    several = ["numba, 4 threads"] if "numba" in mstflow.backends() else []
+    return [*mstflow.backends(), *several, "cuda on the host"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(params=modules(), scope="session")
 def module(request):
     name, _, several = request.param.partition(",")
     if name == "cuda on the host":
@@ -91,25 +81,20 @@ def module(request):
 
 
 @pytest.fixture(scope="session")
-def wrapper(request):
-    return WRAPPERS[request.param]
+def layouts(module):
+    """Yield the module, lent arrays in each layout, by the layout's name."""
+    return {
+        "contiguous": Lender(module),
+        "strided": Lender(module, step=2),
+        "checked": Lender(CheckedModule(module)),
+    }
 
 
 @pytest.fixture(scope="session")
-def ops(module, wrapper):
-    return wrapper(module)
+def ops(layouts):
+    return layouts["contiguous"]
 
 
 @pytest.fixture(scope="session")
-def checked(module):
-    return WRAPPERS["checked"](module)
-
-
-def pytest_generate_tests(metafunc):
-    """Lend the arrays of every module in each way; those of slow kernels in one."""
-    slow = "cuda on the host"
-    if "ops" in metafunc.fixturenames:
-        pairs = [*itertools.product(modules(), WRAPPERS), (slow, "strided")]
-        metafunc.parametrize(("module", "wrapper"), pairs, indirect=True, scope="session")
-    elif "module" in metafunc.fixturenames:
-        metafunc.parametrize("module", [*modules(), slow], indirect=True, scope="session")
+def checked(layouts):
+    return layouts["checked"]

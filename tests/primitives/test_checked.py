@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mstflow.errors import PrimitiveError
+from mstflow.primitives.checked import CHECKS
 
 
 def ints(*values):
@@ -48,9 +49,7 @@ VIOLATIONS = [
     *(("relabel_pairs", "u", (THREE, index, ints(0, 1, 2))) for index in BAD_PLACES),
     *(("scatter_min_pairs", "v", (THREE - 7, index, KEYS, THREE, 3)) for index in BAD_PLACES),
     *(("cut_mirrors", "target", (index, THREE)) for index in BAD_PLACES),
-    *(("find", "nodes", (ints(0, 1, 2), index)) for index in BAD_PLACES),
     *(("join_with_helpers", "v", (THREE - 7, index, 3)) for index in BAD_PLACES),
-    ("find", "parent", (ints(1, 0), ints(0))),
     ("unite", "u", (ints(0, 1, 2), THREE, THREE - 7)),
     ("unite", "v", (ints(0, 1, 2), ints(0), ints(0, 1))),
     ("scatter_min_pairs", "key", (THREE - 7, THREE - 7, THREE, THREE, 3)),
@@ -61,11 +60,18 @@ VIOLATIONS = [
     ("compact", "mask", (ints(1, 0, 1), THREE)),
     ("order_key", "weights", (np.array([1.0, np.nan]),)),
     ("order_key", "weights", (np.array([1j]),)),
+    ("weights_of", "keys", (KEYS, "float32")),
+    ("join_in_order", "u", (THREE, THREE - 7, 3)),
+    ("join_by_key", "key", (THREE - 7, THREE - 7, ints(1), 3)),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
         for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])
     ),
 ]
+
+
+def test_every_check_is_violated():
+    assert {primitive for primitive, *_ in VIOLATIONS} == CHECKS.keys()
 
 
 @pytest.mark.parametrize(("primitive", "argument", "args"), VIOLATIONS)

@@ -1,6 +1,8 @@
-"""Kernels as machine code: kept, loaded without Numba, and compiled anew when anything changes."""
+"""Kernels, by machine code and by Numba's dispatcher: kept, loaded, compiled on any change."""
 
+import functools
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -11,21 +13,33 @@ import numpy as np
 import pytest
 
 from mstflow.errors import KernelError
-from mstflow.runtime import native
+from mstflow.runtime import native, toolchain
 from mstflow.runtime.native import Kernels
 
 pytest.importorskip("numba")
 
 FOLDER = "mstflow.primitives.numba"
 MODULE, OTHER = f"{FOLDER}.trees", f"{FOLDER}.kruskal"
+#: Solves by most kernels. Arguments: whether the installed version of Numba counts as tested.
 PROGRAM = """
 import json, sys
 import numpy as np
 import mstflow
+from mstflow.runtime import toolchain
+from mstflow.testing import EVERY_STAGE
+if sys.argv[1] == "False":
+    toolchain.TESTED.clear()
 random = np.random.default_rng(1)
 graph = *random.integers(0, 999, (2, 9999)).astype(np.int32), random.random(9999, np.float32)
-forest = mstflow.minimum_spanning_forest(graph, backend="numba", threads=1)
-print(json.dumps(["numba" in sys.modules, forest.edge_ids.tolist()]))
+every_stage = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
+forests = [
+    mstflow.minimum_spanning_forest(graph, backend="numba", threads=1, algorithm=algorithm)
+    for algorithm in ("auto", every_stage, "boruvka-unionfind", "kruskal-helpers")
+]
+by_numpy = mstflow.minimum_spanning_forest(graph, backend="numpy")
+assert all(np.array_equal(forest.edge_ids, by_numpy.edge_ids) for forest in forests)
+numba = sys.modules.get("numba")
+print(json.dumps([numba is not None, getattr(numba, "config", None) and numba.config.CACHE_DIR]))
 """
 
 
@@ -38,27 +52,33 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def forgetful(monkeypatch):
     """What is known of compilers and folders, as a new process would find it."""
-    for known in (native._folder, native._compilers):
+    for known in (toolchain.folder_of, toolchain._compilers):
         known.cache_clear()
     yield
     monkeypatch.undo()
-    for known in (native._folder, native._compilers):
+    for known in (toolchain.folder_of, toolchain._compilers):
         known.cache_clear()
 
 
-@pytest.mark.usefixtures("home")
-def test_what_one_process_compiled_others_load_without_numba():
-    command = [sys.executable, "-c", PROGRAM]
-    runs = [json.loads(subprocess.check_output(command)) for _ in range(2)]
-    assert [loads_numba for loads_numba, _ in runs] == [True, False]
-    assert runs[0][1] == runs[1][1]
+def kept(home):
+    return {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("is_tested", [True, False])
+def test_what_one_process_compiled_others_load(home, is_tested):
+    command = [sys.executable, "-c", PROGRAM, str(is_tested)]
+    first, files = json.loads(subprocess.check_output(command)), kept(home)
+    second = json.loads(subprocess.check_output(command))
+    assert (first, second) == ([True, ""], [False, None] if is_tested else [True, ""])
+    assert kept(home) == files
+    assert {path.suffix in (".nbi", ".nbc") for path in files} == {not is_tested}
 
 
 @pytest.mark.usefixtures("home")
 def test_kernels_that_are_kept_or_loaded_pay_for_smaller_graphs():
     kernels, other = Kernels(MODULE), Kernels(OTHER)
     assert not kernels.pay_for(native.LOADED_FROM)
-    assert kernels.flatten(np.zeros(1, np.int8)) == []  # of no run's dtype
+    assert kernels.flatten(np.zeros(1, np.int8)) is None  # of no run's dtype
     assert kernels.pay_for(native.LOADED_FROM)
     assert kernels.pay_for(native.USED_FROM)
     assert not other.pay_for(native.LOADED_FROM)
@@ -68,13 +88,13 @@ def test_kernels_that_are_kept_or_loaded_pay_for_smaller_graphs():
 @pytest.mark.usefixtures("forgetful")
 def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
     def folder():
-        native._folder.cache_clear()
-        native._compilers.cache_clear()
-        return native._folder(MODULE)
+        toolchain.folder_of.cache_clear()
+        toolchain._compilers.cache_clear()
+        return toolchain.folder_of(MODULE)
 
     first = folder()
     assert folder() == first
-    assert native._folder(OTHER) != first
+    assert toolchain.folder_of(OTHER) != first
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert folder() != first
     monkeypatch.undo()
@@ -96,7 +116,7 @@ def test_no_two_kernels_share_a_name():
     modules.append("mstflow.runtime.intrinsics")
     modules = [line_kernels, *map(importlib.import_module, modules)]
     values = [value for module in modules for value in vars(module).values()]
-    functions = {value.py_func for value in values if hasattr(value, "py_func")}
+    functions = set(filter(inspect.isfunction, (getattr(value, "py_func", 0) for value in values)))
     names = [(function.__module__, function.__qualname__) for function in functions]
     assert len(set(names)) == len(names) > 50
 
@@ -121,7 +141,7 @@ def test_one_kernel_for_arrays_of_many_kinds():
     read_only = np.arange(8)[::-1].copy()
     read_only.flags.writeable = False
     out = np.empty(8, int)
-    assert Kernels(f"{FOLDER}.elements").gather(0, 8, read_only, np.arange(8), out) == []
+    assert Kernels(f"{FOLDER}.elements").gather(0, 8, read_only, np.arange(8), out) is None
     assert out.tolist() == [*range(7, -1, -1)]
     assert kernels.count_roots(0, 0, np.empty(0, np.uint32)) == 0
     assert kernels.count_roots(np.int64(1), 3, np.arange(3, dtype=np.uint8)) == 2
@@ -148,3 +168,29 @@ def test_threads_that_ask_for_a_kernel_at_once_share_it(monkeypatch):
         thread.join()
     assert counts == [9] * 4
     assert len(compiled) == 1
+
+
+def test_machine_code_is_compared_with_numba_before_it_is_kept(home, monkeypatch):
+    other = functools.partial(native._compile, f"{FOLDER}.elements", "scatter_max")
+    monkeypatch.setattr(native, "_compile", lambda _, __, types: other(types))
+    place = np.arange(3, dtype=np.int16)  # of no run's dtype
+    with pytest.raises(KernelError, match="machine code of the kernel scatter_min does not"):
+        Kernels(f"{FOLDER}.elements").scatter_min(place, place, np.int16(0), place.copy())
+    assert not kept(home)
+
+
+def test_a_version_that_cannot_compile_a_kernel_is_named(home, monkeypatch):
+    def changed(*_):
+        message = "numba has no such function any more"
+        raise AttributeError(message)
+
+    monkeypatch.setattr(native, "_dispatcher", changed)
+    message = "cannot compile the kernel flatten .AttributeError.; tested versions are 0.61, "
+    with pytest.raises(KernelError, match=message):
+        native.DispatchedKernel(MODULE, "flatten")(np.zeros(1, np.int8))
+
+
+@pytest.mark.parametrize("llvmlite", ["0.44.0", "0.999.0"])
+def test_only_tested_pairs_of_versions_run_machine_code(monkeypatch, llvmlite):
+    monkeypatch.setattr(toolchain, "versions", lambda: ["0.61.2", llvmlite])
+    assert toolchain.is_tested.__wrapped__() == (llvmlite == "0.44.0")

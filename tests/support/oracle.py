@@ -1,4 +1,6 @@
-"""The oracle: Kruskal's algorithm in plain Python, obviously right."""
+"""The oracle: Kruskal's algorithm in plain Python, linear but for the sort."""
+
+import math
 
 import numpy as np
 
@@ -6,22 +8,45 @@ import numpy as np
 def kruskal(graph, maximum=False):
     """Return the edge ids, ascending, of the forest minimal under (weight, edge id)."""
     u, v, weight = graph.u.tolist(), graph.v.tolist(), graph.weight.tolist()
-    parent = list(range(graph.num_vertices))
-
-    def find(vertex):
-        while parent[vertex] != vertex:
-            parent[vertex] = parent[parent[vertex]]
-            vertex = parent[vertex]
-        return vertex
-
-    forest = []
     # A stable sort, also in reverse: edges of one weight stay in order of id.
-    for edge in sorted(range(len(u)), key=weight.__getitem__, reverse=maximum):
-        a, b = find(u[edge]), find(v[edge])
-        if a != b:
-            parent[a] = b
-            forest.append(edge)
+    order = sorted(range(len(u)), key=weight.__getitem__, reverse=maximum)
+    sets = Sets(graph.num_vertices)
+    forest = [edge for time, edge in enumerate(order) if sets.join(u[edge], v[edge], time)]
     return np.array(sorted(forest), dtype=np.int64)
+
+
+class Sets:
+    """Disjoint sets of 0 to n - 1 that remember when they were joined.
+
+    The smaller set hangs below the larger, so no node has more than log2 n ancestors.
+    """
+
+    def __init__(self, n):
+        self.parent, self.size, self.time = list(range(n)), [1] * n, [math.inf] * n
+
+    def find(self, node):
+        """Return the root of a node."""
+        while self.parent[node] != node:
+            node = self.parent[node]
+        return node
+
+    def join(self, a, b, time):
+        """Join the sets of two nodes; return whether they were two. Times must ascend."""
+        low, high = sorted((self.find(a), self.find(b)), key=self.size.__getitem__)
+        if low == high:
+            return False
+        self.parent[low], self.time[low] = high, time
+        self.size[high] += self.size[low]
+        return True
+
+    def time_joined(self, a, b):
+        """Return when two distinct nodes came into one set; infinity if they are in two."""
+        time = -math.inf
+        while a != b and time < math.inf:
+            low = min(a, b, key=self.time.__getitem__)  # times ascend towards the root
+            time, up = self.time[low], self.parent[low]
+            a, b = (up, b) if low == a else (a, up)
+        return time
 
 
 def components(graph):

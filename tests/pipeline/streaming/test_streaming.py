@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import dask
 import numpy as np
@@ -16,10 +17,8 @@ from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.pieces import ArrayPiece, Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.run.schedulers import Inline
-from mstflow.pipeline.streaming.scans import solve_by_scans
-from mstflow.pipeline.streaming.solver import Solver
-from mstflow.primitives import Backend
+from mstflow.primitives.vocabulary import ArrayModule
+from mstflow.stages.fields import Edges, Number
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000
@@ -119,8 +118,14 @@ def test_an_iterator_is_folded():
     assert np.array_equal(forest.v, V[EXPECTED])  # though it cannot be read again
     for options, message in (
         ({}, "needs num_vertices="),
-        ({"num_vertices": N, "strategy": "two-scan"}, "can only be folded"),
-        ({"num_vertices": N, "partitions": 2}, "can only be folded"),
+        (
+            {"num_vertices": N, "strategy": "two-scan"},
+            'can be read only once needs strategy="fold" with one partition',
+        ),
+        (
+            {"num_vertices": N, "partitions": 2},
+            'can be read only once needs strategy="fold" with one partition',
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             mstflow.minimum_spanning_forest(chunks(), **options)
@@ -275,7 +280,7 @@ def test_chunks_that_are_wrong(chunk, message):
 
 
 def test_chunks_of_columns_have_no_names():
-    with pytest.raises(OptionError, match="have no weights called 'length'"):
+    with pytest.raises(OptionError, match="chunk 0 has no weights called 'length'"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, weight="length")
 
 
@@ -312,7 +317,7 @@ def test_no_more_partitions_than_edges():
 
 
 def test_an_iterator_does_not_go_to_processes():
-    with pytest.raises(OptionError, match="can be read but once does not go to tasks of 'proc"):
+    with pytest.raises(OptionError, match="can be read only once does not go to tasks of 'proc"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, scheduler="processes")
     with pytest.raises(GraphError, match="read several times"):
         mstflow.verify(chunks(), EXPECTED, num_vertices=N)
@@ -345,7 +350,7 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
     np.save(folder / "w.npy", W[::-1])
     with pytest.raises(OptionError, match="of another run: input differ"):
         mstflow.minimum_spanning_forest(folder, **options)
-    with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
+    with pytest.raises(OptionError, match="the folder is not empty, and is not a checkpoint"):
         mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": folder})
     with pytest.raises(OptionError, match="there is no folder"):
         mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": kept / "a" / "b"})
@@ -356,11 +361,56 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
         mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
 
 
+@mstflow.stage(writes="edges")
+def drop_heavy_edges(ops: ArrayModule, edges: Edges, limit: Number, weight_order: Any) -> Edges:
+    return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
+
+
+def test_a_checkpoint_belongs_to_its_pipeline_and_values(tmp_path, folder):
+    capped = mstflow.algorithm("boruvka-edgelist").insert_before("drop_loops", drop_heavy_edges)
+    expected = {limit: len(solve_up_to(limit)) for limit in (3, 7.5)}
+    assert len(set(expected.values())) == 2
+    options = {"strategy": "tree", "partitions": 4}
+    for limit, count in expected.items():
+        own = {**options, "checkpoint": tmp_path / f"kept{limit}"}
+        for _ in range(2):  # the second takes up what the first one left
+            forest = mstflow.minimum_spanning_forest(
+                folder, algorithm=capped.given(limit=limit), **own
+            )
+            assert len(forest.edge_ids) == count
+    for algorithm in (capped.given(limit=7.5), capped.given(limit=3).remove("count_edges"), "auto"):
+        with pytest.raises(OptionError, match="of another run: pipeline differ"):
+            mstflow.minimum_spanning_forest(
+                folder, algorithm=algorithm, **options, checkpoint=tmp_path / "kept3"
+            )
+
+
+def test_a_checkpoint_belongs_to_what_a_stage_closes_over(tmp_path, folder):
+    def capped(limit):
+        @mstflow.stage(writes="edges")
+        def drop(ops, edges: Edges, weight_order) -> Edges:
+            return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
+
+        return mstflow.algorithm("kruskal").insert_before("bring_edges_together", drop)
+
+    options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
+    first = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)
+    again = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)
+    assert np.array_equal(first.edge_ids, again.edge_ids)
+    with pytest.raises(OptionError, match="of another run: pipeline differ"):
+        mstflow.minimum_spanning_forest(folder, algorithm=capped(4), **options)
+
+
+def solve_up_to(limit):
+    kept = np.flatnonzero(W <= limit)
+    return mstflow.minimum_spanning_forest((U[kept], V[kept], W[kept]), num_vertices=N).edge_ids
+
+
 def test_a_checkpoint_removes_no_file_of_others(tmp_path, folder):
     drafts = [tmp_path / name for name in ("chapter.draft", f"level1-0-{'0' * 32}.draft")]
     for draft in drafts:
         draft.write_text("mine")
-    with pytest.raises(OptionError, match="is no checkpoint, and not empty"):
+    with pytest.raises(OptionError, match="the folder is not empty, and is not a checkpoint"):
         mstflow.minimum_spanning_forest(folder, strategy="tree", checkpoint=tmp_path)
     assert [draft.read_text() for draft in drafts] == ["mine", "mine"]
 
@@ -415,15 +465,6 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
     source = EdgeSource(pieces, 50)
     with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
-    with pytest.raises(GraphError, match="edge 4000: weights are int64"):
-        solve_by_scans(
-            Solver(mstflow.algorithm("kruskal"), Backend("numpy"), maximum=False),
-            [source.with_sizes()],
-            50,
-            capacity=60,
-            several_scans=True,
-            scheduler=Inline(),
-        )
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import PipelineError
-from ...runtime.device import is_on_device
+from ..errors import PipelineError
+from ..runtime.device import is_on_device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mstflow
-from mstflow.pipeline.run.report import Report, StageCall, Work
-from mstflow.pipeline.run.tables import Table, as_html, as_text
+from mstflow.pipeline.report.report import Report, StageCall, Work
+from mstflow.pipeline.report.tables import Table, as_html, as_text
 
 REPORT = Report(
     [

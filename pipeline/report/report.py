@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..decided import Plan
 from .tables import Table, as_html, as_text
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ class StageCall(NamedTuple):
     stage: str
     part: int
     work: Work
+
+
+class Note(NamedTuple):
+    """What a task reports: what it cost, and the scalars it wrote for the whole graph."""
+
+    call: StageCall
+    scalars: dict[str, Any]
 
 
 class Round(NamedTuple):
@@ -85,7 +93,7 @@ class Report:
     calls: list[StageCall] = field(default_factory=list)
     counts: dict[int, dict[str, Any]] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
-    plan: Any = ""
+    plan: Plan = field(default_factory=Plan)
 
     @property
     def rounds(self) -> list[Round]:
@@ -135,7 +143,7 @@ class Report:
         OptionError
             If matplotlib is not installed, or `ax` is no pair.
         """
-        from .report_plot import plot_report
+        from .plot import plot_report
 
         return plot_report(self.rounds, self.seconds, ax)
 

@@ -1,0 +1,74 @@
+"""The installed Numba and llvmlite: whether they were tested, and what compiled code depends on."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .kernel_store import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The tested minor versions of Numba, each with the minor version of llvmlite that it needs.
+TESTED = {
+    "0.61": "0.44",
+    "0.62": "0.45",
+    "0.63": "0.46",
+    "0.64": "0.46",
+    "0.65": "0.47",
+    "0.66": "0.48",
+    "0.67": "0.49",
+    "0.68": "0.50",
+}
+
+
+@functools.cache
+def is_tested() -> bool:
+    """Return whether machine code of the installed versions may be called without Numba."""
+    numba, llvmlite = (".".join(version.split(".")[:2]) for version in versions())
+    return TESTED.get(numba) == llvmlite
+
+
+def versions() -> list[str]:
+    """Return the installed versions of Numba and llvmlite."""
+    return [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
+
+
+def example(*arguments: Any) -> Callable[[Any], Any]:
+    """Decorate a kernel with small arguments to prove its machine code on.
+
+    They are numbers from 0 to 127, and lists of such numbers for arrays, so that they fit any type.
+    """
+
+    def decorate(function: Any) -> Any:
+        function.example = arguments
+        return function
+
+    return decorate
+
+
+@functools.cache
+def folder_of(module: str) -> str:
+    """Return a name for everything that the code of a module's kernels depends on."""
+    spec = importlib.util.find_spec(module)
+    source = Path(str(spec and spec.origin))
+    beside = [path.read_text() for path in sorted(source.parent.glob("*.py"))]
+    return f"{source.stem}-{digest(source.read_text(), beside, *_compilers())}"
+
+
+@functools.cache
+def _compilers() -> tuple[Any, ...]:
+    """Return what all kernels depend on: shared sources, versions, the processor, options."""
+    from llvmlite import binding
+
+    folder = Path(__file__).parent
+    sources = [folder / name for name in ("native.py", "intrinsics.py")]
+    cpu = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    texts = [path.read_text() for path in sources]
+    return texts, versions(), binding.get_process_triple(), cpu, options

@@ -1,0 +1,569 @@
+"""A case for each primitive: arguments, and what a loop in plain Python makes of them.
+
+`CASES` has the dtypes that a primitive is called with, and a function of a random generator, a
+dtype and a length. It returns arguments, options and the expected result: a value, a tuple of them,
+or a function that asserts what holds of any right result.
+"""
+
+import functools
+import itertools
+import math
+import operator
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+INDEX = [np.dtype(name) for name in ("int32", "int64")]
+UNSIGNED = [np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)]
+INTEGERS = [*(np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)), *UNSIGNED]
+NUMBERS = [*INTEGERS, *(np.dtype(f"float{bits}") for bits in (16, 32, 64))]
+ALL = [np.dtype(bool), *NUMBERS]
+
+FOLD = {"min": min, "max": max, "sum": operator.add, "add": operator.add}
+
+#: Primitives that may return either of two equal values: -0.0 or 0.0.
+EITHER_ZERO = {"minimum", "maximum", "segmented_reduce", "scatter_reduce", "sort"}
+
+CASES = {}
+
+
+def case(dtypes):
+    def register(build):
+        CASES[build.__name__] = (dtypes, build)
+        return build
+
+    return register
+
+
+# Arguments.
+
+
+def extremes(dtype):
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind == "f":
+        info = np.finfo(dtype)
+        sizes = [0, info.smallest_subnormal, info.tiny, 1, info.max, np.inf]
+        return np.array([*sizes, *np.negative(sizes)], dtype)
+    info = np.iinfo(dtype)
+    return np.array([info.min, info.max, 0, 1, info.max // 2 + 1 if info.min == 0 else -1], dtype)
+
+
+def some_values(rng, dtype, n):
+    """Few distinct values, extremes and random bits: ties are the rule."""
+    pool = extremes(dtype)
+    if dtype.kind != "b":
+        bits = [rng.getrandbits(8 * dtype.itemsize) for _ in range(4)]
+        drawn = np.array(bits, f"u{dtype.itemsize}").view(dtype)
+        pool = np.concatenate([pool, drawn[drawn == drawn]])  # no NaN
+    few = rng.choices(range(len(pool)), k=rng.randint(1, 6))
+    return pool[np.array(rng.choices(few, k=n), np.int64)]
+
+
+def small_values(rng, dtype, n):
+    """Values whose sums no dtype rounds or overflows."""
+    filled = min(n, 100)
+    most = 100 // max(filled, 1)
+    least = 0 if dtype.kind in "bu" else -most
+    drawn = [rng.randint(least, most) for _ in range(filled)]
+    positions = rng.sample(range(n), filled)
+    values = np.zeros(n, dtype)
+    values[np.array(positions, np.int64)] = drawn
+    return values
+
+
+def some_index(rng, bound, n, dtype=None):
+    return np.array([rng.randrange(bound) for _ in range(n)], dtype or rng.choice(INDEX))
+
+
+def some_offsets(rng, m):
+    """Offsets of several segments, empty ones among them, and of none if `m` is 0."""
+    if not m and rng.randrange(2):
+        return np.zeros(1, rng.choice(INDEX))
+    cuts = [rng.randint(0, m) for _ in range(rng.randint(0, m // 2 + 3))]
+    return np.array([0, *sorted(cuts), m], rng.choice(INDEX))
+
+
+def some_ids(rng, n, dtype=None):
+    return np.array(sorted(rng.sample(range(3 * n + 1), n)), dtype or rng.choice(INDEX))
+
+
+def some_pairs(rng, size, n, dtype=None):
+    u = some_index(rng, size, n, dtype)
+    return u, some_index(rng, size, n, u.dtype)
+
+
+def unlike_pairs(rng, size, n):
+    u = some_index(rng, size, n)
+    steps = np.array([rng.randint(1, size - 1) for _ in range(n)], u.dtype)
+    return u, ((u + steps) % size).astype(u.dtype)
+
+
+def array_or_item(rng, values):
+    """`values`, or one of them where a primitive takes both: (argument, what it is to mean)."""
+    if rng.randrange(2) or not len(values):
+        return values, values.tolist()
+    return values[0].item(), [values[0].item()] * len(values)
+
+
+# Parts of the definitions.
+
+
+def positions(values, none):
+    return np.array(values, np.int32 if none < 2**31 else np.int64)
+
+
+def segments(values, offsets):
+    items = values.tolist()
+    return [items[start:stop] for start, stop in itertools.pairwise(offsets.tolist())]
+
+
+def largest_value(dtype):
+    return {"b": True, "f": math.inf}.get(dtype.kind) or int(np.iinfo(dtype).max)
+
+
+def has_sign(word, dtype):
+    return dtype.kind in "if" and word >> (8 * dtype.itemsize - 1) == 1
+
+
+def words(values):
+    return values.view(f"u{values.itemsize}").tolist()
+
+
+def key_of(word, dtype, signed, descending):
+    """The key of a weight's bits, as the contract of `order_key` has it."""
+    top = 1 << (8 * dtype.itemsize - 1)
+    if signed and dtype.kind == "i":
+        word ^= top
+    if signed and dtype.kind == "f":
+        word = 0 if word == top else word  # -0.0
+        word = ~word if word & top else word | top
+    return (~word if descending else word) % (2 * top)
+
+
+def smallest_pairs(u, v, key, ids, size):
+    """The smallest (key, id) at each place, and the other member of that pair."""
+    none = (largest_value(key.dtype), largest_value(ids.dtype))
+    best = [(*none, place) for place in range(size)]
+    found = [False] * size
+    for a, b, *pair in zip(u.tolist(), v.tolist(), key.tolist(), ids.tolist(), strict=True):
+        for place, other in ((a, b), (b, a)):
+            if not found[place] or (*pair,) < best[place][:2]:
+                best[place], found[place] = (*pair, other), True
+    best_key, best_id, other = zip(*best, strict=True)
+    return np.array(best_key, key.dtype), np.array(best_id, ids.dtype), positions(other, size)
+
+
+def joined(u, v, size, order=None):
+    """Join pairs one after another: the positions of those that do, each node's smallest."""
+    parent = list(range(size))
+
+    def find(node):
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    joining = []
+    for position in range(len(u)) if order is None else order:
+        low, high = sorted((find(u[position]), find(v[position])))
+        if low != high:
+            parent[high] = low
+            joining.append(position)
+    return joining, list(map(find, range(size)))
+
+
+def joined_by_key(u, v, key, size):
+    order = sorted(range(len(key)), key=key.tolist().__getitem__)
+    joining, root = joined(u.tolist(), v.tolist(), size, order)
+    return positions(joining, len(key)), positions(root, size)
+
+
+# What the array API standard has, too.
+
+
+@case(ALL)
+def asarray(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values.tolist(),), {"dtype": dtype}, values
+
+
+@case(ALL)
+def empty(rng, dtype, n):
+    def holds(memory):
+        assert (memory.shape, memory.dtype) == ((n,), dtype)
+
+    return (n,), {"dtype": dtype}, holds
+
+
+@case(ALL)
+def full(rng, dtype, n):
+    value = some_values(rng, dtype, 1)[0].item()
+    return (n, value), {"dtype": dtype}, np.array([value] * n, dtype)
+
+
+@case(INTEGERS)
+def arange(rng, dtype, n):
+    n = min(n, 128)  # what fits int8
+    return (n,), {"dtype": dtype}, np.array(list(range(n)), dtype)
+
+
+@case(ALL)
+def concat(rng, dtype, n):
+    arrays = [some_values(rng, dtype, rng.randint(0, n)) for _ in range(rng.randint(1, 3))]
+    return (arrays,), {}, np.array([x for array in arrays for x in array.tolist()], dtype)
+
+
+@case(ALL)
+def where(rng, dtype, n):
+    mask = some_values(rng, np.dtype(bool), n)
+    yes = some_values(rng, dtype, n)
+    no, nos = array_or_item(rng, some_values(rng, dtype, n))
+    chosen = [y if flag else x for flag, y, x in zip(mask, yes.tolist(), nos, strict=True)]
+    return (mask, yes, no), {}, np.array(chosen, dtype)
+
+
+@case(NUMBERS)
+def minimum(rng, dtype, n, choose=min):
+    left = some_values(rng, dtype, n)
+    right, rights = array_or_item(rng, some_values(rng, dtype, n))
+    return (left, right), {}, np.array(list(map(choose, left.tolist(), rights)), dtype)
+
+
+@case(NUMBERS)
+def maximum(rng, dtype, n):
+    return minimum(rng, dtype, n, choose=max)
+
+
+@case(ALL)
+def sort(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values,), {}, np.array(sorted(values.tolist()), dtype)
+
+
+@case(ALL)
+def argsort(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values,), {}, positions(sorted(range(n), key=values.tolist().__getitem__), n)
+
+
+# Our own.
+
+
+@case([None])
+def index_dtype(rng, _, n):
+    size = rng.choice([n, 2**31 - 1, 2**31, 2**40])
+
+    def holds(dtype):
+        assert dtype == ("int32" if size < 2**31 else "int64")
+
+    return (size,), {}, holds
+
+
+@case(ALL)
+def largest(rng, dtype, n):
+    return (dtype,), {}, largest_value(dtype)
+
+
+@case(ALL)
+def to_host(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    return (values,), {}, values
+
+
+@case([np.dtype(bool)])
+def count(rng, dtype, n):
+    mask = some_values(rng, dtype, n)
+    return (mask,), {}, mask.tolist().count(True)
+
+
+@case(ALL)
+def gather(rng, dtype, n):
+    values = some_values(rng, dtype, rng.randint(0, n))
+    has_fill = bool(rng.randrange(2)) or not len(values)
+    index = some_index(rng, len(values) + has_fill, n)
+    fill, fills = array_or_item(rng, some_values(rng, dtype, n))
+    if dtype == np.int32 and isinstance(fill, np.ndarray):
+        fill = fill.astype(np.int64)  # the result still has the dtype of `values`
+    items = values.tolist()
+    found = [items[i] if i < len(items) else x for i, x in zip(index, fills, strict=True)]
+    return (values, index), {"fill": fill} if has_fill else {}, np.array(found, dtype)
+
+
+@case(ALL)
+def compact(rng, dtype, n):
+    mask = some_values(rng, np.dtype(bool), n)
+    arrays = [some_values(rng, d, n) for d in (dtype, rng.choice(ALL))[: rng.randint(0, 2)]]
+    selected = tuple(
+        np.array([x for x, flag in zip(array.tolist(), mask, strict=True) if flag], array.dtype)
+        for array in arrays
+    )
+    return (mask, *arrays), {}, selected
+
+
+@case([np.dtype(bool), *INTEGERS])
+def scan(rng, dtype, n):
+    values, exclusive = small_values(rng, dtype, n), rng.choice([False, True])
+    options = {"dtype": rng.choice(INDEX), "exclusive": exclusive}
+    sums = list(itertools.accumulate(values.tolist(), initial=0))
+    return (values,), options, np.array(sums[:-1] if exclusive else sums[1:], options["dtype"])
+
+
+@case(INTEGERS)
+def offsets(rng, dtype, n):
+    lengths, sum_dtype = abs(small_values(rng, dtype, n)), rng.choice(INDEX)
+    sums = list(itertools.accumulate(lengths.tolist(), initial=0))
+    return (lengths,), {"dtype": sum_dtype}, np.array(sums, sum_dtype)
+
+
+@case(NUMBERS)
+def segmented_reduce(rng, dtype, n):
+    op = rng.choice(["min", "max", "sum"])
+    values = small_values(rng, dtype, n) if op == "sum" else some_values(rng, dtype, n)
+    offsets, initial = some_offsets(rng, n), some_values(rng, dtype, 1)[0].item()
+    parts = segments(values, offsets)
+    reduced = [functools.reduce(FOLD[op], part) if part else initial for part in parts]
+    return (values, offsets, op, initial), {}, np.array(reduced, dtype)
+
+
+@case(ALL)
+def segmented_argmin(rng, dtype, n):
+    values, offsets = some_values(rng, dtype, n), some_offsets(rng, n)
+    parts = zip(offsets.tolist(), segments(values, offsets), strict=False)
+    first = [start + part.index(min(part)) if part else n for start, part in parts]
+    return (values, offsets), {}, positions(first, n)
+
+
+@case(ALL)
+def segmented_broadcast(rng, dtype, n):
+    offsets = some_offsets(rng, n)
+    values = some_values(rng, dtype, len(offsets) - 1)
+    pairs = zip(values.tolist(), np.diff(offsets).tolist(), strict=True)
+    repeated = [value for value, length in pairs for _ in range(length)]
+    return (values, offsets), {}, np.array(repeated, dtype)
+
+
+@case(ALL)
+def scatter(rng, dtype, n):
+    size = n + rng.randint(0, 3)
+    index = np.array(rng.sample(range(size), n), rng.choice(INDEX))
+    values, items = array_or_item(rng, some_values(rng, dtype, n))
+    fill = some_values(rng, dtype, 1)[0].item()
+    target = [fill] * size
+    for place, value in zip(index.tolist(), items, strict=True):
+        target[place] = value
+    return (index, values, size, fill), {"dtype": dtype}, np.array(target, dtype)
+
+
+@case(NUMBERS)
+def scatter_reduce(rng, dtype, n):
+    op = rng.choice(["min", "max", "add"])
+    draw = small_values if op == "add" else some_values
+    values, initial, size = draw(rng, dtype, n), draw(rng, dtype, 1)[0].item(), n // 2 + 1
+    if op == "add" and dtype.itemsize == 1:
+        initial = 0  # leaves no room for more
+    index = some_index(rng, size, n)
+    target = [initial] * size
+    for place, value in zip(index.tolist(), values.tolist(), strict=True):
+        target[place] = FOLD[op](target[place], value)
+    return (index, values, size, op, initial), {}, np.array(target, dtype)
+
+
+@case(UNSIGNED)
+def scatter_argmin(rng, dtype, n):
+    values, size = some_values(rng, dtype, n), n // 2 + 1
+    indices = tuple(some_index(rng, size, n) for _ in range(rng.randint(1, 3)))
+    items, first = values.tolist(), [n] * size
+    for position, places in enumerate(zip(*indices, strict=True)):
+        for place in places:
+            if first[place] == n or items[position] < items[first[place]]:
+                first[place] = position
+    return (indices, values, size), {}, positions(first, n)
+
+
+@case(ALL)
+def partition(rng, dtype, n):
+    values, k = some_values(rng, dtype, n), rng.randint(0, n + 2)
+    ordered = sorted(values.tolist())
+
+    def holds(parted):
+        assert parted.dtype == dtype
+        assert sorted(parted[:k].tolist()) == ordered[:k]
+        assert parted[k : k + 1].tolist() == ordered[k : k + 1]
+        assert sorted(parted[k:].tolist()) == ordered[k:]
+
+    return (values, k), {}, holds
+
+
+@case(ALL)
+def any_signed(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    if rng.randrange(2):
+        without = [not has_sign(word, dtype) for word in words(values)]
+        values = values[np.array(without, bool)]
+    return (values,), {}, any(has_sign(word, dtype) for word in words(values))
+
+
+@case(ALL)
+def order_key(rng, dtype, n):
+    (weights,), _, is_any_signed = any_signed(rng, dtype, n)
+    options = {"signed": is_any_signed or rng.choice([False, True]), "descending": rng.randrange(2)}
+    keys = [key_of(word, dtype, **options) for word in words(weights)]
+    return (weights,), options, np.array(keys, f"u{dtype.itemsize}")
+
+
+@case(ALL)
+def weights_of(rng, dtype, n):
+    (weights,), options, keys = order_key(rng, dtype, n)
+    normalised = [weight or 0 * weight * weight for weight in weights.tolist()]  # no -0.0
+    return (keys, dtype), options, np.array(normalised, dtype)
+
+
+@case(INDEX)
+def pointer_jump(rng, dtype, n):
+    name = rng.sample(range(n), n)
+    parent, root = np.zeros((2, n), dtype)
+    is_deep = rng.randrange(2)
+    for node in range(n):  # parents come before their children, so their roots are known
+        above = max(node - 1, 0) if is_deep and rng.randrange(20) else rng.randint(0, node)
+        parent[name[node]] = name[above]
+        root[name[node]] = name[node] if above == node else root[name[above]]
+    return (parent,), {}, root
+
+
+# Fused.
+
+
+@case(INDEX)
+def consecutive(rng, dtype, n):
+    first = rng.choice([0, rng.randrange(1000)])
+    expected = np.array([first + i for i in range(n)], dtype)
+
+    def holds(numbers):
+        for part in (slice(None), slice(n // 2, None), slice(None, None, 3), slice(-2, -1)):
+            assert_array_equal(numbers[part], expected[part], strict=True)
+        assert_array_equal((numbers & 3) == 0, (expected & 3) == 0, strict=True)
+        if n:
+            assert (numbers[0], numbers[-1], numbers.max()) == (first, *[first + n - 1] * 2)
+
+    return (first, n), {"dtype": dtype}, holds
+
+
+@case(UNSIGNED)
+def compact_pairs(rng, dtype, n):
+    key = some_values(rng, dtype, n)
+    limit, index = rng.choice([0, *key.tolist(), largest_value(dtype)]), rng.choice(INDEX)
+    columns = [some_ids(rng, n) for _ in range(rng.randint(0, 2))]
+    u, v = some_pairs(rng, n // 2 + 1, n)
+    light = [i for i in range(n) if u[i] != v[i] and key[i] <= limit]
+    ends = u[light].astype(index), v[light].astype(index)
+    kept = *ends, key[light], *(column[light] for column in columns)
+    return (u, v, key, limit, index, *columns), {}, kept
+
+
+@case(UNSIGNED)
+def relabel_pairs(rng, dtype, n):
+    size = n // 2 + 1
+    label = some_index(rng, rng.choice([1, 2, size]), size)
+    columns = [some_values(rng, dtype, n), some_ids(rng, n), some_ids(rng, n)]
+    columns = columns[: rng.choice([0, 1, 2, 2, 2, 3])]
+    u, v = some_pairs(rng, size, n)
+    unlike = [i for i in range(n) if label[u[i]] != label[v[i]]]
+    kept = label[u[unlike]], label[v[unlike]], *(column[unlike] for column in columns)
+    return (label, u, v, *columns), {}, kept
+
+
+@case(UNSIGNED)
+def scatter_min_pairs(rng, dtype, n):
+    size = n // 2 + 2
+    arguments = *unlike_pairs(rng, size, n), some_values(rng, dtype, n), some_ids(rng, n), size
+    return arguments, {}, smallest_pairs(*arguments)
+
+
+@case(INDEX)
+def cut_mirrors(rng, dtype, n):
+    key = some_values(rng, np.dtype("uint8"), n)
+    ids, size = some_ids(rng, n, dtype), n // 2 + 2
+    _, best, target = smallest_pairs(*unlike_pairs(rng, size, n), key, ids, size)
+    target = target.astype(rng.choice(INDEX))
+    parent = target.copy()
+    for node, there in enumerate(target.tolist()):
+        if node < there and target[there] == node:
+            parent[node] = node
+    return (target, best), {}, (parent, best[[i for i in range(size) if parent[i] != i]])
+
+
+@case(INDEX)
+def number_roots(rng, dtype, n):
+    *_, root = pointer_jump(rng, dtype, n)
+    if rng.randrange(2):  # the smallest node of each tree is its root
+        first = {}
+        root = np.array([first.setdefault(r, i) for i, r in enumerate(root.tolist())], dtype)
+    order = [node for node in range(n) if root[node] == node]
+    number = {node: i for i, node in enumerate(order)}
+    return (root,), {}, (np.array([number[r] for r in root.tolist()], dtype), len(order))
+
+
+@case(INDEX)
+def sort_distinct(rng, dtype, n):
+    lowest = rng.choice([-40, 0, 5, 2**33])
+    dtypes = (np.int64, np.int64) if lowest > 5 else (dtype, rng.choice(INDEX))
+    values = [lowest + x for x in rng.sample(range(rng.choice([1, 100]) * n + 1), n)]
+    cut = rng.randint(0, n)
+    arrays = tuple(map(np.array, (values[:cut], values[cut:]), dtypes))
+    return (arrays,), {}, np.array(sorted(values), np.result_type(*arrays))
+
+
+# Algorithm kernels.
+
+
+@case(INDEX)
+def join_in_order(rng, dtype, n):
+    size = n // rng.choice([1, 2, 10]) + 1
+    u, v = some_pairs(rng, size, n, dtype)
+    joining, root = joined(u.tolist(), v.tolist(), size)
+    return (u, v, size), {}, (positions(joining, n), positions(root, size))
+
+
+@case(UNSIGNED)
+def join_by_key(rng, dtype, n):
+    """Keys that differ in few bits or many, at the top or the bottom, and some that do not."""
+    alike = rng.randint(0, 8 * dtype.itemsize)
+    low = np.array([rng.getrandbits(8 * dtype.itemsize) >> alike for _ in range(n)], dtype)
+    high = some_values(rng, dtype, n) if rng.randrange(2) else np.zeros(n, dtype)
+    size = n // rng.choice([1, 2, 10]) + 1
+    arguments = *some_pairs(rng, size, n), low | high, size
+    return arguments, {}, joined_by_key(*arguments)
+
+
+@case(INDEX)
+def join_with_helpers(rng, dtype, n):
+    """How many pairs the helpers reject is a matter of timing."""
+    arguments, _, (expected, _) = join_in_order(rng, dtype, n)
+
+    def holds(joining, rejected):
+        assert_array_equal(joining, expected, strict=True)
+        assert 0 <= rejected <= n - len(joining)
+
+    return arguments, {}, holds
+
+
+@case(INDEX)
+def unite(rng, dtype, n):
+    """Which pair of a cycle does not join, and the shape of trees, are a matter of timing."""
+    (parent,), *_ = pointer_jump(rng, dtype, n + 1)
+    u, v = some_pairs(rng, n + 1, n)
+    nodes, size = np.arange(n + 1), n + 1
+
+    def joined_with(u, v):
+        """Join the trees of `parent`, and then pairs."""
+        return joined([*nodes.tolist(), *u.tolist()], [*parent.tolist(), *v.tolist()], size)
+
+    every, sets = joined_with(u, v)
+
+    def holds(tree, is_joining):
+        assert (tree.dtype, is_joining.dtype, len(is_joining)) == (dtype, bool, n)
+        assert joined(nodes.tolist(), tree.tolist(), size)[1] == sets
+        assert joined_with(u[is_joining], v[is_joining])[1] == sets
+        assert np.count_nonzero(is_joining) + np.count_nonzero(parent != nodes) == len(every)
+
+    return (parent, u, v), {"by_rank": bool(rng.randrange(2))}, holds

@@ -1,0 +1,108 @@
+"""CONTRIBUTING is kept: whatever a registry holds is in the documentation and has its tests."""
+
+import importlib
+import inspect
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+import mstflow
+from mstflow.plugins import registered
+from mstflow.primitives import array_module, known_backends, vocabulary
+
+ROOT = Path(__file__).parents[1]
+ALGORITHMS = [name for name in mstflow.algorithms() if name not in registered("algorithm", ())]
+BACKENDS = [name for name in known_backends() if name not in registered("backend", ())]
+
+
+def read(path):
+    return (ROOT / path).read_text()
+
+
+def modules_of(folder):
+    return {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
+
+
+def table(page, head):
+    """Return the rows of the table whose first column has this head, as lists of cells."""
+    lines = iter(read(page).splitlines())
+    rows = itertools.dropwhile(lambda line: not line.startswith(f"| {head} |"), lines)
+    _head, _rule, *rows = itertools.takewhile(lambda line: line.startswith("|"), rows)
+    return [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_contributing_names_files_that_exist():
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", read("CONTRIBUTING.md"))
+    assert named
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def test_algorithms_in_the_catalogue():
+    pages = {name.replace("-", "_"): mstflow.algorithm(name) for name in ALGORITHMS}
+    assert modules_of("pipeline/catalogue") == set(pages)
+    for name, pipeline in pages.items():
+        page = importlib.import_module(f"mstflow.pipeline.catalogue.{name}")
+        assert getattr(page, name) is pipeline
+        assert {"Source", "Promise"} <= set(re.findall(r"^(\w+): ", page.__doc__, re.MULTILINE))
+
+
+def test_algorithms_in_the_readme():
+    expected = [[name, mstflow.algorithm(name).summary] for name in ALGORITHMS]
+    assert table("README.md", "algorithm") == expected
+
+
+def test_algorithms_in_the_documentation():
+    page = "docs/algorithms.md"
+    assert [name for name, *_ in table(page, "algorithm")] == ALGORITHMS
+    assert re.findall(r"^## (.+)$", read(page), re.MULTILINE) == ALGORITHMS
+    assert re.findall(r"\]\(images/([\w-]+)\.svg\)$", read(page), re.MULTILINE) == ALGORITHMS
+
+
+def test_stages_in_the_documentation():
+    modules = (importlib.import_module(f"mstflow.stages.{name}") for name in modules_of("stages"))
+    declaring = {
+        value.function.__module__.rpartition(".")[2]
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, mstflow.Stage)
+    }
+    listed = re.findall(r"members: \[(.+)\]", read("docs/reference/stages.md"))[-1]
+    assert set(listed.split(", ")) == declaring
+
+
+def primitives(cls):
+    """Return the names of the functions that a class defines, except those without arguments."""
+    return {
+        name
+        for name, value in vars(cls).items()
+        if inspect.isfunction(value)
+        and not name.startswith("_")
+        and len(inspect.signature(value).parameters) > 1
+    }
+
+
+def test_primitives_in_the_table_of_the_vocabulary():
+    named = re.findall(r"^\| ([\w, ]+?) +\|", vocabulary.__doc__, re.MULTILINE)
+    for _, cls in inspect.getmembers(vocabulary, inspect.isclass):
+        if cls.__module__ == vocabulary.__name__:
+            assert primitives(cls) <= set(", ".join(named).split(", "))
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set().union(*map(primitives, type(array_module("numpy")).__mro__)))
+)
+def test_primitive_has_a_case(name):
+    """A case has the name of the primitive that it defines; other tests call the primitive."""
+    cases = read("tests/primitives/test_conformance.py")
+    assert re.search(rf"^def {name}\(|\.{name}\(", cases, re.MULTILINE)
+
+
+def test_backends_in_the_documentation():
+    assert [name for name, *_ in table("docs/how-to/backend.md", "backend")] == BACKENDS
+
+
+@pytest.mark.parametrize("name", sorted(modules_of("graphs/formats")))
+def test_format_in_the_documentation(name):
+    assert re.search(rf"\b{name}\b", read("docs/formats.md"), re.IGNORECASE)
