@@ -46,8 +46,9 @@ class StageCall(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What a task reports: what it cost, and the scalars it wrote for the whole graph."""
+    """What a task reports: its number, its cost, and the scalars it wrote for the whole graph."""
 
+    number: int
     call: StageCall
     scalars: dict[str, Any]
 

@@ -114,10 +114,13 @@ class Cluster:
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Wait for the results and fetch them."""
+        """Wait for all live results, whose notes are read next, and fetch these."""
+        from distributed import wait
+
         with _worker_errors():
             if done is not None:
                 self._watch(handles, done)
+            wait([future for each in self._pending.values() if (future := each()) is not None])
             self._pending.clear()
             return self._client.gather(list(handles))  # type: ignore[no-any-return]
 
@@ -125,11 +128,10 @@ class Cluster:
         """Return the notes that workers logged since the last call."""
         events = self._client.get_events(self.note.topic)
         new, self._taken = events[self._taken :], len(events)
-        notes: dict[Any, Note] = {}
-        for _, (number, stage, partition, work, scalars) in new:
-            call = StageCall(number, stage, partition, Work(*work))
+        notes: dict[int, Note] = {}
+        for _, (number, (*call, work), scalars) in new:
             # A task that ran again, as its worker had died, counts once.
-            notes[call[:3]] = Note(call, scalars)
+            notes[number] = Note(number, StageCall(*call, Work(*work)), scalars)
         return list(notes.values())
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
@@ -157,7 +159,7 @@ class _WorkerLog:
         worker = this_worker()
         *call, work = note.call
         if worker is not None:
-            worker.log_event(self.topic, (*call, tuple(work), note.scalars))
+            worker.log_event(self.topic, (note.number, (*call, tuple(work)), note.scalars))
 
 
 def _name(key: str) -> str:

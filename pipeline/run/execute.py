@@ -13,7 +13,7 @@ from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop
 from .partitions import Chunked
-from .tasks import Several, Slot, Task
+from .tasks import Several, Slot, Task, is_reported
 from .tree import reduce_tree
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class _Run:
     round: int = 0
     submitted: int = 0
     finished: int = 0
+    #: Results whose scalars the report shows, though no later step may need them.
+    reported: list[Any] = field(default_factory=list)
 
     @cached_property
     def joins_fragments(self) -> bool:
@@ -178,12 +180,17 @@ class _Run:
             self.scheduler.note,
             is_shared,
             self.scheduler.leaves_on_host,
+            self.submitted,
             record,
         )
         self.submitted += 1
         if self.scheduler.eager:
             self.tell(name)
-        return self.scheduler.submit(task, *handles, key=step)
+        # A stage may stand in a round more than once: the number tells its tasks apart.
+        handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
+        if is_shared and not self.scheduler.eager and any(map(is_reported, stage.writes.values())):
+            self.reported.append(handle)
+        return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
         """Return a value with slots for results, chunks among them; adds to `handles`."""
@@ -219,7 +226,8 @@ class _Run:
         handles: list[Any] = []
         slots = [_slots(value, handles) for value in values]
         results = self.scheduler.gather(handles, self.done if is_heard() else None)
-        for note in self.scheduler.take_notes():
+        self.reported.clear()
+        for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
             self.take(note)
         found = [_filled(slot, results) for slot in slots]
         if len(found) == 1:

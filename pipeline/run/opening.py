@@ -86,7 +86,7 @@ def _local_cluster(workers: int) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", memory_limit=0
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

@@ -64,6 +64,8 @@ class Task:
         Whether what it writes holds for the whole graph.
     leaves_on_host : bool
         Whether its arrays go to other processes, and so must lie in the memory of the host.
+    number : int
+        In the order in which a run submits its tasks.
     record : Record, optional
         Keeps unfinished work, for stages and combinations that have a parameter of this name.
     """
@@ -77,6 +79,7 @@ class Task:
     note: Callable[[Note], object]
     is_shared: bool
     leaves_on_host: bool
+    number: int
     record: Any
 
     @property
@@ -102,7 +105,7 @@ class Task:
             seconds = time.perf_counter() - start
             moved = _num_bytes((*fields.values(), *parts, *outputs))
             call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
-            self.note(Note(call, self._scalars(outputs)))
+            self.note(Note(self.number, call, self._scalars(outputs)))
             return _on_host(outputs) if self.leaves_on_host else outputs
 
     def _call(self, ops: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -128,7 +131,7 @@ class Task:
 
     def _scalars(self, outputs: tuple[Any, ...]) -> dict[str, Any]:
         written = zip(self.stage.writes.items(), outputs, strict=True)
-        reported = {name: value for (name, field), value in written if field.kind in _REPORTED}
+        reported = {name: value for (name, field), value in written if is_reported(field)}
         return reported if self.is_shared else {}
 
 
@@ -141,6 +144,8 @@ def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
         return value._replace(chunks=chunks).filled()
     if isinstance(value, tuple):
         return _rebuilt(value, (_loaded(ops, item, results) for item in value))
+    if isinstance(value, np.generic):  # a limit that NumPy computed
+        return value.item()
     return ops.asarray(value) if isinstance(value, np.ndarray) else value
 
 
@@ -236,10 +241,15 @@ def _is_kind(value: Any, declared: Field) -> bool:
         return is_edges and all(map(_is_array, value, _COLUMN_KINDS.values()))
     if declared.kind == "verdict":
         return isinstance(value, bool)
-    if declared.kind in _REPORTED:
+    if is_reported(declared):
         types = int if declared.kind == "count" else int | float
         return isinstance(value, types) and not isinstance(value, bool)
     return not declared.axis or hasattr(value, "__len__")
+
+
+def is_reported(declared: Field) -> bool:
+    """Return whether reports show the values of a field."""
+    return declared.kind in _REPORTED
 
 
 def _is_array(value: Any, kinds: str) -> bool:

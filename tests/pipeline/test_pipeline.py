@@ -3,43 +3,46 @@
 import functools
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mstflow
-from mstflow import Loop, Pipeline, stage
-from mstflow.errors import PipelineError
-from mstflow.pipeline.run.flow import run
-from mstflow.pipeline.run.schedulers import Inline
-from mstflow.primitives import Backend
+from graph_strategies import edge_lists
+from mstflow import Loop, Pipeline, When, stage
+from mstflow.errors import OptionError, PipelineError
+from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
-from mstflow.stages.edges import count_edges, drop_loops, find_signs, no_edges_left, order_weights
+from mstflow.stages.edges import count_edges, drop_loops, no_edges_left
 from mstflow.stages.fields import (
-    ArcIndex,
+    Chosen,
     Count,
-    EdgeFlags,
-    EdgeIndex,
-    EdgeWeights,
+    Edges,
+    Field,
+    Flags,
     Index,
+    Number,
     Verdict,
     VertexIndex,
 )
-from mstflow.stages.fragments import add_level, list_forest, start_forest, start_levels
+from mstflow.stages.fragments import add_level, compose_labels, start_levels
+from oracle import kruskal
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-EMPTY = (start_forest, list_forest)
 GRAPH = (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0]))
 
 
-@stage(writes="is_light", over="edges")
-def mark_light_edges(weight: EdgeWeights, limit: float) -> EdgeFlags:
+@stage(writes="is_light")
+def mark_light_edges(edges: Edges, weight_order: Any, limit: Number) -> Flags:
     """Flag the edges no heavier than a limit."""
-    return weight <= limit
+    return edges.key <= weight_order.key_of(limit)
 
 
-@stage(writes="num_light", over="edges", combine="sum")
-def count_light_edges(is_light: EdgeFlags) -> Count:
+@stage(writes="num_light", combine="sum")
+def count_light_edges(is_light: Flags) -> Count:
     return int(is_light.sum())
 
 
@@ -48,101 +51,28 @@ def all_light(num_light: Count, num_edges: Count) -> Verdict:
     return num_light == num_edges
 
 
-@stage(writes="is_light", over="edges")
-def use_light_vertices(is_light: VertexIndex) -> EdgeFlags:
+@stage(writes="all_light")
+def light_in_each_partition(is_light: Flags) -> Verdict:
+    return bool(is_light.all())
+
+
+@stage(writes="is_light")
+def use_light_vertices(is_light: VertexIndex) -> Flags:
     return is_light
 
 
 @stage(writes="forest")
-def take_light_edges(is_light: EdgeFlags) -> Index:
-    return is_light
+def take_light_edges(edges: Edges, is_light: Flags) -> Chosen:
+    return edges.edge_id[is_light]
 
 
-@stage(writes="heavy", over="edges")
-def take_weights(weight: EdgeWeights) -> EdgeWeights:
-    return weight
+def add_light(ops, parts, is_light):
+    return parts[0]
 
 
-@stage(writes="arc", over="vertices")
-def write_arcs_at_once(num_vertices: Count) -> ArcIndex:
-    return np.arange(num_vertices)
-
-
-@stage(writes="is_heavy", over="edges")
-def use_light_edges(is_light: EdgeFlags) -> EdgeFlags:
-    return ~is_light
-
-
-COUNT_LIGHT = (mark_light_edges, count_light_edges, *EMPTY)
-
-
-@pytest.mark.parametrize(
-    ("steps", "message"),
-    [
-        (COUNT_LIGHT, "'mark_light_edges': reads 'limit', which no earlier stage writes"),
-        ((count_light_edges,), "'count_light_edges': reads 'is_light', which no earlier"),
-        ((count_edges,), "pipeline 'p': its result: reads 'forest', which no earlier"),
-        ((start_levels, add_level), "'add_level': reads 'label', which no earlier"),
-        (
-            (*COUNT_LIGHT, find_signs, order_weights, drop_loops, use_light_edges),
-            "'use_light_edges': reads 'is_light', which was lost when 'drop_loops' resized",
-        ),
-        (
-            (*COUNT_LIGHT, use_light_vertices),
-            "reads 'is_light' as index along vertices, but it is flag along edges",
-        ),
-        (
-            (*COUNT_LIGHT, take_light_edges),
-            "'take_light_edges': runs once over vertices, but 'is_light' lies in the parts",
-        ),
-        ((*EMPTY, write_arcs_at_once), "'write_arcs_at_once': writes 'arc' along arcs"),
-        (
-            (count_edges, Loop(*EMPTY, until=no_edges_left)),
-            "its result: reads 'forest', which was written only inside a loop",
-        ),
-        (
-            (*EMPTY, Loop(count_edges, until=list_forest)),
-            "'list_forest': ends a loop, so it must write one verdict",
-        ),
-        (
-            (
-                *EMPTY,
-                count_edges,
-                find_signs,
-                order_weights,
-                Loop(take_weights, drop_loops, until=no_edges_left),
-            ),
-            "'take_weights': reads 'weight', which was lost when 'drop_loops' resized",
-        ),
-    ],
-)
-def test_check_names_the_stage(steps, message):
-    if steps[:4] == COUNT_LIGHT and "limit" not in message:
-        pipeline = Pipeline("p", *steps).given(limit=2)
-    else:
-        pipeline = Pipeline("p", *steps)
-    with pytest.raises(PipelineError, match=message):
-        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
-
-
-def test_check_of_what_fits(algorithm):
-    mstflow.algorithm(algorithm).check()
-    Pipeline("p", *COUNT_LIGHT, count_edges, Loop(until=all_light)).given(limit=9.0).check()
-
-
-@stage(writes="note", over="edges")
-def note_in_parts(u: EdgeIndex) -> Count:
-    return len(u)
-
-
-@stage(writes="note")
-def note_once() -> Count:
-    return 7
-
-
-@stage(writes="forest")
-def read_note(note: Count, forest: Index) -> Index:
-    return forest
+@stage(writes="num_light", combine=add_light)
+def combine_with_marks(edges: Edges) -> Count:
+    return 0
 
 
 @stage(writes="copy")
@@ -150,55 +80,140 @@ def copy_vertices(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
     return ops.arange(num_vertices, dtype="int32")
 
 
-@stage(writes="num_vertices", resizes="vertices")
+@stage(writes="num_vertices")
 def halve_vertices(num_vertices: Count) -> Count:
     return num_vertices // 2
 
 
-@stage(writes="forest")
-def read_copy(copy: VertexIndex, forest: Index) -> Index:
-    return forest
+@stage(writes="other")
+def read_copy(copy: VertexIndex) -> Index:
+    return copy
+
+
+MARK = (mark_light_edges,)
+COUNT_LIGHT = (mark_light_edges, count_light_edges)
 
 
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ((note_in_parts, Loop(note_once, until=no_edges_left), read_note),
+        (COUNT_LIGHT, "'mark_light_edges': reads 'limit', which no earlier stage writes"),
+        ((count_light_edges,), "'count_light_edges': reads 'is_light', which no earlier"),
+        ((count_edges,), "pipeline 'p': its result: reads 'levels', which no earlier"),
+        ((start_levels, add_level), "'add_level': reads 'label', which no earlier"),
+        (
+            (copy_vertices, halve_vertices, read_copy),
+            "'read_copy': reads 'copy', which was lost when 'halve_vertices' changed the vertices",
+        ),
+        (
+            (*MARK, use_light_vertices),
+            "reads 'is_light' as index along vertices, but it is flag",
+        ),
+        (
+            (*MARK, take_light_edges),
+            "'take_light_edges': writes 'forest' in each partition; it needs combine=",
+        ),
+        (
+            (*MARK, combine_with_marks),
+            "'combine_with_marks': its combination reads 'is_light', which lies in partitions",
+        ),
+        (
+            (count_edges, Loop(start_levels, until=no_edges_left)),
+            "its result: reads 'levels', which was written only inside a loop",
+        ),
+        (
+            (count_edges, When(no_edges_left, start_levels)),
+            "its result: reads 'levels', which was written only inside",
+        ),
+        (
+            (start_levels, Loop(count_edges, until=copy_vertices)),
+            "'copy_vertices': decides about a Loop, so it must write one verdict",
+        ),
+        (
+            (*MARK, When(light_in_each_partition, start_levels)),
+            "'light_in_each_partition': decides about a When, so it must write one verdict",
+        ),
+        (
+            (
+                copy_vertices,
+                count_edges,
+                Loop(read_copy, halve_vertices, until=no_edges_left),
+            ),
+            "'read_copy': reads 'copy', which was lost when 'halve_vertices' changed",
+        ),
+    ],
+)
+def test_check_names_the_stage(steps, message):
+    values = {"limit": 2} if mark_light_edges in steps and "limit" not in message else {}
+    pipeline = Pipeline("p", *steps, result=("levels",), values=values)
+    with pytest.raises(PipelineError, match=message):
+        pipeline.run(GRAPH)
+    with pytest.raises(PipelineError, match=message):
+        pipeline.check()
+
+
+def test_check_of_what_fits(algorithm):
+    mstflow.algorithm(algorithm).check()
+    Pipeline("p", *COUNT_LIGHT, count_edges, Loop(until=all_light)).given(limit=9.0).check()
+
+
+def test_check_of_strategies(algorithm):
+    for name in mstflow.strategies():
+        mstflow.strategy(name, algorithm).check()
+
+
+@stage(writes="note")
+def note_in_partitions(edges: Edges) -> Count:
+    return len(edges.u)
+
+
+@stage(writes="note")
+def note_once() -> Count:
+    return 7
+
+
+@stage(writes="other")
+def read_note(note: Count) -> Count:
+    return note
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ((note_in_partitions, Loop(note_once, until=no_edges_left), read_note),
          "reads 'note', which was changed in kind by a loop"),
         ((copy_vertices, halve_vertices, Loop(copy_vertices, until=no_edges_left), read_copy),
-         "reads 'copy', which was lost when 'halve_vertices' resized"),
+         "reads 'copy', which was lost when 'halve_vertices' changed the vertices"),
     ],
 )  # fmt: skip
 def test_a_loop_may_make_no_pass(steps, message):
     with pytest.raises(PipelineError, match=message):
-        Pipeline("p", *EMPTY, count_edges, *steps).check()
+        Pipeline("p", count_edges, *steps).check()
 
 
-@pytest.mark.parametrize("step", [print, "order_weights", Loop(print, until=no_edges_left)])
-def test_only_stages_and_loops_are_steps(step):
-    with pytest.raises(PipelineError, match="is neither a stage nor a Loop"):
+@pytest.mark.parametrize("step", [print, "drop_loops", Loop(print, until=no_edges_left)])
+def test_only_stages_loops_and_conditions_are_steps(step):
+    with pytest.raises(PipelineError, match="is neither a stage nor a Loop nor a When"):
         Pipeline("p", step)
 
 
 @pytest.mark.parametrize(
     ("declaration", "message"),
     [
-        ({"over": "faces"}, "over must be 'edges' or 'vertices', not 'faces'"),
-        ({"over": "edges", "combine": "median"}, "combine='median' needs over='edges'"),
-        ({"combine": "sum"}, "combine='sum' needs over='edges'"),
+        ({"combine": "median"}, "combine must be a function or one of: sum, .*, not 'median'"),
+        ({"combine": 5}, "combine must be a function or one of: sum, .*, not 5"),
         ({"writes": ("a", "b")}, "returns 1 fields, but writes 2"),
         ({"writes": ()}, "writes must be distinct names"),
         ({"writes": ("a", "a")}, "writes must be distinct names"),
-        ({"resizes": "edge"}, "resizes edge, an axis no field has"),
         (
-            {"over": "edges", "combine": "lexicographic minimum"},
+            {"combine": "lexicographic minimum"},
             "combine='lexicographic minimum' compares two fields",
         ),
     ],
 )
 def test_declarations_that_contradict_themselves(declaration, message):
-    def odd_stage(u: EdgeIndex) -> EdgeFlags:
-        return u > 0
+    def odd_stage(edges: Edges) -> Flags:
+        return edges.u > 0
 
     with pytest.raises(PipelineError, match=f"stage 'odd_stage': {message}"):
         stage(**{"writes": "is_odd", **declaration})(odd_stage)
@@ -217,42 +232,44 @@ def test_stages_name_what_they_read():
             return fields
 
 
-def failing(returns, **declaration):
-    @stage(writes="bad", over="edges", **declaration)
-    def bad_stage(u: EdgeIndex) -> EdgeIndex:
-        return returns(u)
+def failing(returns):
+    @stage(writes="bad")
+    def bad_stage(edges: Edges, num_vertices: Count) -> VertexIndex:
+        return returns(edges.u)
 
-    return Pipeline("p", bad_stage, *EMPTY)
+    return Pipeline("p", bad_stage, result=("bad",))
+
+
+SHOWN = r"edges: \(u: int64\[4\], v: int64\[4\], key: uint64\[4\], edge_id: int32\[4\]\)"
 
 
 @pytest.mark.parametrize(
     ("returns", "message"),
     [
-        (lambda u: u[:2], "wrote 'bad' with 2 entries, but along edges there are 4"),
-        (lambda u: u > 1, r"wrote 'bad' as bool\[4\], not as index along edges"),
-        (lambda u: 7, "wrote 'bad' as int 7, not as index along edges"),
+        (lambda u: u[:2], "wrote 'bad' with 2 entries, but along vertices there are 4"),
+        (lambda u: u > 1, r"wrote 'bad' as bool\[4\], not as index along vertices"),
+        (lambda u: 7, "wrote 'bad' as int 7, not as index along vertices"),
         (lambda u: (u, u), r"wrote 'bad' as \(int64\[4\], int64\[4\]\), not as index along"),
-        (lambda u: u[99], r"failed on u: int64\[4\]: IndexError: index 99"),
-        (lambda u: u + "x", r"failed on u: int64\[4\]: "),
+        (lambda u: u[99], f"failed on {SHOWN}, num_vertices: int 4: IndexError: index 99"),
+        (lambda u: u + "x", f"failed on {SHOWN}"),
     ],
 )
 @pytest.mark.parametrize("scheduler", ["inline", "threads"])
 def test_failures_name_the_stage(returns, message, scheduler):
     with pytest.raises(PipelineError, match=f"stage 'bad_stage'.*{message}"):
-        mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=failing(returns), scheduler=scheduler, strategy="whole"
-        )
+        failing(returns).run(GRAPH, scheduler=scheduler, strategy="whole")
 
 
-@stage(writes="least", over="edges", combine="minimum")
-def uneven(u: EdgeIndex) -> Index:
-    return u
+@stage(writes="least", combine="minimum")
+def uneven(edges: Edges) -> Index:
+    return edges.u
 
 
 @pytest.mark.parametrize(
     ("forest", "message"),
-    [([3, 3], "no set of edge ids"), ([-1], "no set"), ([4], "no set"), ([0.5], "no set")],
-)
+    [([3, 3], "not a set of edge ids"), ([-1], "not a set"), ([4], "not a set"),
+     ([0.5], "not a set")],
+)  # fmt: skip
 def test_a_forest_is_a_set_of_edges(forest, message):
     @stage(writes="forest")
     def invent():
@@ -266,7 +283,7 @@ def test_failures_to_combine_name_the_stage():
     with pytest.raises(PipelineError, match="stage 'uneven' failed on least: int64"):
         mstflow.minimum_spanning_forest(
             tuple(np.tile(column, 2) for column in GRAPH),
-            algorithm=Pipeline("p", uneven, *EMPTY),
+            algorithm=Pipeline("p", uneven),
             partitions=3,
         )
 
@@ -285,28 +302,62 @@ def test_what_is_given_is_of_the_declared_kind():
         Pipeline("p", take, values={"num_vertices": 5})
 
 
+@pytest.mark.parametrize("column", ["u", "v", "key"])
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_no_stage_writes_to_what_the_caller_gave(backend):
-    @stage(writes="weight", over="edges")
-    def halve(weight: EdgeWeights) -> EdgeWeights:
-        weight //= 2
-        return weight
+def test_no_stage_writes_to_what_the_caller_gave(backend, column):
+    @stage(writes="edges")
+    def halve(edges: Edges) -> Edges:
+        array = getattr(edges, column)
+        array //= 2
+        return edges
 
-    pipeline = mstflow.algorithm("kruskal").insert_before("find_signs", halve)
+    pipeline = mstflow.algorithm("kruskal").insert_before("bring_edges_together", halve)
     graph = np.array([0, 1]), np.array([1, 2]), np.array([8, 6])
-    with pytest.raises(PipelineError, match=r"stage 'halve' failed on weight.* read-only"):
+    with pytest.raises(PipelineError, match=r"stage 'halve' failed on edges.* read-only"):
         mstflow.minimum_spanning_forest(graph, algorithm=pipeline, backend=backend)
-    assert graph[2].tolist() == [8, 6]
+    assert list(map(np.ndarray.tolist, graph)) == [[0, 1], [1, 2], [8, 6]]
 
 
-def test_fields_of_one_axis_have_one_length():
-    @stage(writes="key", over="edges", resizes="edges")
-    def halve_keys(key) -> EdgeFlags:
-        return key[::2] > 0
+PairIndex = Annotated[Any, Field("pairs", "index")]
 
-    pipeline = mstflow.algorithm("boruvka-edgelist").insert_after("order_weights", halve_keys)
-    with pytest.raises(PipelineError, match="'drop_loops': reads 'u', which was lost"):
-        pipeline.check()
+
+@stage(writes="left")
+def write_left(edges: Edges) -> PairIndex:
+    return edges.u
+
+
+@stage(writes="right")
+def write_right(edges: Edges) -> PairIndex:
+    return edges.v[::2]
+
+
+@stage(writes=("left", "right"))
+def write_pairs(edges: Edges) -> tuple[PairIndex, PairIndex]:
+    return edges.u, edges.v[::2]
+
+
+@stage(writes="pairs")
+def read_pairs(left: PairIndex, right: PairIndex) -> Any:
+    return left, right
+
+
+@stage(writes="edges")
+def shorten_keys(edges: Edges) -> Edges:
+    return edges._replace(key=edges.key[::2])
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ((write_pairs,), "'write_pairs': wrote 'right' with 2 entries, but along pairs there"),
+        ((write_left, write_right, read_pairs),
+         "'read_pairs': 'left' and 'right' both run along pairs, but have 4 and 2 entries"),
+        ((shorten_keys,), r"'shorten_keys': wrote 'edges' as \(u: .*, not as edges"),
+    ],
+)  # fmt: skip
+def test_fields_of_one_axis_have_one_length(steps, message):
+    with pytest.raises(PipelineError, match=message):
+        Pipeline("p", *steps).run(GRAPH)
 
 
 def names(pipeline):
@@ -321,10 +372,19 @@ def test_edits_are_copies():
     assert names(longer.remove("count_light_edges")) == before
     swapped = original.replace("count_edges", mark_light_edges)
     assert names(swapped).count("mark_light_edges") == before.count("count_edges")
-    assert names(original.insert_before("order_weights", start_levels))[1] == "start_levels"
+    assert names(original.insert_before("count_edges", start_levels))[1] == "start_levels"
     assert names(original) == before
-    assert dict(original.given(k=3).values) == {"k": 3}
-    assert dict(original.values) == {}
+    assert dict(swapped.given(limit=3).values) == {"limit": 3}
+    assert dict(swapped.values) == dict(original.values) == {}
+    other = original.named("mine", "my own")
+    assert (other.name, other.summary, names(other)) == ("mine", "my own", before)
+    assert original.name == "boruvka-edgelist"
+
+
+def test_edits_reach_into_conditions():
+    original = mstflow.algorithm("filter-boruvka")
+    assert names(original.insert_after("drop_loops", add_level)).count("add_level") == 3
+    assert "drop_loops" not in names(original.remove("drop_loops"))
 
 
 def test_values_below_zero_end_rounds_as_zero_does():
@@ -339,21 +399,49 @@ def test_a_value_by_backend():
     assert pipeline.given(few=3).values_on("numba")["few"] == 3
 
 
+def test_values_that_no_stage_reads():
+    pipeline = mstflow.algorithm("boruvka-edgelist").insert_after("drop_loops", mark_light_edges)
+    message = "pipeline 'boruvka-edgelist': no stage reads 'limti'; did you mean 'limit'"
+    with pytest.raises(PipelineError, match=message):
+        pipeline.given(limit=3, limti=3)
+    message = "pipeline 'filter-boruvka': no stage reads 'max_wieght'; insert the stage first"
+    with pytest.raises(PipelineError, match=message):
+        mstflow.algorithm("filter-boruvka").given(max_wieght=3)
+    assert pipeline.given(limit=3).values == {"limit": 3}
+
+
+def test_a_combination_may_read_what_is_given():
+    def capped_sum(ops, parts, limit):
+        return (min(limit, sum(count for (count,) in parts)),)
+
+    @stage(writes="num_found", combine=capped_sum)
+    def count_some(edges: Edges) -> Count:
+        return len(edges.u)
+
+    pipeline = Pipeline("p", count_some, result=("num_found",))
+    for limit, found in (3, 3), (9, 4):
+        fields, _ = pipeline.given(limit=limit).run(GRAPH, partitions=2)
+        assert fields == {"num_found": found}
+
+
 def test_edits_that_cannot_be():
     original = mstflow.algorithm("boruvka-edgelist")
-    with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: find_signs"):
+    with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: drop_loops"):
         original.remove("drop_edges")
     for edit in (lambda: original.remove("no_edges_left"),
                  lambda: original.insert_after("no_edges_left", start_levels)):  # fmt: skip
-        with pytest.raises(PipelineError, match="'no_edges_left' ends a loop"):
+        with pytest.raises(PipelineError, match="'no_edges_left' gives a verdict"):
             edit()
 
 
-def test_a_pipeline_without_a_forest_is_no_algorithm():
-    with pytest.raises(mstflow.errors.OptionError, match="does not give the field 'forest'"):
-        mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=Pipeline("p", start_levels, result=("levels",))
-        )
+@pytest.mark.parametrize("result", [("levels",), ("forest", "levels"), ("levels", "forest")])
+def test_only_the_forest_comes_by_the_front_door(result):
+    pipeline = Pipeline("p", start_levels, result=result)
+    with pytest.raises(OptionError, match="pipeline 'p' gives .*'levels'.*: use Pipeline.run"):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
+    fields, _ = pipeline.run(GRAPH)
+    assert tuple(fields) == result
+    assert fields["levels"] == ()
 
 
 def test_description_and_picture(algorithm, tmp_path):
@@ -362,8 +450,18 @@ def test_description_and_picture(algorithm, tmp_path):
     picture = pipeline.draw(tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").read_text() == picture
     assert (IMAGES / f"{algorithm}.svg").read_text() == picture  # as the documentation shows it
+    check_described(pipeline, text, picture)
+
+
+@pytest.mark.parametrize("name", mstflow.strategies())
+def test_description_and_picture_of_strategies(name):
+    strategy = mstflow.strategy(name)
+    check_described(strategy, strategy.describe(), strategy.draw())
+
+
+def check_described(flow, text, picture):
     labels = [element.text for element in ElementTree.fromstring(picture).iter() if element.text]
-    for step in pipeline.stages():
+    for step in flow.stages():
         assert step.name in text
         assert any(step.name in label for label in labels)
         for field in (*step.reads, *step.writes):
@@ -371,27 +469,151 @@ def test_description_and_picture(algorithm, tmp_path):
             assert field in labels
 
 
-@stage(writes="u", over="edges", combine="sum")
-def add_up_ends(u: EdgeIndex):
-    return u.sum()
+@stage(writes="edges", combine="sum")
+def add_up_ends(edges: Edges):
+    return edges.u.sum()
 
 
 @stage(writes="stop")
-def stop_at_once(u):
+def stop_at_once(edges):
     return True
 
 
-def test_a_field_that_moves_from_the_parts_to_the_whole():
-    pipeline = Pipeline("p", *EMPTY, add_up_ends, Loop(until=stop_at_once), result=("u",))
-    tables = [{"u": np.array([1, 2])}, {"u": np.array([3])}]
-    options = {"num_edges": 3, "scheduler": Inline(), "backend": Backend("numpy")}
-    result, _ = run(pipeline, tables, {"num_vertices": 4, "maximum": False}, **options)
-    assert result == {"u": 6}
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_a_field_that_moves_from_the_partitions_to_the_whole(scheduler):
+    pipeline = Pipeline("p", add_up_ends, Loop(until=stop_at_once), result=("edges",))
+    for partitions in 1, 2:
+        fields, _ = pipeline.run(GRAPH, partitions=partitions, scheduler=scheduler)
+        assert fields == {"edges": 3}
 
 
-def test_own_pipeline_on_parts_iterates():
-    pipeline = mstflow.algorithm("boruvka-edgelist").given(limit=4.0).insert_after(
-        "order_weights", mark_light_edges
-    )  # fmt: skip
+def test_own_pipeline_on_partitions_iterates():
+    pipeline = mstflow.algorithm("boruvka-edgelist").insert_after(
+        "drop_loops", mark_light_edges
+    ).given(limit=4.0)  # fmt: skip
     forest = mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, partitions=2)
     assert (forest.strategy, forest.edge_ids.tolist()) == ("iterate", [1, 2, 3])
+
+
+@pytest.mark.parametrize("limit", [3, 3.0, 3.5, np.float32(3.5)])
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_limits_are_numbers(limit, scheduler):
+    @stage(writes="limit")
+    def double_limit(limit: Number) -> Number:
+        return 2 * limit
+
+    pipeline = Pipeline("p", *COUNT_LIGHT, double_limit, result=("num_light",)).given(limit=limit)
+    fields, report = pipeline.run(GRAPH, partitions=2, scheduler=scheduler)
+    assert fields["num_light"] == 3
+    assert report.final["limit"] == 2 * limit
+    assert report.after(0) == report.final
+    assert f"{2 * float(limit):g}" in str(report)
+
+
+@pytest.mark.parametrize("limit", ["3", True, None])
+def test_limits_that_are_no_numbers(limit):
+    pipeline = Pipeline("p", *COUNT_LIGHT, result=("num_light",)).given(limit=limit)
+    with pytest.raises(PipelineError, match="'mark_light_edges': reads 'limit' as number, but"):
+        pipeline.run(GRAPH)
+
+
+LARGE = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("combine", "expected"), [("minimum", LARGE), ("maximum", LARGE + 3), ("sum", 4 * LARGE + 6)]
+)
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_large_counts_combine_exactly(combine, expected, scheduler):
+    @stage(writes="large", combine=combine)
+    def count_much(edges: Edges) -> Count:
+        return LARGE + int(edges.edge_id[0])
+
+    fields, report = Pipeline("p", count_much, result=("large",)).run(
+        GRAPH, partitions=4, scheduler=scheduler
+    )
+    assert fields == {"large": expected}
+    assert report.final["large"] == expected
+    assert f"{expected:,}" in str(report)
+
+
+def test_large_counts_combine_by_row():
+    @stage(writes=("least", "place"), combine="lexicographic minimum")
+    def find_least(edges: Edges) -> tuple[Count, Count]:
+        return LARGE + int(edges.edge_id[0]) % 2, LARGE - int(edges.edge_id[0])
+
+    pipeline = Pipeline("p", find_least, result=("least", "place"))
+    fields, _ = pipeline.run(GRAPH, partitions=4)
+    assert fields == {"least": LARGE, "place": LARGE - 2}
+
+
+ROUND = (*JOIN, add_level, *CONTRACT)
+TWO_ROUNDS = Pipeline(
+    "two-rounds",
+    start_levels,
+    drop_loops,
+    count_edges,
+    *ROUND,
+    *ROUND,
+    compose_labels,
+    result=("labels", "edges", "forest"),
+)
+
+
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+@given(graph=edge_lists(), maximum=st.booleans())
+def test_fields_are_put_together(scheduler, graph, maximum):
+    first, *others = (
+        TWO_ROUNDS.run(
+            graph,
+            result=("edges", "labels", "forest", "num_edges", "num_vertices"),
+            maximum=maximum,
+            partitions=partitions,
+            scheduler=scheduler,
+        )[0]
+        for partitions in (1, 2, 5)
+    )
+    assert list(first) == ["edges", "labels", "forest", "num_edges", "num_vertices"]
+    edges, forest = first["edges"], first["forest"]
+    assert isinstance(edges, Edges)
+    assert (np.diff(edges.edge_id) > 0).all()
+    assert len(edges.u) == first["num_edges"]
+    assert (np.diff(forest) > 0).all()
+    for other in others:
+        np.testing.assert_equal(other, first)
+        arrays = ((found[name] for name in ("labels", "forest")) for found in (other, first))
+        for ours, theirs in zip(*(([*found], [*found]) for found in arrays), strict=True):
+            assert [each.dtype for each in ours] == [each.dtype for each in theirs]
+
+
+@given(graph=edge_lists())
+def test_two_rounds(graph):
+    fields, report = TWO_ROUNDS.run(graph)
+    labels, edges, forest = fields.values()
+    u, v = (column.astype(np.int64) for column in (graph.u, graph.v))
+    left = np.flatnonzero(labels[u] != labels[v])  # each fragment is one of the vertices now
+    np.testing.assert_array_equal(edges.edge_id, left)
+    np.testing.assert_array_equal(edges.u, labels[u][left])
+    np.testing.assert_array_equal(edges.v, labels[v][left])
+    expected = kruskal(graph)
+    assert np.isin(forest, expected).all()
+    assert len(forest) == graph.num_vertices - len(np.unique(labels))
+    rest = mstflow.EdgeList(edges.u, edges.v, graph.weight[left], num_vertices=len(labels))
+    np.testing.assert_array_equal(np.sort([*forest, *left[kruskal(rest)]]), expected)
+    assert report.final["num_edges"] == len(left)
+
+
+def test_a_result_of_one_field():
+    fields, report = TWO_ROUNDS.run(GRAPH, result="labels")
+    assert list(fields) == ["labels"]
+    assert fields["labels"].tolist() == [0, 0, 0, 0]
+    assert report.plan.algorithm == "two-rounds"
+    with pytest.raises(PipelineError, match="pipeline 'two-rounds': its result: reads 'colour'"):
+        TWO_ROUNDS.run(GRAPH, result=("labels", "colour"))
+
+
+def test_fields_do_not_come_by_scans():
+    with pytest.raises(OptionError, match="'tree' gives the field 'forest' only; choose whole or"):
+        TWO_ROUNDS.run(GRAPH, strategy="tree")
+    fields, _ = mstflow.algorithm("kruskal").run(GRAPH, strategy="tree", partitions=2)
+    assert fields["forest"].tolist() == [1, 2, 3]
