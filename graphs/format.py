@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 class Format:
     """The functions that read and write a file format; `formats` holds one of these for each.
 
+    Those that read raise FileFormatError on a file that cannot be read or holds anything else; it
+    names the file and the line, array, column or edge. Those that take the name of the weights
+    raise OptionError if there are none of that name, and any function may for a missing package.
+
     Parameters
     ----------
     name : str

@@ -40,13 +40,6 @@ def read_csv(
     and, if there are three, weight. It also tells the delimiter: comma, semicolon, tab or blank.
     Lines before it that start with `#` are comments. Fields may be quoted. Ids and weights are
     read as in `read_txt`.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the line.
-    OptionError
-        If there is no column `weight`.
     """
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), b"#", "edges")
@@ -80,13 +73,7 @@ def _split(line: bytes, delimiter: str) -> list[str]:
 
 
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
-    """Read all columns, of which those of a forest are integers and the weights `weight_dtype`.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read. Names it.
-    """
+    """Read all columns, of which those of a forest are integers and the weights `weight_dtype`."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 

@@ -48,23 +48,10 @@ _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity
 
 @dataclass(frozen=True)
 class Row:
-    """What each line of a file must hold.
+    """What each line of a file must hold: the `fields` tag, u, v and weight, and others to skip.
 
-    Parameters
-    ----------
-    comments : bytes
-        Lines whose first byte is one of these are skipped.
-    fields : tuple of str
-        The fields in order: "tag", "u", "v", "weight"; others are skipped.
-    tag : bytes
-        What the field "tag" must be.
-    first_id : int
-        The smallest vertex id.
-    num_vertices : int, optional
-    delimiter : bytes
-        What stands between fields, which may then be quoted; if nothing, any blanks and tabs.
-    header : str
-        The fields as messages show them.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. Blanks and
+    tabs stand between fields or, where they may be quoted, the `delimiter`. Messages show `header`.
     """
 
     comments: bytes
@@ -93,29 +80,10 @@ def read_rows(
     stated: tuple[int, int] | None = None,
     block_size: int = BLOCK_SIZE,
 ) -> EdgeList:
-    """Parse the rest of a file, block by block.
+    """Parse the rest of a file, from line `number` on, after the `pending` lines already read.
 
-    Parameters
-    ----------
-    path : Path
-        Name for messages.
-    handle : binary file
-        Read from where it stands.
-    row : Row
-        What each line must hold.
-    number : int
-        Number of the first line.
-    pending : bytes
-        Lines already taken from `handle` that are to be parsed first.
-    stated : (int, int), optional
-        The line that states the number of edges, and that number.
-    block_size : int
-        Bytes to read at a time.
-
-    Returns
-    -------
-    EdgeList
-        Weights are int64; uint64 if one needs it; float64 if one is decimal.
+    `stated` is the line that states the number of edges, and that number. Weights become int64;
+    uint64 if one needs it; float64 if one is decimal.
 
     Raises
     ------
@@ -250,7 +218,7 @@ def _parse(text: bytes, row: Row) -> Columns | None:
     from pyarrow import compute
     from pyarrow import csv as arrow_csv
 
-    if not text.strip():
+    if not text or text.isspace():
         return None
     if b"\r" in text and not row.delimiter:
         message = "pyarrow takes a carriage return for the end of a line"
@@ -267,26 +235,29 @@ def _parse(text: bytes, row: Row) -> Columns | None:
             check_utf8=False,
         ),
     )
-    tag, u, v, weight = (
-        table[name].combine_chunks() if name in wanted else None for name in ("tag", *_WANTED)
-    )
-    if row.tag and not compute.all(compute.equal(tag, row.tag)).as_py():
+    columns = {name: table[name].combine_chunks() for name in wanted}
+    if row.delimiter and b" " in text:
+        columns = {name: compute.ascii_trim_whitespace(each) for name, each in columns.items()}
+    if row.tag and not compute.all(compute.equal(columns["tag"], row.tag)).as_py():
         message = "a line with another tag"
         raise ValueError(message)
-    ends = [_integers(ids) for ids in (u, v)]
+    if b"x" in text or b"X" in text:
+        _refuse_hexadecimal(columns.values())
+    ends = [np.asarray(columns[name].cast("int64")) for name in "uv"]
     if any(ids.min() < row.first_id or ids.max() > row.last_id for ids in ends):
         message = "a vertex id out of range"
         raise ValueError(message)
     u, v = (ids - row.first_id if row.first_id else ids for ids in ends)
-    return u, v, None if weight is None else _weights(weight)
+    return u, v, _weights(columns["weight"]) if "weight" in columns else None
 
 
-def _integers(strings: Any) -> NDArray[np.int64]:
-    text = strings.buffers()[2].to_pybytes()
-    if b"x" in text or b"X" in text:
-        message = "pyarrow takes hexadecimal integers"
-        raise ValueError(message)
-    return np.asarray(strings.cast("int64"))
+def _refuse_hexadecimal(columns: Iterable[Any]) -> None:
+    from pyarrow import compute
+
+    for strings in columns:
+        if compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py():
+            message = "pyarrow takes hexadecimal integers"
+            raise ValueError(message)
 
 
 def _weights(strings: Any) -> NDArray[Any]:
@@ -295,7 +266,7 @@ def _weights(strings: Any) -> NDArray[Any]:
 
     text = strings.buffers()[2].to_pybytes()
     if not any(mark in text for mark in _DECIMAL_MARKS):
-        return _integers(strings)
+        return np.asarray(strings.cast("int64"))
     weight = np.asarray(strings.cast("float64"))
     has_plus = b"+" in text and compute.any(compute.starts_with(strings, "+")).as_py()
     if has_plus or not np.abs(weight).max() < LARGEST_EXACT:  # NaN, overflow, a rounded integer
