@@ -141,7 +141,8 @@ def test_progress_of_solves_side_by_side():
     with ThreadPoolExecutor(4) as pool:
         runs = list(map(tuple, pool.map(solve, range(8))))
     assert set(runs) == {runs[0]}
-    assert [done for done, _ in runs[0]] == list(range(1, len(runs[0]) + 1))
+    tasks = [done for done, _ in runs[0][:-1]]  # the last says that all is done
+    assert tasks == list(range(1, len(tasks) + 1))
 
 
 def test_progress_of_a_tree_on_a_cluster(cluster):
@@ -173,7 +174,7 @@ def test_progress_of_rounds_on_a_cluster(cluster):
 
 @pytest.mark.parametrize("address", ["tcp://", "foo://x", "tcp://host"])
 def test_addresses_that_are_none(address):
-    with pytest.raises(OptionError, match="is no address of a scheduler"):
+    with pytest.raises(OptionError, match="is not the address of a scheduler"):
         mstflow.minimum_spanning_forest(GRAPH, scheduler=address)
 
 
