@@ -402,7 +402,7 @@ def test_a_checkpoint_belongs_to_what_a_stage_closes_over(tmp_path, folder):
 
 
 def solve_up_to(limit):
-    kept = np.flatnonzero(W <= limit)
+    kept = np.flatnonzero(limit >= W)
     return mstflow.minimum_spanning_forest((U[kept], V[kept], W[kept]), num_vertices=N).edge_ids
 
 

@@ -10,9 +10,8 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 from mstflow import Loop, Pipeline, stage
 from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
 from mstflow.pipeline.catalogue.filter_boruvka import JOIN_REST
-from mstflow.stages.edges import count_edges, drop_loops, find_signs, order_weights
+from mstflow.stages.edges import count_edges, drop_loops
 from mstflow.stages.fields import Count, Verdict
-from mstflow.stages.fragments import list_forest, start_forest
 
 
 @stage(writes="rounds_left")
@@ -29,21 +28,17 @@ def count_round(rounds_left: Count) -> Count:
 
 @stage(writes="rounds_over")
 def rounds_over(rounds_left: Count, num_edges: Count) -> Verdict:
-    """Tell whether no round is left, or nothing for it to do."""
+    """Return whether no round is left, or nothing for it to do."""
     return rounds_left == 0 or num_edges == 0
 
 
 boruvka_kruskal = Pipeline(
     "boruvka-kruskal",
-    find_signs,
-    order_weights,
     drop_loops,
     count_edges,
-    start_forest,
     start_rounds,
     Loop(*JOIN, *CONTRACT, count_round, until=rounds_over),
     *JOIN_REST,
-    list_forest,
     values={"rounds_of_boruvka": 2},
     summary="two rounds of Boruvka, then Kruskal",
 )
