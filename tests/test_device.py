@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scanning import scan
 
 import mstflow
 import strict_device
@@ -22,11 +23,7 @@ from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
 from mstflow.errors import GraphError, KernelError, MemoryBoundError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.streaming.bounds import device_bytes
-from mstflow.pipeline.streaming.scans import solve_by_scans
-from mstflow.pipeline.streaming.solver import Solver
-from mstflow.primitives import Backend
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
 from strict_device import DeviceArray, transfers
@@ -148,15 +145,7 @@ def check(graph, strategy, **options):
 @given(graph=edge_lists(), capacity=st.integers(2, 40), cut=st.integers(0, 40))
 def test_scans_equal_oracle(graph, capacity, cut):
     source = EdgeSource.of(on_device(graph)).with_sizes()
-    cut = min(cut, graph.num_edges)
-    (*_, edge_ids), _ = solve_by_scans(
-        Solver(mstflow.algorithm("kruskal"), Backend("cupy", 2), maximum=False),
-        [source.part(0, cut), source.part(cut, graph.num_edges)],
-        graph.num_vertices,
-        capacity=capacity,
-        several_scans=True,
-        scheduler=Inline(),
-    )
+    edge_ids, _ = scan(source, [cut], capacity=capacity, several_scans=True, backend="cupy")
     assert edge_ids.tolist() == kruskal(graph).tolist()
 
 
@@ -345,7 +334,11 @@ def test_a_failure_names_its_stage(monkeypatch):
     ("primitive", "strategy", "expected"),
     [
         ("arange", "whole", "the GPU failed in task 'load_partition': CUDAError: illegal access"),
-        ("compact_pairs", "two-scan", "the GPU failed in task 'local_forest': CUDAError: illegal"),
+        (
+            "compact_pairs",
+            "two-scan",
+            "the GPU failed in task 'scan_partition': CUDAError: illegal",
+        ),
         ("concat", "tree", "the GPU failed in task 'merge_forests': CUDAError: illegal"),
     ],
 )

@@ -211,7 +211,10 @@ def test_bad_input_is_one_line(capsys, graph, tmp_path, arguments, message):
 def test_listings(capsys):
     assert main(["algorithms"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == mstflow.algorithms()
+    gap = lines.index("")
+    assert [line.split()[0] for line in lines[:gap]] == mstflow.algorithms()
+    assert lines[gap + 1] == "strategies:"
+    assert [line.split()[0] for line in lines[gap + 2 :]] == mstflow.strategies()
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     assert f"backend       numpy {np.__version__}\n" in out
@@ -306,14 +309,18 @@ def test_plan(capsys, tmp_path):
     assert tight["scans"] > 2
     assert tight["peak"] < alone["peak"]
     assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
-    assert "not feasible: each worker needs at least" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.startswith("error: not feasible: at least ")
+    assert "for 1,000,000,000 vertices" in err
     assert main(["plan"]) == 2
     assert "plan needs --vertices and --edges" in capsys.readouterr().err
     assert main(["plan", "--vertices", "0", "--edges", "1"]) == 2
     assert "edges need vertices" in capsys.readouterr().err
     assert plan("--vertices", "0", "--edges", "0")["scans"] == 1
     (tmp_path / "some.csv").write_text("source,target,cost,place\n0,1,5,x\n")
-    assert plan(str(tmp_path / "some.csv"), "--weight", "cost")["scans"] == 1
+    few = (str(tmp_path / "some.csv"), "--weight", "cost")
+    assert plan(*few)["strategy"] == "whole"
+    assert plan(*few, "--strategy", "fold")["scans"] == 1
     folder = str(tmp_path / "graph")
     assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
     capsys.readouterr()

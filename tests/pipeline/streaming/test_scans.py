@@ -1,26 +1,21 @@
 """Scans find the one forest, however little they hold and however the edges are parted."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scanning import scan
 
 from graph_strategies import edge_lists
-from mstflow import EdgeList, algorithm, backends
+from mstflow import EdgeList, backends
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs.pieces import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.plan import _num_light
-from mstflow.pipeline.run.execute import execute
-from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.pipeline.streaming.estimate import edges_taken
-from mstflow.pipeline.streaming.solver import Solver
 from mstflow.pipeline.streaming.strategies import SCANNING
-from mstflow.primitives import Backend
 from mstflow.progress import heard_by
 from oracle import kruskal
 
@@ -31,47 +26,12 @@ def edge_list(ends):
     return EdgeList(*ends, num_vertices=300)
 
 
-def split(source, cuts):
-    bounds = [0, *sorted(cut % (source.num_edges + 1) for cut in cuts), source.num_edges]
-    return [source.part(*pair) for pair in itertools.pairwise(bounds)]
-
-
-def solve(
-    graph,
-    capacity,
-    *,
-    cuts=(),
-    maximum=False,
-    backend="numpy",
-    name="kruskal",
-    several_scans,
-    **options,
-):
-    """Scan a graph that is cut into partitions, however little they may hold at a time."""
+def solve(graph, capacity, *, cuts=(), **options):
+    """Scan a graph whose ids begin beyond 32 bits, however little partitions may hold at a time."""
     source = EdgeSource.of(graph)
     source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND).with_sizes()
-    partitions = split(source, cuts)
-    shared = {
-        "num_vertices": graph.num_vertices,
-        "num_edges": graph.num_edges,
-        "solver": Solver(algorithm(name), Backend(backend, 2), maximum),
-        "capacity": capacity,
-        "several_scans": several_scans,
-        "first_edge": BEYOND,
-        "num_light": _num_light(Size.of(source), capacity, len(partitions)),
-        "num_partitions": len(partitions),
-        "maximum": maximum,
-        "weight_dtype": source.weight_dtype,
-    }
-    fields, report = execute(
-        SCANNING["two-scan" if several_scans else "tree"],
-        [{"source": partition} for partition in partitions],
-        shared,
-        scheduler=Inline(),
-        backend=Backend(backend, 2),
-        **options,
-    )
-    return fields["forest"] - BEYOND, report
+    found, report = scan(source, cuts, capacity=capacity, **options)
+    return found - BEYOND, report
 
 
 def scanned(report):

@@ -28,7 +28,7 @@ def count_round(rounds_left: Count) -> Count:
 
 @stage(writes="rounds_over")
 def rounds_over(rounds_left: Count, num_edges: Count) -> Verdict:
-    """Return whether no round is left, or no edge for it."""
+    """Return whether no round is left, or nothing for it to do."""
     return rounds_left == 0 or num_edges == 0
 
 

@@ -1,0 +1,51 @@
+"""Runs of the strategies that scan, with any capacity: users get at least some blocks of edges."""
+
+import itertools
+
+from mstflow import algorithm
+from mstflow.pipeline.plan import _num_light
+from mstflow.pipeline.run.execute import execute
+from mstflow.pipeline.run.schedulers import Inline
+from mstflow.pipeline.streaming.bounds import Size
+from mstflow.pipeline.streaming.solver import Solver
+from mstflow.pipeline.streaming.strategies import SCANNING
+from mstflow.primitives import Backend
+
+
+def scan(
+    source,
+    cuts=(),
+    *,
+    capacity,
+    several_scans,
+    backend="numpy",
+    name="kruskal",
+    maximum=False,
+    **options,
+):
+    """Scan a source that is cut into partitions; return the forest's edge ids and the report."""
+    count = source.num_edges
+    bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
+    partitions = [source.part(*pair) for pair in itertools.pairwise(bounds)]
+    solver = Solver(algorithm(name), Backend(backend, 2), maximum)
+    shared = {
+        "num_vertices": source.num_vertices,
+        "num_edges": count,
+        "maximum": maximum,
+        "weight_dtype": source.weight_dtype,
+        "solver": solver,
+        "capacity": capacity,
+        "several_scans": several_scans,
+        "first_edge": source.first_id,
+        "num_light": _num_light(Size.of(source), capacity, len(partitions)),
+        "num_partitions": len(partitions),
+    }
+    fields, report = execute(
+        SCANNING["two-scan" if several_scans else "tree"],
+        [{"source": partition} for partition in partitions],
+        shared,
+        scheduler=Inline(),
+        backend=solver.backend,
+        **options,
+    )
+    return fields["forest"], report
