@@ -84,18 +84,18 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
 def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
     """Yield a client of worker processes on this machine, which end with it.
 
-    They leave nothing outside of `folder`.
+    They leave nothing outside of `folder`: the scheduler of a cluster takes no other say in it
+    than Dask's configuration.
     """
+    import dask
     from distributed import Client, LocalCluster
 
+    with dask.config.set({"temporary-directory": folder}):
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0"
+        )
     with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit=0,
-            local_directory=folder,
-            dashboard_address=":0",
-        ) as cluster,
+        cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
