@@ -172,7 +172,8 @@ def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
         message = f"expected columns u, v and perhaps weight of one length, found shapes {shapes}"
         raise GraphError(message)
     _, columns = unify_chunks(*(each for array in arrays for each in (array, "i")))
-    blocks = zip(*(column.to_delayed() for column in columns), strict=True)
+    # Optimised, a graph loses what a client that is not the default one has persisted.
+    blocks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
     for number, block in enumerate(blocks):
         yield Delayed(dask.delayed(_columns)(*block), f"{number} of the arrays", adopt)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import OptionError
 from .decided import Plan
-from .streaming.bounds import LIGHT, Scans, Size, device_bytes
+from .streaming.bounds import LIGHT, Scans, Size, device_bytes, rounds_bytes
 from .streaming.estimate import Rates, estimate
 from .streaming.strategies import SCANNING
 
@@ -152,7 +152,8 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     chosen = Plan(strategy, partitions, num_edges, reason, where.name)
     # A graph that does not fit into a cluster's workers is reduced first, if forests are wanted.
     bound = limit = request.bound
-    if strategy == "iterate" and bound is None and not (request.is_own or request.gives_fields):
+    wants_forests = not (request.is_own or request.gives_fields)
+    if strategy == "iterate" and bound is None and wants_forests and not _fits(graph, where):
         limit = where.worker_memory
     if strategy not in SCANNING and (strategy != "iterate" or limit is None):
         if request.memory is not None:
@@ -209,6 +210,14 @@ def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
     if partitions > 1:
         return "tree", "the graph is in memory, in partitions"
     return "whole", "the graph is in memory"
+
+
+def _fits(graph: Graph, where: Where) -> bool:
+    """Return whether rounds over all edges leave half of each worker's memory free."""
+    if where.worker_memory is None:
+        return True
+    # A task may take a quarter of its share of a worker, so a half is twice that.
+    return rounds_bytes(graph.size) <= 2 * where.worker_memory * where.workers
 
 
 def _scans(request: Request, graph: Graph, where: Where, strategy: str, partitions: int) -> Scans:

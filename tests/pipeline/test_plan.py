@@ -1,0 +1,95 @@
+"""The plan: what `mstflow plan` prints is what a solve with the same options accepts and does."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.__main__ import main
+from mstflow.commands import plan as command
+from mstflow.errors import MemoryBoundError, OptionError
+from mstflow.graphs.open import open_files
+from mstflow.pipeline.plan import Graph, Request, Where, plan
+from mstflow.pipeline.streaming.bounds import Size
+
+CASES = [
+    (strategy, scheduler, partitions)
+    for strategy in ("auto", "fold", "tree", "two-scan", "iterate")
+    for scheduler in ("inline", "threads")
+    for partitions in (None, 1, 8)
+    if partitions != 8 or strategy != "fold"
+] + [("two-scan", "processes", 8)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    random, path = np.random.default_rng(4), tmp_path_factory.mktemp("graph")
+    for name, column in zip("uvw", random.integers(0, 900, (3, 20_000)), strict=True):
+        np.save(path / f"{name}.npy", column.astype(np.int32))
+    return path
+
+
+@pytest.mark.parametrize(("strategy", "scheduler", "partitions"), CASES)
+def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypatch, capsys):
+    monkeypatch.setattr(command, "rss_bytes", lambda: 0)  # what this process holds besides
+    options = ["--strategy", strategy, "--scheduler", scheduler, "--threads", "2"]
+    options += [] if partitions is None else ["--partitions", str(partitions)]
+
+    def planned(memory):
+        assert main(["plan", str(folder), *options, "--json", "--memory", str(memory)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    def solve(memory):
+        return mstflow.minimum_spanning_forest(
+            folder,
+            strategy=strategy,
+            scheduler=scheduler,
+            threads=2,
+            partitions=partitions,
+            memory=memory,
+        )
+
+    found = planned("10GB")
+    with pytest.raises(MemoryBoundError) as refusal:
+        solve(found["least"] - 1)
+    assert refusal.value.needed == found["least"]
+    assert main(["plan", str(folder), *options, "--memory", str(found["least"] - 1)]) == 2
+    capsys.readouterr()
+    tight = planned(found["least"])
+    assert tight["peak"] == tight["least"] == found["least"] <= found["peak"]
+    if scheduler != "processes":  # which takes seconds to start
+        done = solve(found["least"]).report.plan
+        facts = (done.strategy, done.partitions, done.memory, done.reason)
+        assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
+
+
+def test_workers_memory_reduces_graphs_that_do_not_fit():
+    graph = Graph(Size(10**6, 10**9))
+    roomy = Where("distributed", 4, 1, is_cluster=True, is_inline=False, worker_memory=10**12)
+    tight = replace(roomy, worker_memory=10**9)
+    request = Request("iterate", partitions=4)
+    assert not plan(request, graph, roomy).holds_forests
+    assert plan(request, graph, tight).holds_forests
+    # Something other than a forest must not be taken from forests.
+    assert not plan(replace(request, is_own=True), graph, tight).holds_forests
+    assert not plan(replace(request, gives_fields=True), graph, tight).holds_forests
+
+
+def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
+    pipeline = mstflow.algorithm("boruvka-edgelist")
+    with pytest.raises(OptionError, match="'tree' gives the field 'forest' only"):
+        pipeline.run(folder, result=("edges", "forest"), strategy="tree")
+    fields, report = pipeline.run(folder, result=("edges", "forest"), partitions=3)
+    assert report.plan.strategy == "iterate"
+    assert len(fields["edges"].u) == 0
+    assert np.array_equal(fields["forest"], mstflow.minimum_spanning_forest(folder).edge_ids)
+
+
+def test_sizes_of_files_are_enough_for_a_plan(folder):
+    graph = Graph.of(open_files([folder]).with_sizes())
+    found = plan(Request(), graph, Where())
+    assert (found.strategy, found.partitions) == ("two-scan", 1)
+    assert found.estimate.scans == 2
+    assert "two-scan: the graph is streamed" in str(found)
