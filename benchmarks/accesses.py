@@ -110,8 +110,9 @@ def counting(pipeline: Pipeline, traffic: dict[str, Traffic]) -> Pipeline:
 
         return dataclasses.replace(stage, function=function)
 
-    for stage in {stage.name: stage for stage in pipeline.stages() if stage.takes_ops}.values():
-        pipeline = pipeline.replace(stage.name, wrapped(stage))
+    for stage in {stage.name: stage for stage in pipeline.stages()}.values():
+        if "ops" in stage.injected:
+            pipeline = pipeline.replace(stage.name, wrapped(stage))
     return pipeline
 
 

@@ -92,11 +92,13 @@ def _mstflow(graph: Graph, threads: int, code: str = "mstflow", warm_up: str = "
     from mstflow.testing import EVERY_STAGE
 
     def forest(columns: Any, vertices: int, code: str, **values: Any) -> mstflow.Forest:
-        algorithm, backend = [*code.split(":")[1:], "", ""][:2]
+        name, backend = [*code.split(":")[1:], "", ""][:2]
+        algorithm = mstflow.algorithm(name or "auto")
+        values = {each: value for each, value in values.items() if each in algorithm.values}
         return mstflow.minimum_spanning_forest(
             columns,
             num_vertices=vertices,
-            algorithm=mstflow.algorithm(algorithm or "auto").given(**values),
+            algorithm=algorithm.given(**values),
             backend=backend or "auto",
             threads=threads,
         )

@@ -51,8 +51,6 @@ def arguments(size: int) -> dict[str, Call]:
     parent, _ = NumpyArrays().cut_mirrors(target, best)
     order = np.argsort(key[:size])
     calls: dict[str, tuple[Any, ...]] = {
-        "scatter_reduce": (u, ids, size, "min", size),
-        "scatter_argmin": ((u, v), key, size),
         "gather": (label, u),
         "argsort": (key[: 2**18],),
         "argsort, 64 bits": (key[: 2**18].astype(np.uint64) << np.uint64(30),),
@@ -72,10 +70,7 @@ def arguments(size: int) -> dict[str, Call]:
     node = np.arange(size, dtype=np.int32)
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
-    found["concat"] = (([u, v],), {})
-    found["arange"] = ((size,), {"dtype": "int32"})
     found["consecutive"] = ((0, size), {"dtype": "int32"})
-    found["full"] = ((size, 1), {"dtype": "int32"})
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found
 

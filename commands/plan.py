@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strategy", default="auto", choices=STRATEGIES, metavar="S", help=names)
     add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
     add("--scheduler", default="inline", metavar="S", help="as for solve")
-    add("--memory", metavar="SIZE", help="of the command; of a cluster, of each worker")
+    add("--memory", metavar="SIZE", help="of the command; on a cluster, of each task")
     add("--workers", type=int, default=1, metavar="W", help="of a cluster; default: no cluster")
     add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
     add("--disk", default="2GB", metavar="RATE", help="bytes a second of a worker's disk")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
 import contextlib
 import json
 import math
@@ -15,7 +17,7 @@ from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import check_output
-from ..pipeline.catalogue import algorithms
+from ..pipeline.catalogue import algorithm, algorithms
 from ..pipeline.plan import STRATEGIES
 from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..primitives import known_backends
@@ -24,13 +26,13 @@ from ..solve import minimum_spanning_forest
 from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded, rss_bytes
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
     from ..forest.forest import Forest
+    from ..pipeline.pipeline import Pipeline
 
 SUMMARY = "find the minimum spanning forest of a graph"
 
@@ -48,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         letter, choices = name[0].upper(), ", ".join(known)
         add(f"--{name}", default="auto", choices=known, metavar=letter, help=choices)
+    values = "a value of the algorithm, such as few=1000; may be given several times"
+    add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
     add("--threads", type=int, metavar="T", help="of kernels; workers of threads, processes")
     schedulers = "inline, synchronous, threads, processes, dask, or an address"
     add("--scheduler", default="inline", metavar="S", help=schedulers)
@@ -88,7 +92,7 @@ def _find_forest(
         forest = minimum_spanning_forest(
             graph,
             maximum=options.maximum,
-            algorithm=options.algorithm,
+            algorithm=_algorithm(options),
             backend=options.backend,
             threads=options.threads,
             scheduler=scheduler,
@@ -106,6 +110,23 @@ def _find_forest(
         "solve": was_solved - was_read,
         "write": was_written - was_solved,
     }
+
+
+def _value(text: str) -> tuple[str, Any]:
+    """Return the name and the value that NAME=VALUE gives, a number or a truth value."""
+    name, _, value = text.partition("=")
+    with contextlib.suppress(ValueError, SyntaxError):
+        if name.isidentifier() and isinstance(found := ast.literal_eval(value), int | float):
+            return name, found
+    message = f"expected NAME=VALUE with a number, True or False, found {text!r}"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _algorithm(options: argparse.Namespace) -> str | Pipeline:
+    """Return the algorithm, with the values that were set."""
+    if not options.set:
+        return str(options.algorithm)
+    return algorithm(options.algorithm).given(**dict(options.set))
 
 
 @contextlib.contextmanager

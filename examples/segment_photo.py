@@ -15,7 +15,7 @@ from sklearn import datasets
 from stop_at_k_fragments import few_fragments
 
 import mstflow
-from mstflow.stages.fields import EdgeIndex, EdgeKeys, VertexIndex
+from mstflow.stages.fields import Edges, VertexIndex
 
 
 @mstflow.stage(writes=("red", "green", "blue", "size"))
@@ -25,11 +25,12 @@ def blend_colors(ops, label: VertexIndex, num_fragments, red, green, blue, size)
     return tuple(ops.scatter_reduce(label, field, num_fragments, "add", 0) for field in fields)
 
 
-@mstflow.stage(writes="key", over="edges")
-def compare_colors(ops, u: EdgeIndex, v: EdgeIndex, red, green, blue, size) -> EdgeKeys:
+@mstflow.stage(writes="edges")
+def compare_colors(ops, edges: Edges, red, green, blue, size) -> Edges:
     """Weigh each edge by how far apart the mean colors of the fragments are that it joins."""
-    means = [total / size for total in (red, green, blue)]
-    return ops.order_key(sum((ops.gather(mean, u) - ops.gather(mean, v)) ** 2 for mean in means))
+    colors = [total / size for total in (red, green, blue)]
+    steps = [ops.gather(color, edges.u) - ops.gather(color, edges.v) for color in colors]
+    return edges._replace(key=ops.order_key(sum(step**2 for step in steps)))
 
 
 photo = datasets.load_sample_image("china.jpg")
@@ -41,6 +42,7 @@ segment = (
     .insert_after("contract_fragments", compare_colors)
     .replace("no_edges_left", few_fragments)
     .given(red=red, green=green, blue=blue, size=np.ones(len(red)))
+    .named("segments")
 )
 
 figure, axes = plt.subplots(2, 2, figsize=(12, 8.45), facecolor="#0b1020")

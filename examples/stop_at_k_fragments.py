@@ -14,12 +14,12 @@ from mstflow.testing import check_stage
 
 @mstflow.stage(writes="few_fragments")
 def few_fragments(num_vertices: Count, num_edges: Count, k: Count) -> Verdict:
-    """Tell whether at most k fragments are left, or none can be joined."""
+    """Return whether at most k fragments are left, or none can be joined."""
     return num_vertices <= k or num_edges == 0
 
 
 boruvka = mstflow.algorithm("boruvka-edgelist")
-cluster = boruvka.replace("no_edges_left", few_fragments).given(k=100)
+cluster = boruvka.replace("no_edges_left", few_fragments).given(k=100).named("clusters")
 check_stage(few_fragments, cluster)
 
 roads = mstflow.read(Path(__file__).parent / "data" / "USA-road-d.NY.gr.gz")

@@ -10,15 +10,10 @@ import numpy as np
 from ..errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    #: ``edge_id``, ``u``, ``v`` and ``weight`` of length f.
-    Columns = Mapping[str, NDArray[Any]]
+    from ..graphs.edge_list import NamedColumns
 
 
-def to_scipy(columns: Columns, num_vertices: int) -> Any:
+def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     """Return a `scipy.sparse.csr_array` with each edge stored once, above the diagonal.
 
     Weights keep their dtype, except that float16, which scipy lacks, becomes float32. Indices are
@@ -39,7 +34,7 @@ def to_scipy(columns: Columns, num_vertices: int) -> Any:
     return sparse.csr_array((weight, places), shape=(num_vertices, num_vertices))
 
 
-def to_networkx(columns: Columns, num_vertices: int) -> Any:
+def to_networkx(columns: NamedColumns, num_vertices: int) -> Any:
     """Return a `networkx.Graph` of all vertices, its edges with attributes weight and edge_id.
 
     Raises
@@ -57,7 +52,7 @@ def to_networkx(columns: Columns, num_vertices: int) -> Any:
     return graph
 
 
-def to_igraph(columns: Columns, num_vertices: int) -> Any:
+def to_igraph(columns: NamedColumns, num_vertices: int) -> Any:
     """Return an `igraph.Graph` of all vertices, its edges with attributes weight and edge_id.
 
     Raises
@@ -71,7 +66,7 @@ def to_igraph(columns: Columns, num_vertices: int) -> Any:
     return library.Graph(n=num_vertices, edges=list(ends), edge_attrs=attributes)
 
 
-def to_pandas(columns: Columns) -> Any:
+def to_pandas(columns: NamedColumns) -> Any:
     """Return a `pandas.DataFrame` of the columns, in their dtypes.
 
     Raises
@@ -82,7 +77,7 @@ def to_pandas(columns: Columns) -> Any:
     return _library("pandas", "to_pandas").DataFrame(dict(columns))
 
 
-def to_polars(columns: Columns) -> Any:
+def to_polars(columns: NamedColumns) -> Any:
     """Return a `polars.DataFrame` of the columns, in their dtypes.
 
     Raises
@@ -93,7 +88,7 @@ def to_polars(columns: Columns) -> Any:
     return _library("polars", "to_polars").DataFrame(dict(columns))
 
 
-def to_arrow(columns: Columns) -> Any:
+def to_arrow(columns: NamedColumns) -> Any:
     """Return a `pyarrow.Table` of the columns, in their dtypes.
 
     Raises

@@ -54,20 +54,8 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
 def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
     """Read the columns of a forest, and what it says of its graph.
 
-    Parameters
-    ----------
-    path : Path
-        A `.npz`, `.parquet` or `.csv` file or a folder of `.npy` columns, which are mapped, not
-        loaded.
-    weight_dtype : dtype
-        Of the graph's weights: text is read as that, to lose none of them.
-
-    Returns
-    -------
-    columns : dict
-        "edge_id", and "u", "v", "weight" if they are there; all of one length, in any order.
-    identity : dict or None
-        The `graph_identity` of its graph, if it is there.
+    Text is read in the dtype of the graph's weights, to lose none of them. The columns are
+    "edge_id" and, if they are there, "u", "v" and "weight"; all of one length, in any order.
 
     Raises
     ------

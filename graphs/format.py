@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..errors import OptionError
 from ..progress import tell
 from .tables import check_weight, chosen_weight
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Format:
     """The functions that read and write a file format; `formats` holds one of these for each.
+
+    Those that read raise FileFormatError on a file that cannot be read or holds anything else; it
+    names the file and the line, array, column or edge. Those that take the name of the weights
+    raise OptionError if there are none of that name, and any function may for a missing package.
 
     Parameters
     ----------
@@ -65,7 +70,9 @@ class Format:
 
     def graph(self, path: Path, weight: str | None) -> EdgeList:
         """Read a graph with the weights of that name; None takes each weight as 1."""
-        assert self.read is not None
+        if self.read is None:
+            message = f"{path}: format {self.name!r} can only be written"
+            raise OptionError(message)
         if self.has_columns:
             return self.read(path, weight)
         return chosen_weight(self.read(path), weight)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
 from .read import WholeFile
 from .source import EdgeSource
 from .tables import check_weight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .pieces import Adopt
 
 
 def open_graph(
@@ -127,6 +132,9 @@ def _source(
     if all(map(_is_dask_table, tables)):
         parts = (part for table in tables for part in table.to_delayed())
         return EdgeSource(tuple(Delayed(part, str(part.key), adopt) for part in parts))
+    is_table = len(tables) == 1 and getattr(graph, "ndim", 1) == 2
+    if all(map(_is_dask_array, tables)) and (is_streamed or is_table):
+        return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):
         return EdgeSource((Chunks(graph, adopt),))
@@ -140,6 +148,38 @@ def _is_delayed(item: Any) -> bool:
 def _is_dask_table(item: Any) -> bool:
     """Tell Dask's tables from its columns."""
     return hasattr(item, "to_delayed") and hasattr(item, "columns")
+
+
+def _is_dask_array(item: Any) -> bool:
+    return "dask.Array" in class_names(item)
+
+
+def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
+    """Yield the chunks of Dask's arrays: columns, or one array with a column for each.
+
+    Raises
+    ------
+    GraphError
+        If the columns are not two or three of one length.
+    """
+    import dask
+    from dask.array import unify_chunks
+
+    if len(arrays) == 1:
+        arrays = [arrays[0][:, place] for place in range(arrays[0].shape[1])]
+    lengths = {array.shape for array in arrays}
+    if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        message = f"expected columns u, v and perhaps weight of one length, found shapes {shapes}"
+        raise GraphError(message)
+    _, columns = unify_chunks(*(each for array in arrays for each in (array, "i")))
+    blocks = zip(*(column.to_delayed() for column in columns), strict=True)
+    for number, block in enumerate(blocks):
+        yield Delayed(dask.delayed(_columns)(*block), f"{number} of the arrays", adopt)
+
+
+def _columns(*columns: Any) -> tuple[Any, ...]:
+    return columns
 
 
 def _is_chunk(item: Any) -> bool:

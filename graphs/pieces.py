@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: u, v and weight (None for 1 each) of some edges in a row.
-Columns = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+    from .edge_list import Columns
+
 #: How many edges, and what reads them.
-Read = tuple[int, Callable[[], Columns]]
+Read = tuple[int, Callable[[], "Columns"]]
 
 #: So many bytes at so many places tell a file from others.
 _BYTES, _PLACES = 4096, 64
@@ -42,6 +42,14 @@ class Piece(Protocol):
     @property
     def is_direct(self) -> bool:
         """Whether any part can be read without what comes before it."""
+
+    @property
+    def edges_at_once(self) -> int:
+        """Number of edges that are read where some are asked for; 0 if no more than those."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices that the piece is known to have; 0 if nothing is known."""
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield what reads the edges in order, mostly at most `size` at a time."""
@@ -93,6 +101,7 @@ class ArrayPiece:
     weight: NDArray[Any] | None
     num_vertices: int = 0
     is_direct = True
+    edges_at_once = 0
 
     @property
     def num_edges(self) -> int:
@@ -152,6 +161,7 @@ class Sequential(ABC):
 
     num_edges: int | None = None
     is_direct = False
+    edges_at_once = num_vertices = 0
 
     @abstractmethod
     def arrays(self) -> Iterator[ArrayPiece]:
@@ -223,10 +233,11 @@ class Rows:
     piece: Piece
     start: int
     stop: int
+    num_vertices = 0
 
     @property
     def edges_at_once(self) -> int:
-        """How many edges are read where some are asked for; of chunks, their maker knows."""
+        """Number of edges that are read where some are asked for; chunks are of any size."""
         return 0 if isinstance(self.piece, Chunks) else self.stop
 
     @property

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .edge_list import EdgeList
-    from .pieces import Columns, Piece
+    from .edge_list import Columns, EdgeList
+    from .pieces import Piece
 
 #: Edges of a block that stays in cache while it is looked at.
 BLOCK_EDGES = 2**19
@@ -79,7 +79,7 @@ class EdgeSource:
     @property
     def edges_at_once(self) -> int:
         """How many edges a piece may read at once, beyond a block."""
-        return max((getattr(piece, "edges_at_once", 0) for piece in self.pieces), default=0)
+        return max((piece.edges_at_once for piece in self.pieces), default=0)
 
     @property
     def is_on_device(self) -> bool:
@@ -138,7 +138,7 @@ class EdgeSource:
         for piece in self.pieces:
             begin = first
             for part in piece.arrays() if isinstance(piece, Sequential) else (piece,):
-                largest = max(largest, getattr(part, "num_vertices", 0))  # a chunk may state it
+                largest = max(largest, part.num_vertices)  # a chunk may state it
                 for count, read in part.reads(BLOCK_EDGES):
                     u, v, given = read()
                     given = None if self.unweighted else given

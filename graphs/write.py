@@ -73,27 +73,21 @@ def write_columns(
     Parameters
     ----------
     path : path
-        `.npz` for an archive of arrays, `.parquet`, `.csv` for text with a header, no suffix or a
-        slash at the end for a folder of `.npy` files: all columns. `.gr` (DIMACS) and `.mtx`
-        (Matrix Market) hold u, v and weight, `.geojson` lines with the other columns as
-        properties.
+        `docs/formats.md` lists the formats and what they hold. No suffix or a slash at the end is
+        a folder of `.npy` files.
     columns : mapping of str to bool, integer or floating array of length m
     num_vertices : int, optional
         Number of vertices; `.gr`, `.mtx` and `.geojson` need it.
     coordinates : array of shape (n, 2), optional
         Degrees east and north of each vertex, for `.geojson`.
     identity : mapping, optional
-        The identity of the graph whose forest this is, in JSON's types: `.npz` has it as an array
-        called `graph`, a folder as `graph.json`, `.parquet` as metadata.
+        The identity of the graph whose forest this is, in JSON's types.
 
     Raises
     ------
     OptionError
         As `write_table`, and on coordinates that are wrong.
-    ValueError
-        If columns differ in length or hold objects.
     """
-    _check_columns(columns)
     dtypes = {name: values.dtype for name, values in columns.items()}
     num_edges = len(next(iter(columns.values())))
 
@@ -162,13 +156,3 @@ def _check_place(path: str | os.PathLike[str]) -> None:
     else:
         return
     raise OptionError(message)
-
-
-def _check_columns(columns: NamedColumns) -> None:
-    for name, values in columns.items():
-        if values.ndim != 1 or values.dtype.kind not in "biuf":
-            message = f"column {name} must be one-dimensional numbers, not {values.dtype}"
-            raise ValueError(message)
-    if len({len(values) for values in columns.values()}) > 1:
-        message = "columns differ in length"
-        raise ValueError(message)

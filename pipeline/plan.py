@@ -150,9 +150,10 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
         raise OptionError(message)
     num_edges = graph.size.num_edges
     chosen = Plan(strategy, partitions, num_edges, reason, where.name)
-    # A cluster's workers have memory of their own: a graph that does not fit is reduced first.
-    bound = request.bound
-    limit = where.worker_memory if strategy == "iterate" and bound is None else bound
+    # A graph that does not fit into a cluster's workers is reduced first, if forests are wanted.
+    bound = limit = request.bound
+    if strategy == "iterate" and bound is None and not (request.is_own or request.gives_fields):
+        limit = where.worker_memory
     if strategy not in SCANNING and (strategy != "iterate" or limit is None):
         if request.memory is not None:
             message = f"strategy {strategy!r} holds all edges; with memory= choose another"

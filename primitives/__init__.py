@@ -1,4 +1,4 @@
-"""What arrays can do: one vocabulary, and one module of it for each array library."""
+"""Functions on arrays: one vocabulary, and one module of it for each array library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .checked import CheckedModule
 if TYPE_CHECKING:
     from .vocabulary import ArrayModule
 
-#: What makes each backend's array module, imported when first used, and the library it needs.
+#: The factory of each backend's array module, imported on first use, and the library it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
     "numba": (".numba.arrays", "NumbaArrays", "numba"),
@@ -24,7 +24,7 @@ _BACKENDS = {
 }
 _EXTRAS = {
     "numba": "mstflow[cpu]",
-    "cupy": "mstflow[cuda12] or mstflow[cuda13], whichever the driver takes",
+    "cupy": "mstflow[cuda12] or mstflow[cuda13], depending on the driver",
 }
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
@@ -32,26 +32,26 @@ DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
 
 
 class Backend(NamedTuple):
-    """An array module by name, and how many threads its kernels may use."""
+    """The name of an array module, and the number of threads for its kernels."""
 
     name: str
     threads: int = 1
 
 
 def backends() -> list[str]:
-    """Return the names of the array modules that are usable here, those of plugins last."""
+    """Return the names of the array modules that are usable here, plugins last."""
     return [name for name in known_backends() if not why_not(name)]
 
 
 def known_backends() -> list[str]:
-    """Return the names of all array modules, usable here or not, those of plugins last."""
+    """Return the names of all array modules, usable here or not, plugins last."""
     return [*_BACKENDS, *_plugins()]
 
 
 def why_not(backend: str) -> str:
-    """Say in a line why a known backend is not usable here; nothing if it is.
+    """Return one line on why a known backend is not usable here; empty if it is.
 
-    A plugin is not loaded before it is used, so nothing is said of it.
+    A plugin counts as usable, because it is loaded only when it is used.
     """
     if backend in _plugins():
         return ""
@@ -75,14 +75,14 @@ def _is_installed(library: str) -> bool:
 
 
 def resolve_backend(backend: str, num_edges: int) -> str:
-    """Return the name of an array module for `backend`; "auto" is the fastest for so many edges.
+    """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    A GPU is never chosen for what lies on the host: what it would take is not known yet.
+    "auto" never chooses a GPU for host arrays: its speed has not been measured.
 
     Raises
     ------
     OptionError
-        If there is no such backend, or it is not usable here.
+        If the backend is unknown or not usable here.
     """
     if backend == "auto":
         if num_edges < USED_FROM or why_not("numba"):
@@ -102,7 +102,7 @@ def resolve_backend(backend: str, num_edges: int) -> str:
 
 @functools.cache
 def array_module(backend: Backend | str) -> ArrayModule:
-    """Return the array module for `backend`, one that checks its callers if `DEBUG` is set.
+    """Return the array module for `backend`; it checks arguments if `DEBUG` is set.
 
     A name alone means one thread.
     """

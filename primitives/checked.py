@@ -1,4 +1,4 @@
-"""An array module that checks its callers: for debugging, and for the contracts' tests."""
+"""An array module that checks the arguments of every call, for debugging and for tests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class CheckedModule:
-    """`module`, refusing arguments that break the contracts of the vocabulary.
+    """`module`, with an error for arguments that violate the contracts of the vocabulary.
 
     Raises
     ------
     PrimitiveError
-        Naming the primitive, the argument, and its dtype, length or first offending value.
+        With the primitive, the argument, and its dtype, length or first offending value.
     """
 
     def __init__(self, module: ArrayModule) -> None:
@@ -82,7 +82,7 @@ def _check_broadcast(name: str, values: Any, offsets: Any) -> None:
 def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, **__: Any) -> None:
     _places(name, "index", index, size)
     if not np.ndim(values):
-        return  # one value for all places: which comes last does not matter
+        return  # a single value: places may repeat
     _same_length(name, index=index, values=values)
     ordered = index.copy()
     ordered.sort()
@@ -174,7 +174,7 @@ def _check_pointer_jump(name: str, parent: Any) -> None:
     ancestor = parent
     for _ in range(len(parent).bit_length()):
         ancestor = ancestor[ancestor]
-    # By now every node points at a root, or into a cycle: at a node that is not its own parent.
+    # Now every node points at a root, or at a node of a cycle, which is not its own parent.
     lost = ancestor[parent[ancestor] != ancestor]
     if len(lost):
         message = f"{name}: parent has a cycle through node {lost[0]}"

@@ -1,4 +1,4 @@
-"""Consecutive integers that take no memory, as edge ids are until edges are selected."""
+"""Consecutive integers without memory, such as edge ids before edges are selected."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 class Consecutive(NDArrayOperatorsMixin):
-    """`length` integers from `first` on; it stands wherever an array of NumPy's is only read.
+    """`length` integers from `first` on, in place of a NumPy array that is only read.
 
-    Functions that know it take it as it is. All others, and its own methods, make an array of it.
+    Kernels that know this class compute its elements. Other functions, and methods of arrays,
+    convert it to an array.
     """
 
     ndim, nbytes = 1, 0
@@ -42,6 +43,6 @@ class Consecutive(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # asked for while it is copied, when it has no length yet
+        if name.startswith("_"):  # looked up by copying, before there is a length
             raise AttributeError(name)
         return getattr(np.asarray(self), name)

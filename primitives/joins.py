@@ -1,14 +1,14 @@
-"""Algorithm kernels: they join sets along pairs, and alone among primitives know what a tree is.
+"""Algorithm kernels: the primitives that join sets of nodes, the only ones that know of trees.
 
-Each method is a definition in the functions of the vocabulary. An array module with loops over
-elements overrides it; the definition finds the same in rounds.
+The body of each is its definition in functions of the vocabulary, which works in rounds. A module
+with loops over elements overrides it and returns the same.
 
 | primitive         | result                                                                      |
 |-------------------|-----------------------------------------------------------------------------|
-| join_in_order     | the pairs that join two sets, taken one after another, and each node's set  |
-| join_by_key       | the same, taken in ascending order of keys                                  |
-| join_with_helpers | the same in order, while other threads reject pairs ahead                   |
-| unite             | the sets joined by all pairs at once, and which pairs did                   |
+| join_in_order     | pairs that join two sets when taken in order, and the set of each node      |
+| join_by_key       | the same, in ascending order of keys                                        |
+| join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
+| unite             | sets joined by all pairs at once, and pairs that joined two sets            |
 """
 
 from __future__ import annotations
@@ -18,33 +18,32 @@ from typing import Any, Protocol
 
 Array = Any
 
-#: How many times as long as the main thread a helper takes for a pair, since it only looks: the
-#: main thread halves paths, and has in its cache what it writes.
+#: The time a helper takes for a pair, relative to the main thread. A helper is slower because it
+#: must not shorten paths, and because the main thread's writes are not in its cache.
 _HELPER_COST = 1.6
 
 
 class Joins(Protocol):
-    """What an `ArrayModule` does with sets; `self` is one."""
+    """The part of an `ArrayModule` that joins sets; `self` is the whole."""
 
     def join_in_order(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join the sets of both members of each pair, one pair after another, as Kruskal does.
 
-        It is sequential by nature: a module that can follow pairs one by one does; here rounds in
-        which every set takes its first pair find the same.
+        This definition finds the same pairs in rounds: each set is joined by its first pair.
 
         Parameters
         ----------
         u, v : index arrays of length m
             Nodes below `size`.
         size : int
-            How many nodes there are; at first each is a set of its own.
+            The number of nodes; initially each is a set of its own.
 
         Returns
         -------
         joining : index array
             The positions of the pairs that joined two sets, ascending.
         root : index array of length `size`
-            The smallest node of the set that each node is in at last.
+            The smallest node of the final set of each node.
         """
         node = root = self.arange(size, dtype=self.index_dtype(size))
         position = self.arange(len(u), dtype=self.index_dtype(len(u)))
@@ -74,21 +73,21 @@ class Joins(Protocol):
         Returns
         -------
         joining : index array
-            The positions of the pairs that joined two sets, in the order in which they did.
+            The positions of the pairs that joined two sets, in order of joining.
         root : index array of length `size`
-            The smallest node of the set that each node is in at last.
+            The smallest node of the final set of each node.
         """
         order = self.argsort(key)
         joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
         return self.gather(order, joining), root
 
     def join_with_helpers(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
-        """Join pairs as `join_in_order` does, while helpers reject those inside a set ahead of it.
+        """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.
 
-        The pairs are parted among the threads by `helper_parts`. The main thread joins them in
-        order; each other looks at its own part, over and over, until the main thread gets there,
-        and rejects what lies inside a set already: it will do so ever after. Here each part is
-        looked at once, just before.
+        `helper_parts` divides the pairs among the threads. The main thread joins pairs in order.
+        Each helper scans its own range again and again until the main thread reaches it, and
+        rejects the pairs that are inside a set: they can never join two. This definition scans
+        each range once, just before it is joined.
 
         Parameters
         ----------
@@ -101,8 +100,7 @@ class Joins(Protocol):
         joining : index array
             The positions of the pairs that joined two sets, ascending.
         rejected : int
-            How many pairs the helpers spared the main thread: with compiled threads, a matter of
-            timing.
+            The number of pairs rejected by helpers. It depends on timing if threads run.
         """
         root = self.arange(size, dtype=self.index_dtype(size))
         dtype, joining, rejected = self.index_dtype(len(u)), [], 0
@@ -124,19 +122,20 @@ class Joins(Protocol):
         Parameters
         ----------
         parent : index array of length n
-            A tree for each set: a root is its own parent; there is no other cycle.
+            A tree for each set. A root is its own parent; there is no other cycle.
         u, v : index arrays of length m
             Places below n.
         by_rank : bool
-            Whether threads hang the lower tree below the higher, which bounds the steps of each of
-            them, or the smaller root below the larger, which is simpler.
+            Whether threads link by rank, which bounds the length of paths, or link the smaller
+            root below the larger, which is simpler.
 
         Returns
         -------
         parent : index array of length n
-            A tree for each set, of whatever shape.
+            A tree for each set; its shape is unspecified.
         is_joining : array of bool, length m
-            Which pairs joined two sets. Where pairs close a cycle it is open which of them did not.
+            Whether the pair joined two sets. If pairs close a cycle, which one did not is
+            unspecified.
         """
         root = self.pointer_jump(parent)
         joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
@@ -145,10 +144,10 @@ class Joins(Protocol):
 
 
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:
-    """Part pairs in a row among the main thread, which comes first, and its helpers.
+    """Divide a range of pairs among the main thread, which comes first, and its helpers.
 
-    The main thread's part is as much larger as it is faster, so that each helper has looked at all
-    of its own when the main thread gets to the first.
+    The main thread's range is larger, as it is faster: when it reaches the helpers' ranges, each
+    helper has scanned its own once.
     """
     if threads == 1:
         return [(0, length)]

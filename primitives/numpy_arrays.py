@@ -1,4 +1,4 @@
-"""The NumPy module: the reference, short enough to be read as the definition of each primitive."""
+"""The NumPy module: the reference, short enough to read as a definition of each primitive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _index_dtype(size: int, /) -> np.dtype[Any]:
 
 
 class NumpyArrays(ArrayModule):
-    """Array expressions, one thread, no loops over elements."""
+    """The primitives as NumPy expressions in one thread."""
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads  # NumPy's loops use one
@@ -49,7 +49,7 @@ class NumpyArrays(ArrayModule):
 
     def arange(self, size: int, /, dtype: DTypeLike) -> Array:
         numbers = np.arange(size, dtype=dtype)
-        if len(numbers) < size:  # NumPy gives none where there would be too many
+        if len(numbers) < size:  # NumPy returns an empty array for far too many
             message = f"{size:,} values do not fit in memory"
             raise MemoryError(message)
         return numbers
@@ -89,7 +89,7 @@ class NumpyArrays(ArrayModule):
     ) -> Array:
         reduced = np.full(len(offsets) - 1, initial, values.dtype)
         starts = offsets[:-1]
-        # reduceat gives an empty segment the value after it, so only the others take part.
+        # For an empty segment, reduceat would return the value that follows it.
         filled = starts < offsets[1:]
         if len(values):
             reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=values.dtype)
@@ -220,9 +220,9 @@ _ALL_ONES = np.uint64(2**64 - 1)
 
 
 def _pack_with_position(values: Array) -> Array | None:
-    """Put the position below the value in one 64-bit word, so that minima carry their position.
+    """Pack value and position into 64-bit words, so that a minimum includes its position.
 
-    None if the range of the values leaves too few bits for it, or they are no integers.
+    Return None if the values are floats or their range leaves too few bits for positions.
     """
     if values.dtype.kind == "f":
         return None
@@ -234,14 +234,14 @@ def _pack_with_position(values: Array) -> Array | None:
         lowest = int(values.min())
         if (int(values.max()) - lowest).bit_length() + bits > 64:
             return None
-        packed -= np.uint64(lowest % 2**64)  # negative ones wrapped, and wrap back
+        packed -= np.uint64(lowest % 2**64)  # negative values have wrapped around; this undoes it
     packed <<= np.uint64(bits)
     packed |= np.arange(len(values), dtype=np.uint64)
     return packed
 
 
 def _position(packed: Array, none: int) -> Array:
-    """Take the position out of packed words; all ones means there is none."""
+    """Return the positions in packed words, and `none` for a word of ones."""
     mask = np.uint64((1 << none.bit_length()) - 1)
     position: Array = np.minimum(packed & mask, np.uint64(none))
     return position.astype(_index_dtype(none))

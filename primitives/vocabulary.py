@@ -1,63 +1,63 @@
 """The vocabulary: every function that an array module offers to stages.
 
 An array module is an object with these functions over its own one-dimensional arrays. All are
-pure: they never write to arguments, which may be read-only. The arrays themselves bring operators
-(``==``, ``&``, ``~``, ``+``, slices, ``len``).
+pure: they never write to their arguments, which may be read-only. The arrays themselves have
+operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 
-**1. As in the array API standard**
+**1. Functions of the array API standard**, with its names and meanings
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
-| asarray                 | values of the host as an array                       | n, 0           |
-| empty                   | memory for values to come                            | 0, 0           |
-| full, arange            | one value over and over; 0, 1, 2, ...                | n, 0           |
-| concat                  | arrays one after another                             | n, 0           |
+| asarray                 | host values as an array                              | n, 0           |
+| empty                   | uninitialised memory                                 | 0, 0           |
+| full, arange            | one repeated value; 0, 1, 2, ...                     | n, 0           |
+| concat                  | the concatenation of arrays                          | n, 0           |
 | where, minimum, maximum | elementwise choice                                   | n, 0           |
 | sort, argsort           | ascending; argsort is stable                         | n log n, 8n    |
 
-**2. Our own**
+**2. Further functions**
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
-| index_dtype, largest    | the dtype of positions; the largest value of a dtype | 0, 0           |
-| to_host                 | values as an array of NumPy's                        | n, 0           |
+| index_dtype, largest    | dtype for positions; largest value of a dtype        | 0, 0           |
+| to_host                 | values as a NumPy array                              | n, 0           |
 | count                   | number of true flags                                 | n, 0           |
-| gather                  | values from places                                   | n, 0           |
-| compact                 | the elements that a mask selects, order kept         | n, 8n          |
-| scan                    | sums of all values up to each (or before each)       | n, 0           |
+| gather                  | values at given positions                            | n, 0           |
+| compact                 | elements selected by a mask, in order                | n, 8n          |
+| scan                    | prefix sums, inclusive or exclusive                  | n, 0           |
 | offsets                 | CSR offsets from segment lengths                     | n, 0           |
 | segmented_reduce        | min, max or sum of each segment                      | n, 0           |
 | segmented_argmin        | position of the first smallest value of each segment | n, 8n          |
-| segmented_broadcast     | one value a segment, repeated over the segment       | n, 0           |
-| scatter                 | values to distinct places, or one value to places    | n, 0           |
-| scatter_reduce          | values to places, those that meet are reduced        | n, 0           |
+| segmented_broadcast     | one value per segment, repeated over the segment     | n, 0           |
+| scatter                 | values written to distinct places, or one to all     | n, 0           |
+| scatter_reduce          | values written to places, reduced where they meet    | n, 0           |
 | scatter_argmin          | position of the first smallest value at each place   | n, 8n          |
-| partition               | the k smallest first, then the next, then the others | n, 0           |
-| any_signed              | whether a sign bit is set                            | n, 0           |
-| order_key, weights_of   | unsigned integers in the order of weights, and back  | n, 0           |
-| pointer_jump            | root of every node of a parent forest                | n log depth, n |
+| partition               | the k smallest values first                          | n, 0           |
+| any_signed              | whether any sign bit is set                          | n, 0           |
+| order_key, weights_of   | weights to unsigned keys of the same order, and back | n, 0           |
+| pointer_jump            | root of every node of a forest of parents            | n log depth, n |
 
-**3. Fused**: several of the above in one pass, for modules that can. Each method is written in
-functions of parts 1 and 2; that definition is what an override must equal, bit for bit. *Pairs* are
-two index arrays of one length: the ends of edges, the nodes of arcs.
+**3. Fused functions**: several of the above, which a module may override with a single pass. The
+body of each is its definition in functions of parts 1 and 2; an override must return the same bits.
+*Pairs* are two index arrays of one length, such as the ends of edges.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
-| consecutive             | integers from any on, to be read only                | n or 0         |
-| compact_pairs           | pairs of distinct members with keys up to a limit    | n, 8n          |
-| relabel_pairs           | pairs of labels, those that still differ             | n, 8n          |
-| scatter_min_pairs       | the smallest pair at each place                      | n, 8n          |
-| cut_mirrors             | a parent forest from arrows, and the ids of its arcs | n, 0           |
-| number_roots            | roots numbered in order, and each node by its root   | n, n           |
-| sort_distinct           | distinct integers of several arrays, ascending       | n log n, 8n    |
+| consecutive             | consecutive integers, read-only                      | n or 0         |
+| compact_pairs           | pairs with distinct members and keys up to a limit   | n, 8n          |
+| relabel_pairs           | pairs of labels, without those that became equal     | n, 8n          |
+| scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
+| cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
+| number_roots            | consecutive numbers of trees, at every node          | n, n           |
+| sort_distinct           | distinct integers of several arrays, sorted          | n log n, 8n    |
 
-Two further pages complete an array module: the algorithm kernels of `primitives.joins`, which know
-what a tree is, and `runtime.resources`, the threads and the memory that it computes with.
+An array module has two further groups of functions: the algorithm kernels (`primitives.joins`),
+and its threads and memory (`runtime.resources`).
 
-A *position* that does not exist (an empty segment, a place no value reached) is the length of the
-array it would point into; `gather` turns such positions into a fill value. Places and positions
-have `index_dtype`: int32 where that suffices, else int64. `CheckedModule` refuses the commonest
-breaches of these contracts where stages call; the other modules trust their callers.
+A *position* that does not exist (of an empty segment, or of a place that received no value) is the
+length of the array it would point into; `gather` replaces such positions by a fill value. Positions
+have the dtype `index_dtype(length)`. Modules trust their callers; `CheckedModule` raises errors for
+the most common violations of these contracts.
 """
 
 from __future__ import annotations
@@ -74,31 +74,31 @@ DType = Any
 class ArrayModule(Joins, Resources, Protocol):
     """The functions above, for the arrays of one library."""
 
-    # 1. Functions that the array API standard has, too.
+    # 1. Functions of the array API standard.
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
-        """Return `values` as an array of this module, copied only if it must be."""
+        """Return `values` as an array of this module, without a copy if possible."""
 
     def empty(self, size: int, /, dtype: DType) -> Array:
-        """Return `size` unspecified values, for a caller that writes them and owns the array."""
+        """Return `size` unspecified values; the caller may write to this array."""
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
-        """Return `size` times `value`."""
+        """Return `value`, `size` times."""
 
     def arange(self, size: int, /, dtype: DType) -> Array:
         """Return 0, 1, ..., size - 1."""
 
     def concat(self, arrays: list[Array], /) -> Array:
-        """Return the arrays, at least one, one after another."""
+        """Return the concatenation of at least one array."""
 
     def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
         """Return `yes` where the mask is true, else `no`, elementwise."""
 
     def minimum(self, left: Array, right: Any, /) -> Array:
-        """Return the smaller of both, elementwise."""
+        """Return the smaller of two values, elementwise."""
 
     def maximum(self, left: Array, right: Any, /) -> Array:
-        """Return the larger of both, elementwise."""
+        """Return the larger of two values, elementwise."""
 
     def sort(self, values: Array, /) -> Array:
         """Return the values in ascending order."""
@@ -106,19 +106,19 @@ class ArrayModule(Joins, Resources, Protocol):
     def argsort(self, values: Array, /) -> Array:
         """Return the positions of the values in ascending order; ties by position."""
 
-    # 2. Functions of our own.
+    # 2. Further functions.
 
     def index_dtype(self, size: int, /) -> DType:
-        """Return the smaller of int32 and int64 that holds `size`."""
+        """Return int32 if it can hold `size`, else int64."""
 
     def largest(self, dtype: DType, /) -> Any:
-        """Return the largest value of a dtype, infinity if it has one: "none" in comparisons."""
+        """Return the largest value of a dtype, infinity for floats; it often stands for "none"."""
 
     def to_host(self, array: Array, /) -> Any:
-        """Return the values as an array of NumPy's, without a copy where host memory has them."""
+        """Return the values as a NumPy array, without a copy if they are in host memory."""
 
     def count(self, mask: Array, /) -> int:
-        """Return how many flags are true."""
+        """Return the number of true flags."""
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
         """Return ``values[index]``, an array of length m.
@@ -127,12 +127,13 @@ class ArrayModule(Joins, Resources, Protocol):
         ----------
         values : array of length n
         index : integer array of length m
-            Positions below n; equal to n, too, if there is a `fill` for them.
+            Positions below n; with `fill`, also n.
         fill : one value, or array of length m, optional
+            What to return for position n.
         """
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
-        """Return of each array the elements whose flag is true, order kept.
+        """Return the elements of each array whose flag is true, in order.
 
         Parameters
         ----------
@@ -141,15 +142,15 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def scan(self, values: Array, /, dtype: DType, *, exclusive: bool = False) -> Array:
-        """Return running sums: with each value, or of those before it.
+        """Return the prefix sums.
 
         Parameters
         ----------
         values : bool or integer array of length n
         dtype : integer dtype
-            Of the sums, an array of length n.
+            Of the result, an array of length n.
         exclusive : bool
-            Leave out the value itself, so that the first sum is 0.
+            Exclude the value at each position from its sum, so that the first sum is 0.
         """
 
     def offsets(self, lengths: Array, /, dtype: DType) -> Array:
@@ -158,7 +159,7 @@ class ArrayModule(Joins, Resources, Protocol):
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``; an empty one is `initial`.
+        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``; empty ones give `initial`.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
-        """Return the position of the first smallest value of each segment; m for an empty one.
+        """Return the position of the first smallest value of each segment; m if it is empty.
 
         Parameters
         ----------
@@ -192,12 +193,12 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
-        """Return `size` times `fill`, with `values` written at some places.
+        """Return an array of `size` elements: `values` at the places of `index`, else `fill`.
 
         Parameters
         ----------
         index : integer array of length m
-            Places below `size`: distinct ones, unless `values` is one value for all.
+            Places below `size`; distinct unless `values` is a single value.
         values : array of length m, or one value
         size : int
         fill : number or bool
@@ -209,12 +210,12 @@ class ArrayModule(Joins, Resources, Protocol):
         self, index: Array, values: Array, size: int, op: Literal["min", "max", "add"],
         initial: Any, /,
     ) -> Array:  # fmt: skip
-        """Reduce all values that share a place, starting from `initial`: the result where none is.
+        """Reduce the values that share a place, starting from `initial`.
 
         Parameters
         ----------
         index : integer array of length m
-            Places below `size`; duplicates welcome.
+            Places below `size`; they may repeat.
         values : array of length m
             Numbers; the result has their dtype.
         size : int
@@ -223,7 +224,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
-        """Return at each place the position of the first smallest value that is sent there.
+        """Return the position of the first smallest value sent to each place.
 
         Parameters
         ----------
@@ -235,30 +236,30 @@ class ArrayModule(Joins, Resources, Protocol):
         Returns
         -------
         integer array of length `size`
-            Positions below m; m where no value is sent.
+            Positions below m; m for a place that receives no value.
         """
 
     def partition(self, values: Array, k: int, /) -> Array:
-        """Return the values reordered: what sorting puts at `k` is there, no larger one before it.
+        """Return the values reordered: the one of rank `k` at `k`, the smaller ones before it.
 
-        With `k` the length or more, the order is any.
+        If `k` is not below the length, any order will do.
         """
 
     def any_signed(self, weights: Array, /) -> bool:
-        """Return whether any weight has its sign bit set: negative numbers, and -0.0."""
+        """Return whether any weight has its sign bit set: a negative number or -0.0."""
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False
     ) -> Array:
-        """Return unsigned integers, as wide as the weights, that compare as the weights do.
+        """Return unsigned integers of the same width that compare as the weights do.
 
         Parameters
         ----------
         weights : array of bool, any integer, float16, float32 or float64
-            No NaN. -0.0 and 0.0 have one key.
+            No NaN. -0.0 and 0.0 have the same key.
         signed : bool
-            Whether a sign bit may be set. Where none is, the keys are the weights' own bits, and
-            take no memory. Keys made with different values of it do not compare.
+            Whether sign bits may be set. If False, keys in ascending order are the weights' own
+            bits and take no memory. Keys are comparable only if made with the same value.
         descending : bool
             Reverse the order: the heaviest weight gets the smallest key.
         """
@@ -266,12 +267,12 @@ class ArrayModule(Joins, Resources, Protocol):
     def weights_of(
         self, keys: Array, dtype: DType, /, *, signed: bool = True, descending: bool = False
     ) -> Array:
-        """Return the weights of which `order_key` made these keys; of both zeros, 0.0.
+        """Return the weights from which `order_key` made these keys, with 0.0 in place of -0.0.
 
         Parameters
         ----------
         keys : unsigned integer array
-            As wide as `dtype`.
+            Of the width of `dtype`.
         dtype : dtype of the weights
         signed, descending : bool
             As given to `order_key`.
@@ -280,17 +281,17 @@ class ArrayModule(Joins, Resources, Protocol):
     def pointer_jump(self, parent: Array, /) -> Array:
         """Return the root of every node. A root is its own parent; there is no other cycle."""
 
-    # 3. Fused functions: each body is the definition that an override must equal.
+    # 3. Fused functions: the body is the definition.
 
     def consecutive(self, first: int, size: int, /, dtype: DType) -> Array:
-        """Return `first`, `first` + 1, ... as an array, or what stands for one."""
+        """Return `first`, `first` + 1, ..., possibly as a read-only `Consecutive`."""
         count = self.arange(size, dtype=dtype)
         return count + self.asarray(first, dtype) if first else count
 
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
     ) -> tuple[Array, ...]:
-        """Keep the pairs of distinct members whose key is at most `limit`, order kept.
+        """Select the pairs with distinct members and keys of at most `limit`, in order.
 
         Parameters
         ----------
@@ -298,14 +299,14 @@ class ArrayModule(Joins, Resources, Protocol):
         key : unsigned integer array of length m
         limit : int
         dtype : index dtype
-            That u and v shall have.
+            Of the selected u and v.
         *columns : arrays of length m
-            They come along.
+            Further columns to select from.
 
         Returns
         -------
         tuple of arrays
-            What is kept of u, v, key and each column.
+            The selected elements of u, v, key and each column.
         """
         kept_u, kept_v, *kept = self.compact((key <= limit) & (u != v), u, v, key, *columns)
         return self.asarray(kept_u, dtype), self.asarray(kept_v, dtype), *kept
@@ -313,7 +314,7 @@ class ArrayModule(Joins, Resources, Protocol):
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
     ) -> tuple[Array, ...]:
-        """Replace both members of each pair by their labels, and keep those that still differ.
+        """Replace the members of each pair by their labels; select the pairs that still differ.
 
         Parameters
         ----------
@@ -321,12 +322,12 @@ class ArrayModule(Joins, Resources, Protocol):
         u, v : index arrays of length m
             Places below n.
         *columns : arrays of length m
-            They come along.
+            Further columns to select from.
 
         Returns
         -------
         tuple of arrays
-            What is kept of ``label[u]``, ``label[v]`` and each column, order kept.
+            The selected elements of ``label[u]``, ``label[v]`` and each column, in order.
         """
         new_u, new_v = self.gather(label, u), self.gather(label, v)
         return self.compact(new_u != new_v, new_u, new_v, *columns)
@@ -334,7 +335,7 @@ class ArrayModule(Joins, Resources, Protocol):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        """Find at each place the pair with the smallest (key, id), and the other member of it.
+        """Find the pair with the smallest (key, id) at each place, and its other member.
 
         Parameters
         ----------
@@ -348,7 +349,7 @@ class ArrayModule(Joins, Resources, Protocol):
         Returns
         -------
         key, id, other : arrays of length `size`
-            The largest key and id, and the place itself, where no pair has it.
+            For a place in no pair: the largest key, the largest id and the place itself.
         """
         position = self.scatter_argmin((u, v), key, size)
         dtype = self.index_dtype(size)
@@ -362,21 +363,22 @@ class ArrayModule(Joins, Resources, Protocol):
         )
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        """Turn arrows between nodes into a forest of parents: of two that mirror cut the smaller's.
+        """Turn one arrow per node into a forest of parents, by cutting one of two opposite arrows.
 
         Parameters
         ----------
         target : index array of length n
-            Where each node's arrow leads. There is no cycle of more than two nodes.
+            The head of each node's arrow. No cycle has more than two nodes.
         ids : array of length n
-            One for each arrow.
+            The id of each arrow.
 
         Returns
         -------
         parent : index array of length n
-            The targets; a node whose arrow was cut, or led to itself, is its own parent: a root.
+            The targets, but for the smaller of two nodes that point at each other: it becomes a
+            root, its own parent. So does a node that points at itself.
         kept : array
-            The ids of all other nodes, in order.
+            The ids of the arrows of all other nodes, in order.
         """
         node = self.arange(len(target), dtype=target.dtype)
         is_cut = (self.gather(target, target) == node) & (node < target)
@@ -384,23 +386,23 @@ class ArrayModule(Joins, Resources, Protocol):
         return parent, self.compact(parent != node, ids)[0]
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
-        """Give the roots numbers 0, 1, ... in order, and every node the number of its root.
+        """Assign the numbers 0, 1, ... to the roots in order, and to each node that of its root.
 
         Parameters
         ----------
         root : index array of length n
-            The root of each node; roots are their own.
+            The root of each node; a root is its own.
 
         Returns
         -------
         number : index array of length n
         count : int
-            How many roots there are.
+            The number of roots.
         """
         is_root = root == self.arange(len(root), dtype=root.dtype)
         number = self.scan(is_root, dtype=root.dtype, exclusive=True)
         return self.gather(number, root), self.count(is_root)
 
     def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
-        """Return the values of several integer arrays, no two of them equal, in ascending order."""
+        """Return the integers of several arrays in ascending order; no two of them are equal."""
         return self.sort(self.concat(list(arrays)))

@@ -1,4 +1,4 @@
-"""The order of weights in numbers: the key of a limit, and the weights of keys."""
+"""Conversion between weights and keys: the key of a limit, and the weights of keys."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _reference = NumpyArrays()
 
 @dataclass(frozen=True)
 class WeightOrder:
-    """How weights were made keys: the arguments of `ArrayModule.order_key`.
+    """The options with which `ArrayModule.order_key` made keys of weights.
 
     Attributes
     ----------
     dtype : dtype of the weights
     signed : bool
-        Whether a sign bit may be set.
+        Whether sign bits may be set.
     descending : bool
         Whether the heaviest weight comes first.
     """
@@ -37,14 +37,15 @@ class WeightOrder:
     descending: bool = False
 
     def weights_of(self, ops: ArrayModule, keys: Array) -> Array:
-        """Return the weights that have these keys, exactly; of both zeros, 0.0."""
+        """Return the weights of these keys, exactly, with 0.0 in place of -0.0."""
         return ops.weights_of(keys, self.dtype, signed=self.signed, descending=self.descending)
 
     def key_of(self, value: float | Fraction) -> int:
-        """Return the largest key of all weights that come no later than `value`; -1 without any.
+        """Return the largest key of a weight that comes no later than `value`; -1 if none does.
 
-        A weight comes no later exactly if its key is at most this one. The value is compared as a
-        number and never rounded: it need not be one that the dtype can hold.
+        A weight comes no later than `value` if and only if its key is at most the result. The value
+        is compared exactly: the dtype need not be able to represent it. Check for -1 before
+        comparing it with an array of unsigned keys.
 
         Raises
         ------
@@ -60,7 +61,7 @@ class WeightOrder:
         lowest = {"f": -highest, "i": -highest - 1}.get(kind, 0) if self.signed else 0
         first, last = sorted(self._keys(lowest, highest))
         low, high = first - 1, last
-        while low < high:  # weights of keys up to `low` come no later, those beyond `high` later
+        while low < high:  # up to `low`, weights come no later; above `high`, they come later
             middle = (low + high + 1) // 2
             if comes_no_later(self._weight(middle), value):
                 low = middle

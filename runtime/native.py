@@ -56,13 +56,13 @@ class Kernels:
 
     def __init__(self, module: str) -> None:
         self._module = module
-        self._kernels: list[Any] = []
+        self._are_used = False
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
         kernel = (NativeKernel if is_tested() else DispatchedKernel)(self._module, name)
-        self._kernels.append(kernel)
+        self._are_used = True
         setattr(self, name, kernel)
         return kernel
 
@@ -74,7 +74,7 @@ class Kernels:
 
     def are_loaded(self) -> bool:
         """Return whether this process has used any of them."""
-        return bool(self._kernels)
+        return self._are_used
 
     def are_kept(self) -> bool:
         """Return whether any of them is kept, as they are now, for this processor."""

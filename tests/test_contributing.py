@@ -1,7 +1,6 @@
 """CONTRIBUTING is kept: whatever a registry holds is in the documentation and has its tests."""
 
 import importlib
-import inspect
 import itertools
 import re
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 import mstflow
 from mstflow.plugins import registered
-from mstflow.primitives import array_module, known_backends, vocabulary
+from mstflow.primitives import known_backends
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = [name for name in mstflow.algorithms() if name not in registered("algorithm", ())]
@@ -70,33 +69,6 @@ def test_stages_in_the_documentation():
     }
     listed = re.findall(r"members: \[(.+)\]", read("docs/reference/stages.md"))[-1]
     assert set(listed.split(", ")) == declaring
-
-
-def primitives(cls):
-    """Return the names of the functions that a class defines, except those without arguments."""
-    return {
-        name
-        for name, value in vars(cls).items()
-        if inspect.isfunction(value)
-        and not name.startswith("_")
-        and len(inspect.signature(value).parameters) > 1
-    }
-
-
-def test_primitives_in_the_table_of_the_vocabulary():
-    named = re.findall(r"^\| ([\w, ]+?) +\|", vocabulary.__doc__, re.MULTILINE)
-    for _, cls in inspect.getmembers(vocabulary, inspect.isclass):
-        if cls.__module__ == vocabulary.__name__:
-            assert primitives(cls) <= set(", ".join(named).split(", "))
-
-
-@pytest.mark.parametrize(
-    "name", sorted(set().union(*map(primitives, type(array_module("numpy")).__mro__)))
-)
-def test_primitive_has_a_case(name):
-    """A case has the name of the primitive that it defines; other tests call the primitive."""
-    cases = read("tests/primitives/test_conformance.py")
-    assert re.search(rf"^def {name}\(|\.{name}\(", cases, re.MULTILINE)
 
 
 def test_backends_in_the_documentation():

@@ -108,6 +108,27 @@ def test_the_example_refuses(tmp_path, text, expected):
     assert str(raised.value).lower() == f"{path}{expected}".lower()
 
 
+@pytest.mark.usefixtures("example")
+def test_the_example_writes_and_is_read_back(tmp_path):
+    path = tmp_path / "copy.stp"
+    assert main(["convert", str(EXAMPLE / "example.stp"), "-o", str(path)]) == 0
+    found, known = mstflow.read(path), mstflow.read(EXAMPLE / "example.stp")
+    assert found.num_vertices == known.num_vertices
+    for name in ("u", "v", "weight"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(known, name))
+
+
+@pytest.mark.usefixtures("example")
+def test_a_reader_may_be_a_function(site, tmp_path):
+    describe(site, "plain", "1", {"mstflow.readers": {"other": "mstflow_plugin.steinlib:read_stp"}})
+    path = tmp_path / "graph.other"
+    path.write_bytes((EXAMPLE / "example.stp").read_bytes())
+    assert mstflow.read(path).num_edges == mstflow.read(EXAMPLE / "example.stp").num_edges
+    forest = mstflow.minimum_spanning_forest(path)
+    with pytest.raises(OptionError, match=r"cannot write '\.other'"):
+        forest.save(tmp_path / "out.other")
+
+
 def test_the_example_conforms(tmp_path):
     describe_example(tmp_path)
     paths = [str(tmp_path), str(EXAMPLE / "src"), os.environ.get("PYTHONPATH", "")]

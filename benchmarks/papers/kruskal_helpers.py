@@ -27,16 +27,17 @@ import graphs  # noqa: E402
 from mstflow.primitives import Backend, array_module  # noqa: E402
 from mstflow.primitives.joins import helper_parts  # noqa: E402
 from mstflow.runtime.memory import keeping_blocks  # noqa: E402
+from mstflow.stages.fields import Edges  # noqa: E402
 from mstflow.stages.kruskal import join_with_helpers, sort_by_weight  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def join_alone(ops: Any, u: Any, v: Any, order: Any, edge_id: Any, size: int) -> tuple[Any]:
+def join_alone(ops: Any, sorted_edges: Edges, size: int) -> tuple[Any]:
     """Join sorted edges as `join_with_helpers` does, without any."""
-    joining, _ = ops.join_in_order(u, v, size)
-    return (ops.gather(edge_id, ops.gather(order, joining)),)
+    joining, _ = ops.join_in_order(sorted_edges.u, sorted_edges.v, size)
+    return (ops.gather(sorted_edges.edge_id, joining),)
 
 
 LOOPS = {"kruskal": join_alone, "kruskal-helpers": join_with_helpers}
@@ -47,7 +48,7 @@ GRAPHS = [
 
 
 def measure(
-    loop: Callable[..., Any], edges: tuple[Any, ...], num_vertices: int, threads: int
+    loop: Callable[..., Any], edges: Edges, num_vertices: int, threads: int
 ) -> dict[str, Any]:
     """Return the seconds of a stage over sorted edges, its answer, and the shares of helpers.
 
@@ -58,13 +59,13 @@ def measure(
     ops = array_module(Backend("numba", threads))
     with pinned(threads):
         start, started = time.perf_counter(), time.thread_time()
-        chosen, *counts = loop(ops, *edges, num_vertices)
+        chosen, *counts = loop(ops, edges, num_vertices)
         seconds, main_seconds = time.perf_counter() - start, time.thread_time() - started
     facts: dict[str, Any] = {"seconds": seconds, "main_seconds": main_seconds}
     facts |= {"edges": len(chosen), "checksum": checksum(np.sort(chosen))}
     if loop is join_with_helpers and threads > 1:
         main_cycles, helper_cycles = counts
-        later = edges[2][helper_parts(len(edges[2]), threads)[1][0] :]
+        later = edges.edge_id[helper_parts(len(edges.u), threads)[1][0] :]
         cycles = len(later) - np.count_nonzero(np.isin(later, chosen, kind="table"))
         facts["main_share"] = main_cycles / max(main_cycles + helper_cycles, 1)
         facts["offloaded"] = helper_cycles / max(cycles, 1)
@@ -91,11 +92,12 @@ def main() -> None:
             record["graphs"][name] = {"spec": name, "vertices": graph.n, "edges": len(graph.u)}
             edge_id = np.arange(len(graph.u), dtype=np.int32)
             ops = array_module("numba")
-            ordered = sort_by_weight(ops, graph.u, graph.v, ops.order_key(graph.w))
+            edges = Edges(graph.u, graph.v, ops.order_key(graph.w), edge_id)
+            ordered = sort_by_weight(ops, edges)
             for turn in range(-1, options.rounds):  # the first warms up
                 for threads in options.threads:
                     for code, loop in LOOPS.items():
-                        facts = measure(loop, (*ordered, edge_id), graph.n, threads)
+                        facts = measure(loop, ordered, graph.n, threads)
                         place = {"graph": name, "code": code, "threads": threads, "round": turn}
                         record["runs"] += [{**place, **facts}] * (turn >= 0)
             for row in figures.rows(record, name):

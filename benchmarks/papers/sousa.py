@@ -15,7 +15,8 @@ from common import NEW_YORK, arguments, figures, graphs, measure, plot
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from mstflow import minimum_spanning_forest
+from mstflow import algorithm, minimum_spanning_forest, stage
+from mstflow.stages.fields import Arcs, Count  # noqa: TC001  # annotations are read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,18 +31,22 @@ MATTERS = 0.05
 
 def imbalance(graph: graphs.Graph, parts: int) -> dict[int, float]:
     """Return by round how many arcs the fullest of the parts has above their mean, as a share."""
-    forest = minimum_spanning_forest(
+    counts: list[int] = []
+
+    @stage(writes="num_edges", combine="sum")
+    def count_arcs(arcs: Arcs) -> Count:
+        counts.append(len(arcs.edge))
+        return len(arcs.edge) // 2
+
+    minimum_spanning_forest(
         graph[:3],
         num_vertices=graph.n,
-        algorithm="boruvka-csr",
+        algorithm=algorithm("boruvka-csr").replace("count_arcs", count_arcs),
         strategy="iterate",
         partitions=parts,
     )
-    arcs: dict[int, list[int]] = {}
-    for call in forest.report.calls:
-        if call.stage == "count_arcs":  # at the end of the round before; it reads one column
-            arcs.setdefault(call.round + 1, []).append(call.work.bytes)
-    return {turn: max(of) * len(of) / sum(of) - 1 for turn, of in arcs.items() if any(of)}
+    rounds = (counts[first : first + parts] for first in range(0, len(counts), parts))
+    return {turn: max(of) * parts / sum(of) - 1 for turn, of in enumerate(rounds, 1) if any(of)}
 
 
 def draw(record: dict[str, Any], path: Path) -> None:

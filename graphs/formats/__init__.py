@@ -1,4 +1,4 @@
-"""A file for each format, and the table of all formats: one entry adds one."""
+"""File formats: a module for each, and the table that every reader and writer is looked up in."""
 
 from __future__ import annotations
 

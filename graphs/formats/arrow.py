@@ -19,13 +19,6 @@ def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
     """Read an Arrow IPC file or stream whose columns are named as `tables.choose_columns` has it.
 
     Columns of one batch that is not compressed are read-only maps of the file.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else, or lacks a value; names the column or edge.
-    OptionError
-        If there is no column `weight`.
     """
     import pyarrow as pa
 

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_bin(path: Path) -> EdgeList:
-    """Read pairs of vertices numbered from 1: int32, little end first, and nothing else.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the edge.
-    """
+    """Read pairs of vertices numbered from 1: int32, little end first, and nothing else."""
     with file_errors(path, ValueError):
         ids = np.fromfile(path, "<i4").astype(np.int64) - 1
         if path.stat().st_size % 8:

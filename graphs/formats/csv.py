@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ..format import Format
 from ..tables import choose_columns, naming
-from ..text.columns import ANY_BYTES, BLOCK_SIZE, Row, read_rows
+from ..text.columns import BLOCK_SIZE, Row, read_rows, records
 from ..text.files import (
     fail,
     first_row,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from ..edge_list import EdgeList
     from ..format import EdgeTable, SavedForest
 
-_DELIMITERS = (",", ";", "\t", " ")  # the first that the first line holds
+_DELIMITERS = (b",", b";", b"\t", b" ")  # the first that the first line holds
 
 
 def read_csv(
@@ -40,19 +39,17 @@ def read_csv(
     and, if there are three, weight. It also tells the delimiter: comma, semicolon, tab or blank.
     Lines before it that start with `#` are comments. Fields may be quoted. Ids and weights are
     read as in `read_txt`.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the line.
-    OptionError
-        If there is no column `weight`.
     """
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), b"#", "edges")
-        delimiter = next((mark for mark in _DELIMITERS if mark.encode() in line.strip()), ",")
+        delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
+        ((_, fields),) = records(path, line.rstrip(b"\n"), number, delimiter)
+        names, start, pending = (
+            [field.decode(errors="replace") for field in fields],
+            number + 1,
+            b"",
+        )
         try:
-            names, start, pending = _split(line, delimiter), number + 1, b""
             if any(map(is_number, names)):
                 names, start, pending = ["u", "v", "weight"][: len(names)], number, line
             chosen = choose_columns(names, weight)
@@ -64,29 +61,14 @@ def read_csv(
         row = Row(
             b"",
             tuple(known.get(name, str(at)) for at, name in enumerate(names)),
-            delimiter=delimiter.encode(),
-            header=delimiter.join(names),
+            delimiter=delimiter,
+            header=delimiter.decode().join(names),
         )
         return read_rows(path, handle, row, number=start, pending=pending, block_size=block_size)
 
 
-def _split(line: bytes, delimiter: str) -> list[str]:
-    text = line.decode(errors=ANY_BYTES).strip()
-    try:
-        fields = list(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
-    except csv.Error as error:
-        raise ValueError(str(error)) from error
-    return [field.strip() for field in fields[0]] if fields else []
-
-
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
-    """Read all columns, of which those of a forest are integers and the weights `weight_dtype`.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read. Names it.
-    """
+    """Read all columns, of which those of a forest are integers and the weights `weight_dtype`."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 

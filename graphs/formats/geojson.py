@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
-    """Return coordinates as an array of n rows: degrees east and north.
-
-    Raises
-    ------
-    OptionError
-        If they are anything else; names the vertex.
-    """
+    """Return coordinates as an array of n rows: degrees east and north."""
     places = checked_coordinates(coordinates, num_vertices)
     wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)
     if wrong.any():
@@ -40,12 +34,6 @@ def write_geojson(path: Path, table: EdgeTable) -> None:
     """Write a line from end to end for each edge; other columns than u and v are its properties.
 
     Source: RFC 7946, "The GeoJSON Format", 2016.
-
-    Raises
-    ------
-    OptionError
-        If coordinates are wrong, or a weight is not finite, which JSON has no number for; names
-        the vertex or row.
     """
     places = checked_degrees(table.coordinates, table.num_vertices or 0)
     names, first = [name for name in table.dtypes if name not in ("u", "v")], 0

@@ -37,11 +37,6 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     unweighted. Both number vertices from 1. A file of arcs without a `p` line is taken as written:
     from 0, with as many vertices as its largest id asks for. Lines that start with `c` are
     comments.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the line.
     """
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")

@@ -21,13 +21,6 @@ def read_image(path: Path) -> EdgeList:
     Pixels are vertices, row by row. First come the edges within rows, then those between rows, each
     in the order of its first pixel. An edge weighs the sum over channels of absolute differences
     (int64).
-
-    Raises
-    ------
-    FileFormatError
-        If it is no image of integers; names the file.
-    OptionError
-        If Pillow is not installed.
     """
     try:
         from PIL import Image

@@ -58,11 +58,6 @@ def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
 
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the line.
     """
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "line of counts")

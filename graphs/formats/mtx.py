@@ -39,11 +39,6 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     no weights.
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the line.
     """
     with open_text(path) as handle:
         lines = head_lines(path, handle)

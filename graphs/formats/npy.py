@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tokenize
 import zipfile
 import zlib
@@ -42,13 +41,7 @@ _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError
 
 
 def read_npz(path: Path) -> EdgeList:
-    """Read a `.npz` of arrays `u` and `v`, and maybe `w` or `weight`, and a scalar `n`.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else, or holds pickled objects; names the array or edge.
-    """
+    """Read a `.npz` of arrays `u` and `v`, and maybe `w` or `weight`, and a scalar `n`."""
     columns = _archived(path)
     num_vertices = columns.pop("n", None)
     if num_vertices is None:
@@ -60,13 +53,7 @@ def read_npz(path: Path) -> EdgeList:
 
 
 def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Read all arrays of a `.npz`, and the identity of the graph if it is one of them.
-
-    Raises
-    ------
-    FileFormatError
-        As `read_npz`.
-    """
+    """Read all arrays of a `.npz`, and the identity of the graph if it is one of them."""
     columns = _archived(path)
     stated = columns.pop(IDENTITY, None)
     with file_errors(path, ValueError):
@@ -81,7 +68,7 @@ def write_npz(path: Path, table: EdgeTable) -> None:
     if table.columns is None:
         folder = path.with_name("columns")
         _write_columns(folder, table)
-        arrays = {file.stem: _mapped(file) for file in folder.iterdir()}
+        arrays: dict[str, Any] = {file.stem: _mapped(file) for file in folder.iterdir()}
     else:
         arrays = {_array_name(name, table): values for name, values in table.columns.items()}
     if table.identity is not None:
@@ -89,7 +76,7 @@ def write_npz(path: Path, table: EdgeTable) -> None:
     if table.is_graph and table.num_vertices is not None:
         arrays["n"] = np.array(table.num_vertices)
     with path.open("wb") as file:  # given a name, np.savez would add a suffix to it
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        np.savez(file, **arrays)
 
 
 def _archived(path: Path) -> dict[str, NDArray[Any]]:
@@ -123,38 +110,21 @@ def read_npy(path: Path) -> EdgeList:
     """Read a folder of `u.npy` and `v.npy`, and maybe `w.npy` or `weight.npy`, and `n.txt`.
 
     The columns are read-only memory maps: they may be larger than memory.
-
-    Raises
-    ------
-    FileFormatError
-        If the folder holds anything else; names the file or edge.
     """
     columns = {file.stem: _mapped(file) for file in _column_files(path)}
     return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
 
 
 def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Map all columns of a folder, and read the identity of the graph if it is there.
-
-    Raises
-    ------
-    FileFormatError
-        If one of the files cannot be read. Names it.
-    """
-    columns = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
+    """Map all columns of a folder, and read the identity of the graph if it is there."""
+    columns: dict[str, Any] = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
     stated = path / f"{IDENTITY}.json"
     with file_errors(stated, ValueError):
         return columns, parse_identity(stated.read_bytes() if stated.exists() else None)
 
 
 def npy_source(path: Path) -> EdgeSource:
-    """Return a folder of columns (see `read_npy`) as a source; only headers are read.
-
-    Raises
-    ------
-    FileFormatError
-        If the folder does not hold what it should. Names the file.
-    """
+    """Return a folder of columns (see `read_npy`) as a source; only headers are read."""
     columns = tuple(_opened(file) for file in _column_files(path))
     lengths = {column.path.name: column.length for column in columns}
     if len(set(lengths.values())) > 1:
@@ -185,13 +155,10 @@ class _Column:
     def rows(self, start: int, stop: int) -> NDArray[Any]:
         """Read some values: not mapped, so that no page of the file counts as memory of ours."""
         values = empty(stop - start, self.dtype)
-        view = memoryview(values.data).cast("B") if len(values) else memoryview(b"")
-        done = 0
-        with file_errors(self.path), self.path.open("rb", buffering=0) as file:
+        with file_errors(self.path), self.path.open("rb") as file:
             file.seek(self.offset + start * self.dtype.itemsize)
-            while done < len(view) and (count := file.readinto(view[done:])):
-                done += count
-        if done < len(view):
+            done = file.readinto(values.view(np.uint8).data) if len(values) else 0
+        if done < values.nbytes:
             edge = start + done // self.dtype.itemsize
             message = f"{self.path}: ends at edge {edge}, but should hold {self.length}"
             raise FileFormatError(message)
@@ -206,6 +173,7 @@ class NpyColumns:
     start: int
     stop: int
     is_direct = True
+    edges_at_once = num_vertices = 0
 
     @property
     def num_edges(self) -> int:
@@ -233,28 +201,18 @@ class NpyColumns:
 
 
 def _opened(path: Path) -> _Column:
-    with file_errors(path, *_NPY_ERRORS), path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read(file)
-        offset, size = file.tell(), os.fstat(file.fileno()).st_size
-    if len(shape) != 1:
-        message = f"{path}: must be one-dimensional, not of shape {shape}"
+    column = _mapped(path)
+    if column.ndim != 1:
+        message = f"{path}: must be one-dimensional, not of shape {column.shape}"
         raise FileFormatError(message)
-    if dtype.hasobject or shape[0] < 0 or offset + shape[0] * dtype.itemsize > size:
-        message = f"{path}: does not hold {shape[0]} values of {dtype}"
+    if len(column) and column.dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
+        wanted = "integers" if path.stem in "uv" else "numbers"
+        message = f"{path}: must hold {wanted}, not {column.dtype}"
         raise FileFormatError(message)
-    if shape[0] and dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
-        message = f"{path}: must hold {'integers' if path.stem in 'uv' else 'numbers'}, not {dtype}"
-        raise FileFormatError(message)
-    return _Column(path, dtype, shape[0], offset)
+    return _Column(path, column.dtype, len(column), column.offset)
 
 
-def _mapped(file: Path) -> NDArray[Any]:
+def _mapped(file: Path) -> np.memmap[Any, Any]:
     with file_errors(file, *_NPY_ERRORS):
         return np.lib.format.open_memmap(file, mode="r")
 

@@ -36,15 +36,7 @@ _GROUP_EDGES = 2**20
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read a Parquet file whose columns are named as `tables.choose_columns` has it.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else, or lacks a value; names the column or edge.
-    OptionError
-        If there is no column `weight`.
-    """
+    """Read a Parquet file whose columns are named as `tables.choose_columns` has it."""
     with _opened(path) as file:
         names = choose_columns(file.schema_arrow.names, weight)
         columns = [
@@ -63,13 +55,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
 def row_groups(
     path: Path, weight: str | None = "weight", groups: Iterable[int] | None = None
 ) -> Iterator[Columns]:
-    """Yield u, v and weight (None without one) of each row group, or of some, in their dtypes.
-
-    Raises
-    ------
-    FileFormatError, OptionError
-        As `read_parquet`.
-    """
+    """Yield u, v and weight (None without one) of each row group, or of some, in their dtypes."""
     with _opened(path) as file:
         names = choose_columns(file.schema_arrow.names, weight)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -81,13 +67,7 @@ def row_groups(
 
 
 def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
-    """Return a Parquet file as a source that is read by row group; only its footer is read.
-
-    Raises
-    ------
-    FileFormatError, OptionError
-        As `read_parquet`.
-    """
+    """Return a Parquet file as a source that is read by row group; only its footer is read."""
     with _opened(path) as file:
         for name in choose_columns(file.schema_arrow.names, weight).present:
             arrow_dtype(name, file.schema_arrow.field(name).type)
@@ -106,6 +86,7 @@ class RowGroup:
     num_edges: int
     weight: str | None
     is_direct = True
+    num_vertices = 0
 
     @property
     def edges_at_once(self) -> int:
@@ -134,13 +115,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def read_parquet_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Read all columns, and the identity of the graph that the metadata may state.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read. Names it.
-    """
+    """Read all columns, and the identity of the graph that the metadata may state."""
     with _opened(path) as file:
         table = file.read()
         columns = {name: np.asarray(table[name]) for name in table.column_names}

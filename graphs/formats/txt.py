@@ -34,11 +34,6 @@ def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
 
     Weights are int64; uint64 if one asks for it; float64 if one is decimal. Where that would
     round an integer, the file is refused.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is anything else; names the line.
     """
     with open_text(path) as handle:
         lines = head_lines(path, handle)

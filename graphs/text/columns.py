@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 
 BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
-#: So that any bytes are text.
-ANY_BYTES = "surrogateescape"
+_ANY = "surrogateescape"  # so that any bytes are text
 
 _LINE = 20  # bytes, of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
@@ -48,23 +47,10 @@ _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity
 
 @dataclass(frozen=True)
 class Row:
-    """What each line of a file must hold.
+    """What each line of a file must hold: the `fields` tag, u, v and weight, and others to skip.
 
-    Parameters
-    ----------
-    comments : bytes
-        Lines whose first byte is one of these are skipped.
-    fields : tuple of str
-        The fields in order: "tag", "u", "v", "weight"; others are skipped.
-    tag : bytes
-        What the field "tag" must be.
-    first_id : int
-        The smallest vertex id.
-    num_vertices : int, optional
-    delimiter : bytes
-        What stands between fields, which may then be quoted; if nothing, any blanks and tabs.
-    header : str
-        The fields as messages show them.
+    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. Blanks and
+    tabs stand between fields or, where they may be quoted, the `delimiter`. Messages show `header`.
     """
 
     comments: bytes
@@ -93,29 +79,10 @@ def read_rows(
     stated: tuple[int, int] | None = None,
     block_size: int = BLOCK_SIZE,
 ) -> EdgeList:
-    """Parse the rest of a file, block by block.
+    """Parse the rest of a file, from line `number` on, after the `pending` lines already read.
 
-    Parameters
-    ----------
-    path : Path
-        Name for messages.
-    handle : binary file
-        Read from where it stands.
-    row : Row
-        What each line must hold.
-    number : int
-        Number of the first line.
-    pending : bytes
-        Lines already taken from `handle` that are to be parsed first.
-    stated : (int, int), optional
-        The line that states the number of edges, and that number.
-    block_size : int
-        Bytes to read at a time.
-
-    Returns
-    -------
-    EdgeList
-        Weights are int64; uint64 if one needs it; float64 if one is decimal.
+    `stated` is the line that states the number of edges, and that number. Weights become int64;
+    uint64 if one needs it; float64 if one is decimal.
 
     Raises
     ------
@@ -250,11 +217,9 @@ def _parse(text: bytes, row: Row) -> Columns | None:
     from pyarrow import compute
     from pyarrow import csv as arrow_csv
 
-    if not text.strip():
+    if not text or text.isspace():
         return None
-    if b"\r" in text and not row.delimiter:
-        message = "pyarrow takes a carriage return for the end of a line"
-        raise ValueError(message)
+    _require(b"\r" not in text or bool(row.delimiter))  # it would be the end of a line
     wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
     quote = '"' if row.delimiter else False
     table = arrow_csv.read_csv(
@@ -267,47 +232,47 @@ def _parse(text: bytes, row: Row) -> Columns | None:
             check_utf8=False,
         ),
     )
-    tag, u, v, weight = (
-        table[name].combine_chunks() if name in wanted else None for name in ("tag", *_WANTED)
-    )
-    if row.tag and not compute.all(compute.equal(tag, row.tag)).as_py():
-        message = "a line with another tag"
-        raise ValueError(message)
-    ends = [_integers(ids) for ids in (u, v)]
-    if any(ids.min() < row.first_id or ids.max() > row.last_id for ids in ends):
-        message = "a vertex id out of range"
-        raise ValueError(message)
-    u, v = (ids - row.first_id if row.first_id else ids for ids in ends)
-    return u, v, None if weight is None else _weights(weight)
-
-
-def _integers(strings: Any) -> NDArray[np.int64]:
-    text = strings.buffers()[2].to_pybytes()
-    if b"x" in text or b"X" in text:
-        message = "pyarrow takes hexadecimal integers"
-        raise ValueError(message)
-    return np.asarray(strings.cast("int64"))
+    columns = {name: table[name].combine_chunks() for name in wanted}
+    if row.delimiter and b" " in text:
+        columns = {name: compute.ascii_trim_whitespace(each) for name, each in columns.items()}
+    if row.tag:
+        _require(compute.all(compute.equal(columns["tag"], row.tag)).as_py())
+    if b"x" in text or b"X" in text:  # pyarrow takes hexadecimal integers
+        for strings in columns.values():
+            found = compute.match_substring(strings, "x", ignore_case=True)
+            _require(not compute.any(found).as_py())
+    u, v = (np.asarray(columns[name].cast("int64")) for name in "uv")
+    _require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
+    if row.first_id:
+        u, v = u - row.first_id, v - row.first_id
+    return u, v, _weights(columns["weight"]) if "weight" in columns else None
 
 
 def _weights(strings: Any) -> NDArray[Any]:
     """Parse weights; a ValueError says that pyarrow may not take one as it is written."""
     from pyarrow import compute
 
-    text = strings.buffers()[2].to_pybytes()
+    data = strings.buffers()[2]
+    text = data.to_pybytes() if data else b""
     if not any(mark in text for mark in _DECIMAL_MARKS):
-        return _integers(strings)
+        return np.asarray(strings.cast("int64"))
     weight = np.asarray(strings.cast("float64"))
-    has_plus = b"+" in text and compute.any(compute.starts_with(strings, "+")).as_py()
-    if has_plus or not np.abs(weight).max() < LARGEST_EXACT:  # NaN, overflow, a rounded integer
-        message = "a weight that pyarrow may take in another way"
-        raise ValueError(message)
+    _require(np.abs(weight).max() < LARGEST_EXACT)  # neither NaN, overflow nor a rounded integer
+    if b"+" in text:
+        _require(not compute.any(compute.starts_with(strings, "+")).as_py())
     return weight
+
+
+def _require(is_plain: bool) -> None:
+    if not is_plain:
+        message = "pyarrow may misread this"
+        raise ValueError(message)
 
 
 def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
     """Parse a block line by line, or raise the error that names its first bad line."""
     lines, rows = [], []
-    for here, fields in _records(path, block, number, row):
+    for here, fields in records(path, block, number, row.delimiter):
         if fields and not (fields[0] and fields[0][:1] in row.comments):
             lines.append(here)
             try:
@@ -321,17 +286,19 @@ def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
     return u, v, _exact_weights(path, lines, columns[2]) if len(columns) > 2 else None
 
 
-def _records(path: Path, block: bytes, number: int, row: Row) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the number of each line and its fields."""
-    if not row.delimiter:
+def records(
+    path: Path, block: bytes, number: int, delimiter: bytes
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the number of each line and its fields, which may be quoted if there is a delimiter."""
+    if not delimiter:
         yield from enumerate(map(split_fields, block.split(b"\n")), number)
         return
-    lines = (line.strip(" \r") for line in block.decode(errors=ANY_BYTES).split("\n"))
-    reader = csv.reader(lines, delimiter=row.delimiter.decode(), skipinitialspace=True)
+    lines = (line.strip(" \r") for line in block.decode(errors=_ANY).split("\n"))
+    reader = csv.reader(lines, delimiter=delimiter.decode(), skipinitialspace=True)
     here = number
     try:
         for fields in reader:
-            yield here, [field.strip().encode(errors=ANY_BYTES) for field in fields]
+            yield here, [field.strip().encode(errors=_ANY) for field in fields]
             here = number + reader.line_num
     except csv.Error as error:
         fail(path, here, str(error))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ROW = np.dtype([("tag", "S2"), ("vertex", np.int64), ("x", np.int64), ("y", np.int64)])
 _UNITS = 1_000_000  # to a degree
 _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
@@ -42,19 +40,29 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
     """
     path = Path(path)
     with open_text(path) as handle:
-        number, size = _header(path, handle)
-        try:
-            with warnings.catch_warnings(action="ignore"):  # of a file without rows
-                rows = np.loadtxt(handle, _ROW, comments="c", ndmin=1, encoding="latin-1")
-        except ValueError:
-            _explain(path, number, size)
-    vertex = rows["vertex"]
-    is_row = (rows["tag"] == b"v") & (vertex >= 1) & (vertex <= size)
-    if not is_row.all() or not len(np.unique(vertex)) == len(rows) == size:
-        _explain(path, number, size)
-    places = np.empty((size, 2))
-    places[vertex - 1] = np.column_stack([rows["x"], rows["y"]]) / _UNITS
-    return places
+        lines = head_lines(path, handle)
+        start, line = first_row(path, lines, b"c", "'p' line")
+        fields = split_fields(line)
+        if fields[:-1] != [b"p", b"aux", b"sp", b"co"]:
+            fail(path, start, f"expected 'p aux sp co n', found {shown(line.strip())}")
+        size = parse_count(path, start, fields[-1])
+        places, has_place = np.empty((size, 2), np.int64), bytearray(size)
+        for number, line in lines:
+            fields = split_fields(line)
+            if not fields or fields[0].startswith(b"c"):
+                continue
+            tag, *values = fields
+            if tag != b"v" or len(values) != 3 or not all(map(_INTEGER.fullmatch, values)):
+                fail(path, number, f"expected 'v id x y', found {shown(line.strip())}")
+            vertex, *place = map(int, values)
+            if not 1 <= vertex <= size:
+                fail(path, number, f"vertex id {vertex} is not in 1 to {size}")
+            if has_place[vertex - 1]:
+                fail(path, number, f"vertex {vertex} has coordinates already")
+            places[vertex - 1], has_place[vertex - 1] = place, True
+    if not all(has_place):
+        fail(path, start, f"vertex {has_place.index(0) + 1} of {size} has no coordinates")
+    return places / _UNITS
 
 
 def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
@@ -74,36 +82,3 @@ def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float
         message = f"coordinates must be of shape ({num_vertices}, 2), not {places.shape}"
         raise OptionError(message)
     return places
-
-
-def _header(path: Path, handle: IO[bytes]) -> tuple[int, int]:
-    """Read `p aux sp co n`: the number of its line, and n."""
-    number, line = first_row(path, head_lines(path, handle), b"c", "'p' line")
-    fields = split_fields(line)
-    if fields[:-1] != [b"p", b"aux", b"sp", b"co"]:
-        fail(path, number, f"expected 'p aux sp co n', found {shown(line.strip())}")
-    return number, parse_count(path, number, fields[-1])
-
-
-def _explain(path: Path, start: int, size: int) -> NoReturn:
-    """Find the first bad line after line `start`, and raise the error that names it."""
-    seen = set()
-    with open_text(path) as handle:
-        for number, line in head_lines(path, handle):
-            fields = split_fields(line)
-            if number <= start or not fields or fields[0].startswith(b"c"):
-                continue
-            if (
-                len(fields) != 4
-                or fields[0] != b"v"
-                or not all(map(_INTEGER.fullmatch, fields[1:]))
-            ):
-                fail(path, number, f"expected 'v id x y', found {shown(line.strip())}")
-            vertex = int(fields[1])
-            if not 1 <= vertex <= size:
-                fail(path, number, f"vertex id {vertex} is not in 1 to {size}")
-            if vertex in seen:
-                fail(path, number, f"vertex {vertex} has coordinates already")
-            seen.add(vertex)
-    absent = next(vertex for vertex in range(1, size + 1) if vertex not in seen)
-    fail(path, start, f"vertex {absent} of {size} has no coordinates")

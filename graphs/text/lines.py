@@ -19,31 +19,16 @@ kernels = Kernels(f"{__package__}.line_kernels")
 def parse_lines(
     text: bytes, tag: bytes, places: Sequence[int], delimiter: bytes, ids: range
 ) -> Columns | None:
-    """Parse whole lines, if all of them are plain.
+    """Parse whole lines into u, v and weight, if all of them are plain; else return None.
 
-    Parameters
-    ----------
-    text : bytes
-        Ends with a line end.
-    tag : bytes
-        A letter that stands before the fields, or nothing.
-    places : sequence of int
-        What each field is: u (0), v (1), the weight (2), or to be passed over (-1).
-    delimiter : bytes
-        What stands between fields; if nothing, any number of blanks and tabs.
-    ids : range
-        The vertex ids there are.
+    A line has the letter `tag`, if there is one, then fields of which `places` says what each is:
+    u (0), v (1), the weight (2) or to be skipped (-1). Between them stands the `delimiter` or, if
+    that is empty, any number of blanks and tabs. The first of the vertex `ids` becomes 0. Weights
+    are int64, or float64 if one is decimal: the floats nearest to what is written.
 
-    Returns
-    -------
-    u, v : int64 arrays
-        Vertex ids, the first of `ids` as 0.
-    weight : int64 or float64 array, or None
-        float64 if a weight is decimal: the floats nearest to what is written.
-
-    Nothing at all if a line has another form, an id is not in `ids`, an integer weight is beyond
-    int64 or, beside decimal ones, not exact, or a weight has over 19 digits or is not a normal
-    float.
+    A line of another form is not plain; nor is an id that is not in `ids`, an integer weight
+    beyond int64 or, beside decimal ones, not exact, or a weight of more than 19 digits or that is
+    not a normal float.
     """
     data = np.frombuffer(text, np.uint8)
     columns = np.empty((max(places) + 1, np.count_nonzero(data == ord("\n"))), np.uint64)

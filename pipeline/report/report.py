@@ -54,14 +54,14 @@ class Note(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One pass of a loop; in a merge tree a level of it.
+    """One pass of a loop, or what comes before the first.
 
     Attributes
     ----------
     number : int
         0 is what comes before the first loop.
     vertices, edges : int or None
-        How many it began with; None where nobody counts, as in a merge tree.
+        How many it began with; None if no stage counts them.
     seconds : dict of str to float
         By stage, all parts and calls added up.
     bytes : int
@@ -137,7 +137,7 @@ class Report:
         Returns
         -------
         array of two Axes
-            The rounds (where there are no counts, as in a merge tree, their time), and the stages.
+            The rounds (without counts, their time), and the stages.
 
         Raises
         ------
@@ -148,19 +148,30 @@ class Report:
 
         return plot_report(self.rounds, self.seconds, ax)
 
+    @property
+    def _varying(self) -> list[str]:
+        """The other counts that stages wrote, if rounds differ in them."""
+        numbers = [row.number for row in self.rounds]
+        others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
+        return [name for name in others if len({self.after(n).get(name) for n in numbers}) > 1]
+
     def _tables(self) -> list[Table]:
         """Return the rounds, the stages, and the counts at the end."""
         rounds, seconds = self.rounds, self.seconds
         whole = sum(seconds.values()) or 1.0
         spent = [sum(row.seconds.values()) for row in rounds]
         sizes = ([_shown(row.vertices), _shown(row.edges)] for row in rounds)
+        names = self._varying
+        found = [[_shown(self.after(row.number).get(name)) for name in names] for row in rounds]
         moved = [f"{row.bytes / 1e6:,.1f}" for row in rounds]
         tables = [
             Table(
-                ("round", "vertices", "edges", "MB", "ms"),
+                ("round", "vertices", "edges", *names, "MB", "ms"),
                 [
-                    (str(row.number), *size, mb, _milliseconds(took))
-                    for row, size, mb, took in zip(rounds, sizes, moved, spent, strict=True)
+                    (str(row.number), *size, *written, mb, _milliseconds(took))
+                    for row, size, written, mb, took in zip(
+                        rounds, sizes, found, moved, spent, strict=True
+                    )
                 ],
                 [took / whole for took in spent],
             ),

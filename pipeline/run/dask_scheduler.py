@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import uuid
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import cloudpickle
 import dask
 
 from ...errors import WorkerError
@@ -111,7 +113,8 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit to the client."""
-        future = self._client.submit(function, *handles, key=f"{key}-{self._token}", pure=False)
+        packed = _Packed(_name(key), cloudpickle.dumps(function))
+        future = self._client.submit(packed, *handles, key=f"{key}-{self._token}", pure=False)
         self._pending[future.key] = weakref.ref(future)
         return future
 
@@ -140,9 +143,10 @@ class Cluster:
         events = self._client.get_events(self.note.topic)
         new, self._taken = events[self._taken :], len(events)
         notes: dict[int, Note] = {}
-        for _, (number, (*call, work), scalars) in new:
+        for _, (number, (turn, stage, partition, work), scalars) in new:
             # A task that ran again, as its worker had died, counts once.
-            notes[number] = Note(number, StageCall(*call, Work(*work)), scalars)
+            call = StageCall(turn, stage, partition, Work(*work))
+            notes[number] = Note(number, call, scalars)
         return list(notes.values())
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
@@ -158,6 +162,24 @@ class Cluster:
                 continue
             with contextlib.suppress(TimeoutError):
                 wait(list(handles), timeout=_PAUSE)
+
+
+class _Packed(NamedTuple):
+    """A task as bytes: a worker that cannot load it fails the task, and does not lose its way."""
+
+    name: str
+    function: bytes
+
+    def __call__(self, *results: Any) -> Any:
+        try:
+            function = pickle.loads(self.function)
+        except Exception as error:  # loading may run anything
+            message = (
+                f"a worker cannot load the task {self.name!r}: {type(error).__name__}: {error}"
+            )
+        else:
+            return function(*results)
+        raise WorkerError(message)
 
 
 class _WorkerLog:
@@ -187,7 +209,7 @@ def _task_memory(client: Any) -> int | None:
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Raise the death of workers, and tasks that they cannot load, as errors of ours."""
+    """Raise the death of workers as an error of ours."""
     try:
         yield
     except Exception as error:

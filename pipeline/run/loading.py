@@ -1,6 +1,7 @@
 """The strategies over edges at hand: load partitions, order weights, run a pipeline's steps."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -44,9 +45,10 @@ def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
 
 @lru_cache(maxsize=64)
 def from_columns(pipeline: Dataflow) -> Dataflow:
-    """Return a pipeline for edges whose weights are no keys yet."""
+    """Return a pipeline that finds the forest of edges whose weights are no keys yet."""
     inputs = {"columns": IN_PARTITIONS, **SHARED}
-    return _framed(pipeline.name, pipeline, pipeline.summary, inputs, TO_KEYS)
+    flow = _framed(pipeline.name, pipeline, pipeline.summary, inputs, TO_KEYS)
+    return replace(flow, result=("forest",))
 
 
 @lru_cache(maxsize=64)

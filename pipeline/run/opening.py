@@ -69,8 +69,9 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
         elif choice in ("synchronous", "threads"):
             yield LocalDask(choice, 1 if choice == "synchronous" else threads or processors())
         elif choice == "processes":
-            client = stack.enter_context(_local_cluster(threads or processors()))
-            yield Cluster(client, stack.enter_context(_input_folder()), choice)
+            folder = stack.enter_context(_input_folder())
+            client = stack.enter_context(_local_cluster(threads or processors(), folder))
+            yield Cluster(client, folder, choice)
         else:
             message = (
                 f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
@@ -80,14 +81,21 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
 
 
 @contextlib.contextmanager
-def _local_cluster(workers: int) -> Iterator[Any]:
-    """Yield a client of worker processes on this machine, which end with it."""
+def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
+    """Yield a client of worker processes on this machine, which end with it.
+
+    They leave nothing outside of `folder`: the scheduler of a cluster takes no other say in it
+    than Dask's configuration.
+    """
+    import dask
     from distributed import Client, LocalCluster
 
+    with dask.config.set({"temporary-directory": folder}):
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0"
+        )
     with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=":0", memory_limit=0
-        ) as cluster,
+        cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

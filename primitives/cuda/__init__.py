@@ -1,1 +1,1 @@
-"""The array module for NVIDIA GPUs: CuPy's arrays and kernels in CUDA C++."""
+"""The array module for NVIDIA GPUs: CuPy arrays and kernels in CUDA C++."""

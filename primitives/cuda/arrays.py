@@ -1,9 +1,9 @@
-"""The CUDA module: arrays in a device's memory, kernels where the array library has no function.
+"""The CUDA module: arrays in device memory, kernels where the array library has no function.
 
-It is written for CuPy, and for anything that answers like it: a `Device` has the array library and
-runs kernels. The kernels are C++ (`primitives/cuda`), a thread for each element. Which elements a
-kernel selects it says by a bit each; sums over tiles of 256 bits turn those into places, so that
-order is kept and runs do not differ.
+It is written for CuPy and compatible libraries: a `Device` has the library and launches kernels.
+Kernels are C++ (`primitives/cuda`), with a thread for each element. A kernel that selects elements
+writes a bit for each; prefix sums over tiles of 256 bits give the places of the selected elements,
+so that results are in order and deterministic.
 """
 
 from __future__ import annotations
@@ -24,37 +24,34 @@ DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
-#: Most bytes that are copied from the host at once: pinned buffers of that size are never given
-#: back, and while one is copied the next is filled.
+#: The most bytes copied from the host at once. CuPy never frees pinned buffers, so they stay small;
+#: one is filled while another is copied.
 _PIECE = 2**25
 
 
 class Device(Protocol):
-    """Where arrays lie and kernels run.
+    """A device: its array library, its memory and its kernels.
 
     Attributes
     ----------
     xp : module
-        NumPy's functions for its arrays.
+        NumPy's functions, for arrays of the device.
     """
 
     xp: Any
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
-        """Run a kernel on `size` elements, after what was launched before; arrays are contiguous.
-
-        Scalars are passed as 64 bits.
-        """
+        """Queue a kernel on `size` elements; arrays are contiguous, scalars take 64 bits."""
 
     def free_memory(self) -> int:
-        """Return how many bytes more its arrays may take."""
+        """Return the number of bytes available to arrays."""
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Return what lets another thread copy and compute: see `Resources.beside`."""
+        """Return a context for another thread; see `Resources.beside`."""
 
 
 class CudaArrays(ArrayModule):
-    """The primitives on one device; each call is shared by all its threads."""
+    """The primitives on one device."""
 
     threads = 1
 
@@ -75,7 +72,7 @@ class CudaArrays(ArrayModule):
             array = self._xp.asarray(values, dtype=dtype)
             return self._xp.ascontiguousarray(array) if array.ndim else array
         out = self.empty(len(values), values.dtype if dtype is None else dtype)
-        if not values.strides[0]:  # one value for all
+        if not values.strides[0]:  # a broadcast value
             out.fill(values[0])
             return out
         step = _PIECE // values.itemsize
@@ -123,7 +120,7 @@ class CudaArrays(ArrayModule):
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        """Send each value to its segment; sums of floats are rounded in any order."""
+        """Scatter the values to their segments; sums of floats are added in any order."""
         segments, dtype = len(offsets) - 1, values.dtype
         neutral = {"min": self.largest(dtype), "max": self._smallest(dtype), "sum": 0}[op]
         reduced = self.scatter_reduce(
@@ -161,7 +158,7 @@ class CudaArrays(ArrayModule):
         if op == "add" and values.dtype.kind == "f":
             sums = self._xp.bincount(index, weights=values, minlength=size)
             return (out + sums).astype(out.dtype)
-        # Atomics are of 32 and 64 bits, and without a sign.
+        # Atomics exist for unsigned words of 32 and 64 bits.
         wide = np.dtype(f"u{max(4, values.itemsize)}")
         if op == "add":
             values, sums = (each.astype(wide, copy=False) for each in (values, out))
@@ -205,7 +202,7 @@ class CudaArrays(ArrayModule):
         return (records & (2**_HALF - 1)).astype(self.index_dtype(size))
 
     def partition(self, values: Array, k: int, /) -> Array:
-        return self.sort(values)  # as CuPy's own does
+        return self.sort(values)  # CuPy's partition sorts, too
 
     any_signed = staticmethod(NumpyArrays.any_signed)
 
@@ -277,7 +274,7 @@ class CudaArrays(ArrayModule):
             return values
         lowest = int(values.min())
         span = int(values.max()) + 1 - lowest
-        # Bits are for values from 0 on; one for each possible may take more than the values do.
+        # A bit set holds values from 0 on, and must not take more memory than the values.
         if lowest < 0 or span > _WORD * len(values):
             return self.sort(values)
         bits = self._no_bits(span)
@@ -285,10 +282,10 @@ class CudaArrays(ArrayModule):
         return self._list(self._counted(bits, span), lowest, values.dtype)
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
-        """Join in rounds: every set finds its first pair, and is joined by it.
+        """Join in rounds: each set finds its first pair and is joined by it.
 
-        Pairs inside a set drop out of the list that a round leaves to the next. The host reads how
-        many are left, and nothing else.
+        Each round lists the pairs that are not yet inside a set for the next one. The host reads
+        only their number.
         """
         xp, length = self._xp, len(u)
         index, position = self.index_dtype(size), self.index_dtype(length)
@@ -310,10 +307,11 @@ class CudaArrays(ArrayModule):
     def _first_smallest(
         self, indices: tuple[Array, ...], values: Array, size: int
     ) -> tuple[Array, Array, int]:
-        """Return of each place the smallest value sent there, its first position, and a mask.
+        """Return the smallest value sent to each place, its first position, and a mask.
 
-        Both are words of 64 bits. Where they fit in one they are the same array: the value in the
-        upper half, the position in the bits of the mask. Where none is sent all bits are set.
+        Both are arrays of 64-bit words. If a word can hold both, they are the same array: the value
+        in the upper half, the position in the bits of the mask. All bits are set for a place that
+        receives no value.
         """
         records = self.full(size, _ALL_BITS, dtype="u8")
         if values.itemsize <= 4 and len(values) < 2**_HALF:
@@ -343,7 +341,7 @@ class CudaArrays(ArrayModule):
     def _select(
         self, kernel: str, types: tuple[Array, ...], size: int, *arguments: Any
     ) -> _Selection:
-        """Let a kernel say by a bit for each element which it selects."""
+        """Launch a kernel that writes a bit for each element: whether it selects it."""
         bits = self.empty(-(-size // _WORD), "u4")
         self._launch(kernel, types, size, *arguments, bits)
         return self._counted(bits, size)
@@ -364,14 +362,14 @@ class CudaArrays(ArrayModule):
         return out
 
     def _list(self, selection: _Selection, first: int, dtype: DType) -> Array:
-        """Return the positions that are selected, counted from `first`."""
+        """Return the selected positions, counted from `first`."""
         out = self.empty(selection.total, dtype)
         arguments = selection.bits, selection.ends, first, out
         self._launch("list_positions", (out,), selection.size, *arguments)
         return out
 
     def _launch(self, name: str, types: tuple[Array, ...], size: int, *arguments: Any) -> None:
-        """Run a kernel of the types that arrays have, all taken as unsigned integers."""
+        """Launch a kernel for the widths of these arrays, all taken as unsigned integers."""
         widths = ", ".join(f"u{8 * array.itemsize}" for array in types)
         kernel = f"{name}<{widths}>" if types else name
         if size:
@@ -382,13 +380,13 @@ class CudaArrays(ArrayModule):
 
 
 def _alike(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return both in one dtype, the wider: kernels take pairs so."""
+    """Return both arrays in the wider of their dtypes, as kernels require."""
     dtype = max(u.dtype, v.dtype, key=lambda dtype: dtype.itemsize)
     return u.astype(dtype, copy=False), v.astype(dtype, copy=False)
 
 
 class _Selection(NamedTuple):
-    """Which of `size` elements are selected, how many up to the end of each tile, and in all."""
+    """Selected elements: a bit for each, the count up to the end of each tile, and in total."""
 
     bits: Array
     ends: Array

@@ -1,4 +1,4 @@
-"""Kernels on a GPU: compiled by NVRTC through cuda.core and kept, launched by CuPy."""
+"""A CUDA device: kernels compiled by NVRTC through cuda.core and cached, launched by CuPy."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
     from ..vocabulary import ArrayModule
 
-#: The folder of the kernels' sources.
+#: The folder with the sources of the kernels.
 SOURCES = Path(__file__).parent
-#: Threads of a block: whole warps, as kernels that vote need.
+#: Threads per block: whole warps, because kernels vote.
 _BLOCK = 256
-#: CUDA's handle of the default stream that each thread has of its own.
+#: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
 _LANGUAGE = "c++17"
 _DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 
 
 def cupy_arrays(threads: int = 1) -> ArrayModule:
-    """Return the array module of the current GPU, which has no use for the processor's threads."""
+    """Return the array module of the current GPU; `threads` has no effect."""
     from .arrays import CudaArrays
 
     return CudaArrays(CupyDevice())
 
 
 class CupyDevice:
-    """The GPU that is CuPy's current one, its memory pool and its current stream.
+    """CuPy's current device, memory pool and stream.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class CupyDevice:
         self._local = threading.local()
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
-        """Start one thread of a kernel for each of `size` elements, and do not wait for them.
+        """Queue one thread of a kernel for each of `size` elements.
 
         Parameters
         ----------
@@ -63,9 +63,10 @@ class CupyDevice:
             A source in `SOURCES`, without its suffix, and a C++ name expression in it, such as
             ``"gather<u64, u32>"``.
         size : int
-            The first argument; at least 0, and less than 2**38.
+            The kernel's first argument; at least 0 and less than 2**38.
         *arguments : cupy.ndarray or int or bool
-            The others: contiguous arrays as pointers, numbers as ``u64``, modulo 2**64.
+            The others: contiguous arrays, passed as pointers, and numbers, passed as ``u64`` modulo
+            2**64.
 
         Raises
         ------
@@ -81,7 +82,7 @@ class CupyDevice:
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
     def free_memory(self) -> int:
-        """Return the bytes that the device and the pool have free, within the pool's limit."""
+        """Return the free bytes of the device and the pool, within the pool's limit."""
         pool = self.xp.get_default_memory_pool()
         free, _ = self.xp.cuda.runtime.memGetInfo()
         limit = pool.get_limit()
@@ -89,16 +90,16 @@ class CupyDevice:
         return int(min(free, limit - pool.used_bytes()) if limit else free)
 
     def beside(self) -> AbstractContextManager[None]:
-        """Return what puts another thread on this one's device, and on a stream of its own.
+        """Return a context that puts another thread on this device, and on a stream of its own.
 
-        That stream is of the kind that the default stream waits for, and that waits for it: so
-        arrays and the pool's memory pass between both without events. If the current stream is
-        another one, the thread gets that.
+        That stream is a blocking one: it synchronises with the default stream, so that arrays and
+        the pool's memory may pass between both without events. If the current stream is not the
+        default stream, the other thread uses the current one.
 
         Raises
         ------
         KernelError
-            If it is the default stream that each thread has of its own, which nothing waits for.
+            If the current stream is the per-thread default stream, which nothing waits for.
         """
         cuda = self.xp.cuda
         stream = cuda.get_current_stream()
@@ -122,9 +123,9 @@ class CupyDevice:
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes on this thread's GPU and stream, whatever thread calls it.
+    """Return a function that computes on this thread's GPU and stream in any thread.
 
-    CUDA has both by thread: another one would begin on the first device and its default stream.
+    CUDA has a current device and stream per thread: a new thread starts on the first device.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None or not cupy.cuda.is_available():
@@ -138,13 +139,13 @@ def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-#: What two threads loaded at once, one would unload, while its kernel may run.
+#: Serialises loading: a duplicate module could be unloaded while its kernel runs.
 _loading = threading.Lock()
 
 
 @functools.cache
 def _loaded(file: str, kernel: str, device: int) -> Any:
-    """Return what launches a kernel; what is loaded belongs to one device."""
+    """Return the loaded kernel; modules belong to a device."""
     import cupy
 
     name, cubin = kept_kernel(file, kernel, _architecture(cupy, device))
@@ -158,7 +159,7 @@ def _architecture(cupy: Any, device: int) -> str:
 
 
 def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-    """Return the name that the linker knows a kernel by, and its cubin. Needs no GPU or driver.
+    """Return the mangled name of a kernel, and its cubin; this needs no GPU or driver.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, byte
     Raises
     ------
     KernelError
-        Naming all three, with the compiler's log.
+        With these names and the compiler's log.
     """
     names, cubin = compile_kernels(file, [kernel], architecture)
     return names[kernel], cubin
@@ -179,7 +180,7 @@ def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, byte
 def compile_kernels(
     file: str, kernels: Sequence[str], architecture: str
 ) -> tuple[dict[str, str], bytes]:
-    """Return the linker's names of several kernels, and one cubin: see `compile_kernel`."""
+    """Return the mangled names of several kernels, and one cubin; see `compile_kernel`."""
     program_of, options_of = _compiler()
     options = options_of(
         name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(SOURCES)
@@ -188,7 +189,7 @@ def compile_kernels(
         program = program_of((SOURCES / f"{file}.cu").read_text(), "c++", options)
         code = program.compile("cubin", name_expressions=tuple(kernels))
         names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
-    except Exception as error:  # its class has moved between releases
+    except Exception as error:  # its class differs between releases
         message = f"{file}.cu: {', '.join(kernels)} for {architecture} does not compile: {error}"
         raise KernelError(message) from error
     return names, bytes(code.code)
@@ -201,7 +202,7 @@ def _compiler() -> tuple[Any, Any]:
 
 
 def _nvrtc() -> tuple[int, list[int]]:
-    """Return NVRTC's version, as 12090 for 12.9, and the architectures it compiles for."""
+    """Return NVRTC's version (12090 for 12.9) and the architectures it compiles for."""
     from cuda.bindings import nvrtc
 
     _, major, minor = nvrtc.nvrtcVersion()
@@ -210,12 +211,12 @@ def _nvrtc() -> tuple[int, list[int]]:
 
 
 def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-    """Return what `compile_kernel` does, without compiling what was compiled before.
+    """Return what `compile_kernel` returns, from the cache if possible.
 
     Raises
     ------
     KernelError
-        As there.
+        If the kernel does not compile.
     """
     sources = [SOURCES / f"{file}.cu", *sorted(SOURCES.glob("*.cuh"))]
     parts = kernel, architecture, _LANGUAGE, _nvrtc(), [path.read_text() for path in sources]
@@ -225,9 +226,9 @@ def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
 
 @functools.cache
 def why_not() -> str:
-    """Say in a line why kernels cannot run here; nothing if they can.
+    """Return one line on why kernels cannot run here; empty if they can.
 
-    What is quick to find out comes first: CuPy is loaded only where there is a driver.
+    Quick checks come first: CuPy is loaded only if there is a driver.
     """
     try:
         ctypes.CDLL(_DRIVER)
@@ -237,7 +238,7 @@ def why_not() -> str:
         import cupy
 
         runtime = cupy.cuda.runtime
-    except Exception as error:  # whatever its libraries raise; its own words are a page long
+    except Exception as error:  # of any of its libraries; its own message is a page long
         return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
     driver = runtime.driverGetVersion()
     if driver < 12000:
@@ -246,7 +247,7 @@ def why_not() -> str:
     try:
         _compiler()
         version, architectures = _nvrtc()
-    except Exception as error:  # whatever its loader raises
+    except Exception as error:  # of any class, from its loader
         return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
     for name, built in (("CuPy", runtime.runtimeGetVersion()), ("NVRTC", version)):
         if built // 1000 > driver // 1000:
@@ -256,7 +257,7 @@ def why_not() -> str:
         if not runtime.getDeviceCount():
             return "the driver finds no device"
         architecture = _architecture(cupy, runtime.getDevice())
-    except RuntimeError as error:  # CuPy's errors are
+    except RuntimeError as error:  # as CuPy's errors are
         return f"the driver finds no device ({_line(error)})"
     if int(architecture.removeprefix("sm_")) not in architectures:
         return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"
@@ -264,7 +265,7 @@ def why_not() -> str:
 
 
 def describe_devices() -> dict[str, Any]:
-    """Return the devices that CuPy finds, and the versions of CUDA's parts; see `why_not` first."""
+    """Return the devices that CuPy finds and the versions of CUDA; call `why_not` first."""
     import cupy
 
     runtime = cupy.cuda.runtime

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import operator
-import threading
 import weakref
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,8 +49,7 @@ class NumbaArrays(NumpyArrays):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._team = team(threads)
-        self._lock = threading.Lock()
-        self._looked_up = _LookedUp(lambda: None)
+        self._remembered: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
 
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
@@ -62,42 +59,8 @@ class NumbaArrays(NumpyArrays):
         self._team.share(elements.scatter, len(index), _words(index), values, _words(out))
         return out
 
-    def scatter_reduce(
-        self,
-        index: Array,
-        values: Array,
-        size: int,
-        op: Literal["min", "max", "add"],
-        initial: Any,
-        /,
-    ) -> Array:
-        if values.dtype.kind not in "iu" or values.itemsize < 4:
-            return super().scatter_reduce(index, values, size, op, initial)
-        out = self.full(size, initial, dtype=values.dtype)
-        # Only unsigned kernels are compiled; with the sign bit flipped these compare as signed do.
-        sign = _words(values).dtype.type(
-            0 if op == "add" or values.dtype.kind == "u" else 1 << (8 * values.itemsize - 1)
-        )
-        getattr(elements, f"scatter_{op}")(_words(index), _words(values), sign, _words(out))
-        return out
-
-    def arange(self, size: int, /, dtype: DTypeLike) -> Array:
-        out = empty(size, dtype)
-        self._team.share(elements.count_up, size, _words(out))
-        return out
-
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
         return Consecutive(first, size, dtype)
-
-    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
-        out = empty(size, dtype)
-        out[:] = value
-        return out
-
-    def concat(self, arrays: list[Array], /) -> Array:
-        out = empty(sum(map(len, arrays)), np.result_type(*arrays))
-        joined: Array = np.concatenate(arrays, out=out)
-        return joined
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
         if isinstance(values, Consecutive) and fill is None:
@@ -146,16 +109,11 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
-        inside = self._most_frequent(label, u)
+        inside = self._inside(label, u)
         arrays = [_words(array) for array in (label, inside, u, v, columns[0])]
         arguments = [*arrays, *_ids(columns[1])]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
         return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
-
-    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
-        if len(indices) > 2:
-            return super().scatter_argmin(indices, values, size)
-        return self._first_smallest(indices[0], indices[-1], values, size)[1]
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
@@ -394,41 +352,28 @@ class NumbaArrays(NumpyArrays):
             end += count
         return tuple(out[first:end] for out in outs)
 
-    def _most_frequent(self, label: Array, ends: Array) -> Array:
-        """Return a bit for each node, whether its label is the one most ends have; empty if none.
+    def _inside(self, label: Array, ends: Array) -> Array:
+        """Return what `_most_frequent` does, or nothing where it would not pay.
 
-        It pays where at least as many ends are looked up as there are labels, by one call or by
-        many calls with the same array.
+        A scan looks the same labels up block after block, so the last result is remembered.
         """
-        none = np.empty(0, np.uint64)
-        if len(label) < _MANY_LABELS:
-            return none
-        with self._lock:  # threads may scan a part each
-            if self._looked_up.label() is not label:
-                self._looked_up = _LookedUp(weakref.ref(label))
-            known = self._looked_up
-            known.count += len(ends)
-            if known.bits is None and known.count >= len(label):
-                known.bits = none
-                labels, counts = np.unique(
-                    label[ends[:: max(1, len(ends) // 1024)]], return_counts=True
-                )
-                if counts.max() > counts.sum() // 2:
-                    value = _words(labels)[counts.argmax()]
-                    # Not from the memory that is handed on: it is kept longer than a run.
-                    known.bits = np.empty(-(-len(label) // 64), np.uint64)
-                    arguments = _words(label), value, known.bits
-                    self._team.share(elements.mark_equal, len(known.bits), *arguments)
-            return none if known.bits is None else known.bits
+        if min(len(label), len(ends)) < _MANY_LABELS:
+            return np.empty(0, np.uint8)
+        known, bits = self._remembered
+        if known() is not label:
+            bits = _most_frequent(label)
+            self._remembered = weakref.ref(label), bits
+        return bits
 
 
-@dataclass
-class _LookedUp:
-    """How often labels were looked up, and what is known of them."""
-
-    label: Callable[[], Array | None]
-    count: int = 0
-    bits: Array | None = None
+def _most_frequent(label: Array) -> Array:
+    """Return a bit for each node, whether its label is that of most nodes; empty if none is."""
+    labels, counts = np.unique(label[:: len(label) // 1024], return_counts=True)
+    if counts.max() <= counts.sum() // 2:
+        return np.empty(0, np.uint8)
+    value, cuts = labels[counts.argmax()], range(_MANY_LABELS, len(label), _MANY_LABELS)
+    bits = [np.packbits(block == value, bitorder="little") for block in np.split(label, cuts)]
+    return np.concatenate(bits)
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:

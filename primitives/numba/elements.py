@@ -1,6 +1,4 @@
-"""Loops over elements: moved, scattered, gathered, compared; keys in their order."""
-
-import operator
+"""Loops over elements: moved, scattered, gathered; keys in their order."""
 
 import numpy as np
 
@@ -14,12 +12,6 @@ def move(target, source, count, values):
         values[target + i] = values[source + i]
 
 
-@kernel(1, 3, [0] * 4)
-def count_up(start, stop, out):
-    for i in range(start, stop):
-        out[i] = i
-
-
 @kernel(0, 3, [3, 0, 1], [5, 6, 7], [0] * 4)
 def scatter(start, stop, index, values, out):
     """`values` has one element for all, or one for each."""
@@ -27,25 +19,6 @@ def scatter(start, stop, index, values, out):
     for i in range(start, stop):
         fetch(out, index[min(i + AHEAD, stop - 1)])
         out[index[i]] = values[np.uint64(i) * step]
-
-
-def scatter_reduce(reduce):
-    """Return a kernel that reduces what meets at a place; bits of `flip` are turned meanwhile."""
-
-    def scatter(index, values, flip, out):
-        last = len(index) - 1
-        for i in range(len(index)):
-            fetch(out, index[min(i + AHEAD, last)])
-            out[index[i]] = reduce(out[index[i]] ^ flip, values[i] ^ flip) ^ flip
-
-    # Kernels are compiled apart and linked together: no two may have one name.
-    scatter.__qualname__ = f"scatter_{reduce.__name__}"
-    return kernel([1, 0, 1], [5, 9, 7], 0, [6, 6])(scatter)
-
-
-scatter_min = scatter_reduce(min)
-scatter_max = scatter_reduce(max)
-scatter_add = scatter_reduce(operator.add)
 
 
 @kernel(0, 3, [3, 0, 1], [1, 2, 0], [0] * 3)
@@ -75,13 +48,3 @@ def order_key(start, stop, bits, top, signed, is_float, descending, out):
             word *= np.uint64(word != sign)  # -0.0 becomes 0.0
             turned |= np.uint64(0) - (word >> top)
         out[i] = word ^ turned ^ all_bits
-
-
-@kernel(0, 1, [4, 7, 4], 4, [0])
-def mark_equal(start, stop, values, value, bits):
-    """Set the bit of each value that equals one; the range is of words of 64 bits."""
-    for i in range(start, stop):
-        word, those = np.uint64(0), values[64 * i : 64 * i + 64]
-        for j in range(len(those)):
-            word |= np.uint64(those[j] == value) << np.uint64(j)
-        bits[i] = word

@@ -55,7 +55,7 @@ def compact_pairs(
     return stop - 1 - np.int64(place) if backward else np.int64(place) - start
 
 
-@kernel(0, 3, True, [0, 0, 2], [], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
+@kernel(0, 3, True, [0, 0, 2], [3], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
 def relabel_pairs(
     start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
@@ -66,7 +66,7 @@ def relabel_pairs(
     """
     hits = scratch(np.uint64, BLOCK)
     place = stop if backward else start
-    six, low = np.uint64(6), np.uint64(63)
+    three, low = np.uint64(3), np.uint64(7)
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
         count = np.uint64(0)
@@ -74,7 +74,7 @@ def relabel_pairs(
             for i in range(first, end):
                 hits[count] = i
                 a, b = np.uint64(u[i]), np.uint64(v[i])
-                both = (inside[a >> six] >> (a & low)) & (inside[b >> six] >> (b & low))
+                both = (inside[a >> three] >> (a & low)) & (inside[b >> three] >> (b & low))
                 count += ~both & ONE
             found, count = count, np.uint64(0)
             for hit in range(found):

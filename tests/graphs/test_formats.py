@@ -88,6 +88,8 @@ def test_csv_of_a_graph(tmp_path_factory, edges, has_header, delimiter, block_si
         ("name,u,v,weight\nx,0,1,5\ny,1,2,\n", ": line 3: '' is not a weight"),
         ("name,u,v,weight\nx,0,1,5\ny,1 2,,5\n", ": line 3: '1 2' is not a vertex id"),
         ("weight,u,v\nnan,0,1\n", ": line 2: the weight is NaN"),
+        ("u,v,weight\n0,1,\n", ": line 2: '' is not a weight"),
+        ('name,u,v,weight\n"a\nb",0,1,5\nc,0,1,x\n', ": line 4: 'x' is not a weight"),
         ("u,v,weight\n0,-1,5\n", ": line 2: vertex id -1 is not in 0 to"),
         (
             f"weight,u,v\n.5,0,1\n{2**53 + 1},0,1\n",

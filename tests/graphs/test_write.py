@@ -197,21 +197,6 @@ def test_outputs_that_are_refused(tmp_path, name, match):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["out.npz", "out.csv", "out"])
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"u": np.array([1]), "v": np.array([1, 2])},
-        {"u": np.array([{}])},
-        {"u": np.array([[1]])},
-    ],
-)
-def test_columns_that_are_refused(tmp_path, name, columns):
-    with pytest.raises(ValueError, match="column"):
-        write_columns(tmp_path / name, columns)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("name", ["out.npz", "out.csv", "out.parquet", "out"])
 def test_a_failed_write_leaves_what_was_there(tmp_path, name, monkeypatch):
     from pathlib import Path

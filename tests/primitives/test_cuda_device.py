@@ -1,7 +1,6 @@
 """The adapter to GPUs without one: what it compiles, keeps and launches, and why it cannot."""
 
 import ctypes
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -296,7 +295,7 @@ def variant(**options):
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (no_library, "it needs the package cupy: mstflow[cuda12] or mstflow[cuda13], whichever"),
+        (no_library, "it needs the package cupy: mstflow[cuda12] or mstflow[cuda13], depending"),
         (no_driver, "there is no NVIDIA driver: libcuda.so.1 cannot be loaded"),
         (no_import, "CuPy cannot be loaded (ModuleNotFoundError: "),
         (no_compiler, "NVRTC cannot be loaded (RuntimeError: no libnvrtc.so anywhere): install"),
@@ -361,6 +360,8 @@ def test_nothing_is_loaded_for_small_graphs():
 
 def test_what_is_installed_has_the_sources():
     sources = Path(__file__).parents[2] / "primitives" / "cuda"
-    assert sorted(path.name for path in cuda_device.SOURCES.glob("*.cu*")) == sorted(
-        os.listdir(sources)
+    installed, written = (
+        {path.name for path in folder.glob("*.cu*")} for folder in (cuda_device.SOURCES, sources)
     )
+    assert installed == written
+    assert "common.cuh" in installed

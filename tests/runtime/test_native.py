@@ -171,11 +171,11 @@ def test_threads_that_ask_for_a_kernel_at_once_share_it(monkeypatch):
 
 
 def test_machine_code_is_compared_with_numba_before_it_is_kept(home, monkeypatch):
-    other = functools.partial(native._compile, f"{FOLDER}.elements", "scatter_max")
+    other = functools.partial(native._compile, MODULE, "cut_mirrors")
     monkeypatch.setattr(native, "_compile", lambda _, __, types: other(types))
-    place = np.arange(3, dtype=np.int16)  # of no run's dtype
-    with pytest.raises(KernelError, match="machine code of the kernel scatter_min does not"):
-        Kernels(f"{FOLDER}.elements").scatter_min(place, place, np.int16(0), place.copy())
+    parent = np.arange(3, dtype=np.int16)  # of no run's dtype
+    with pytest.raises(KernelError, match="machine code of the kernel find_roots does not"):
+        Kernels(MODULE).find_roots(0, 3, parent, parent.copy())
     assert not kept(home)
 
 

@@ -17,44 +17,44 @@ import pytest
 import mstflow
 from mstflow import Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
-from mstflow.pipeline.run import flow as run
-from mstflow.pipeline.run import scratch
-from mstflow.pipeline.run.dask_scheduler import Dask
+from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
+from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.run.workers import worker_backend
-from mstflow.pipeline.streaming import scans
-from mstflow.primitives import Backend, array_module
-from mstflow.stages.fields import EdgeFlags, EdgeIndex, Keys
-from mstflow.stages.fragments import list_forest, start_forest
+from mstflow.primitives import Backend
+from mstflow.stages.fields import Chosen, Edges
 
-NUMPY = array_module("numpy")
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
 
 
-@stage(writes="bad", over="edges")
-def fail(u: EdgeIndex) -> EdgeFlags:
+@stage(writes="forest", combine="concatenation")
+def fail(edges: Edges) -> Chosen:
     raise RuntimeError("broken on purpose")
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes", "distributed"])
-def test_only_scalars_come_back_between_rounds(scheduler, request, monkeypatch):
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+def test_only_verdicts_come_back_between_rounds(scheduler, request, monkeypatch):
     fetched = []
-    fetch = Dask.fetch
 
-    def spy(self, *arguments):
-        values = fetch(self, *arguments)
-        fetched.append(sum(getattr(value, "nbytes", 0) for value in values))
-        return values
+    def spy(gather):
+        def called(self, *arguments):
+            results = gather(self, *arguments)
+            values = [value for result in results for value in result]
+            fetched.append(sum(getattr(value, "nbytes", 0) for value in values))
+            return results
 
-    monkeypatch.setattr(Dask, "fetch", spy)
+        return called
+
+    for scheduler_class in (LocalDask, Cluster):
+        monkeypatch.setattr(scheduler_class, "gather", spy(scheduler_class.gather))
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     forest = mstflow.minimum_spanning_forest(
         GRAPH, algorithm="boruvka-edgelist", scheduler=where, strategy="iterate", partitions=3
     )
     rounds = len(forest.report.rounds)
-    assert len(fetched) == rounds + 2  # before each round, at the end, and the result
-    assert max(fetched[:-1]) < 100
-    assert fetched[-1] == forest.edge_ids.nbytes
+    assert len(fetched) == rounds + 1  # before each round, and the result
+    assert max(fetched[:-1]) == 0
+    assert fetched[-1] <= forest.edge_ids.nbytes
 
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads", "processes", "distributed"])
@@ -64,35 +64,25 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
     options = {"scheduler": where, "strategy": strategy, "partitions": 3}
     with dask.config.set({"temporary-directory": str(tmp_path)}):
         mstflow.minimum_spanning_forest(GRAPH, **options)
-        with pytest.raises(PipelineError, match=r"stage 'fail' failed on u.*broken on purpose"):
-            mstflow.minimum_spanning_forest(
-                GRAPH, algorithm=Pipeline("p", fail, start_forest, list_forest), **options
-            )
+        with pytest.raises(PipelineError, match=r"stage 'fail' failed on edges: \(u: .*on purpose"):
+            mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", fail), **options)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_scratch_files_of_past_rounds_are_removed(tmp_path):
-    old, new = (scratch.store(np.arange(3), str(tmp_path), NUMPY) for _ in range(2))
-    scratch.keep_only(str(tmp_path), [new, 7])
-    assert scratch.load(new, NUMPY).tolist() == [0, 1, 2]
-    with pytest.raises(WorkerError, match="must share the caller's file system"):
-        scratch.load(old, NUMPY)
-
-
-@stage(writes="bad", over="edges")
-def fail_with_a_lock(u: EdgeIndex) -> EdgeFlags:
+@stage(writes="forest", combine="concatenation")
+def fail_with_a_lock(edges: Edges) -> Chosen:
     error = RuntimeError("held a lock")
     error.lock = threading.Lock()
     raise error
 
 
-@stage(writes="bad", over="edges")
-def end_the_process(u: EdgeIndex) -> EdgeFlags:
+@stage(writes="forest", combine="concatenation")
+def end_the_process(edges: Edges) -> Chosen:
     os._exit(3)
 
 
 def test_errors_reach_the_caller_whole():
-    pipeline = Pipeline("p", fail_with_a_lock, start_forest, list_forest)
+    pipeline = Pipeline("p", fail_with_a_lock)
     with pytest.raises(PipelineError, match=r"stage 'fail_with_a_lock' failed .* held a lock"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
@@ -105,11 +95,11 @@ def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
     exec("class Secret: pass", vars(module))
     secret = module.Secret
 
-    @stage(writes="bad", over="edges")
-    def need_the_secret(u: EdgeIndex) -> EdgeFlags:
+    @stage(writes="forest", combine="concatenation")
+    def need_the_secret(edges: Edges) -> Chosen:
         return secret
 
-    pipeline = Pipeline("p", need_the_secret, start_forest, list_forest)
+    pipeline = Pipeline("p", need_the_secret)
     with pytest.raises(WorkerError, match=r"a worker cannot load the task .*No module named"):
         mstflow.minimum_spanning_forest(
             GRAPH, algorithm=pipeline, scheduler=where, partitions=2, threads=1
@@ -117,7 +107,7 @@ def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
 
 
 def test_a_dead_worker_is_told():
-    pipeline = Pipeline("p", end_the_process, start_forest, list_forest)
+    pipeline = Pipeline("p", end_the_process)
     with pytest.raises(WorkerError, match="a worker died"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
@@ -149,7 +139,10 @@ def test_progress_of_solves_side_by_side():
         return seen
 
     with ThreadPoolExecutor(4) as pool:
-        assert set(map(tuple, pool.map(solve, range(8)))) == {tuple((i, 7) for i in range(1, 8))}
+        runs = list(map(tuple, pool.map(solve, range(8))))
+    assert set(runs) == {runs[0]}
+    tasks = [done for done, _ in runs[0][:-1]]  # the last says that all is done
+    assert tasks == list(range(1, len(tasks) + 1))
 
 
 def test_progress_of_a_tree_on_a_cluster(cluster):
@@ -158,8 +151,10 @@ def test_progress_of_a_tree_on_a_cluster(cluster):
         GRAPH, scheduler=cluster, partitions=3, progress=lambda *step: seen.append(step)
     )
     assert seen[0][0] == "write edges"  # into files that workers see
-    assert [step[1:] for step in seen[1:]] == [(i, 4) for i in range(1, 5)]
-    assert seen[-1][0] == "merge_forests"
+    tasks = [step for step in seen[1:] if step[0] != "done"]
+    assert [done for _, done, _ in tasks] == list(range(1, len(tasks) + 1))
+    names = [name for name, *_ in tasks]
+    assert (names.count("scan_partition"), names.count("merge_forests")) == (3, 1)
 
 
 def test_progress_of_rounds_on_a_cluster(cluster):
@@ -179,7 +174,7 @@ def test_progress_of_rounds_on_a_cluster(cluster):
 
 @pytest.mark.parametrize("address", ["tcp://", "foo://x", "tcp://host"])
 def test_addresses_that_are_none(address):
-    with pytest.raises(OptionError, match="is no address of a scheduler"):
+    with pytest.raises(OptionError, match="is not the address of a scheduler"):
         mstflow.minimum_spanning_forest(GRAPH, scheduler=address)
 
 
@@ -231,12 +226,12 @@ def test_workers_may_have_different_backends():
 def test_tasks_are_tried_again(strategy, cluster, tmp_path):
     mark = tmp_path / "it failed once"
 
-    @stage(writes="whole_key")
-    def fail_once(whole_key: Keys) -> Keys:
+    @stage(writes="whole_edges")
+    def fail_once(whole_edges: Edges) -> Edges:
         if not mark.exists():
             mark.touch()
             raise OSError("the network is down")
-        return whole_key
+        return whole_edges
 
     pipeline = mstflow.algorithm("kruskal").insert_before("join_by_weight", fail_once)
     options = {"algorithm": pipeline, "scheduler": cluster, "strategy": strategy, "partitions": 3}
@@ -249,44 +244,53 @@ def test_tasks_are_tried_again(strategy, cluster, tmp_path):
     assert np.array_equal(forest.edge_ids, mstflow.minimum_spanning_forest(GRAPH).edge_ids)
 
 
-def test_merges_come_before_later_leaves(monkeypatch):
+class Recorder(Inline):
+    """An inline scheduler that keeps the names of the tasks, and lets `before` see each."""
+
+    def __init__(self, before=lambda task: None, after=lambda task, result: None):
+        super().__init__()
+        self.before, self.after = before, after
+
+    def submit(self, function, *handles, key):
+        self.before(function)
+        result = super().submit(function, *handles, key=key)
+        self.after(function, result)
+        return result
+
+
+def test_merges_come_before_later_leaves():
     waiting, most = 0, 0
 
-    def spy(function, change):
-        def called(*arguments, **options):
-            nonlocal waiting, most
-            waiting += change(arguments)
+    def count(task):
+        nonlocal waiting, most
+        if task.name in ("scan_partition", "merge_forests"):
+            waiting += 1 - task.parts
             most = max(most, waiting)
-            return function(*arguments, **options)
 
-        return called
-
-    monkeypatch.setattr(scans, "scan_part", spy(scans.scan_part, lambda _: 1))
-    merged = spy(scans.merge_forests, lambda arguments: 1 - len(arguments[3:]))
-    monkeypatch.setattr(scans, "merge_forests", merged)
     mstflow.minimum_spanning_forest(
-        GRAPH, scheduler="synchronous", strategy="tree", partitions=27, split_every=3
+        GRAPH, scheduler=Recorder(count), strategy="tree", partitions=27, split_every=3
     )
     assert waiting == 1
     assert most <= 3 * (3 - 1) + 1  # two wait at each of three levels, and one is new
 
 
-def test_what_no_later_stage_needs_is_let_go_at_once(monkeypatch):
-    light, left, call_stage = [], [], run.call_stage
+def test_fields_that_no_later_stage_needs_are_dropped_at_once():
+    light, left = [], []
 
-    def spy(stage, *arguments):
-        if stage.name == "select_joining_edges":
+    def before(task):
+        if task.name == "select_joining_edges":
             left.extend(edges() for edges in light)
-        written = call_stage(stage, *arguments)
-        if stage.name == "select_light_edges":
-            light.extend(map(weakref.ref, written[:4]))
-        return written
 
-    monkeypatch.setattr(run, "call_stage", spy)
+    def after(task, result):
+        if task.name == "select_light_edges":
+            light.extend(map(weakref.ref, result[0]))
+
     gc.disable()  # which would find what only refers to itself, but later
     try:
         mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=mstflow.algorithm("filter-boruvka").given(small=0)
+            GRAPH,
+            algorithm=mstflow.algorithm("filter-boruvka").given(small=0),
+            scheduler=Recorder(before, after),
         )
     finally:
         gc.enable()
@@ -294,11 +298,7 @@ def test_what_no_later_stage_needs_is_let_go_at_once(monkeypatch):
     assert all(edges is None for edges in left)
 
 
-@pytest.mark.parametrize(
-    ("graph", "told"),
-    [("folder", "a scratch file cannot be written in {}.*"), ("columns", "{}.*input-0: ")],
-)
-def test_a_full_disk_is_told(graph, told, tmp_path):
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):
     folder, scratch_folder = tmp_path / "graph", tmp_path / "scratch"
     scratch_folder.mkdir()
     folder.mkdir()
@@ -307,7 +307,7 @@ def test_a_full_disk_is_told(graph, told, tmp_path):
     program = f"""
 import resource
 import dask, mstflow
-graph = {str(folder)!r} if {graph == "folder"} else mstflow.read({str(folder)!r})
+graph = mstflow.read({str(folder)!r})
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # of the workers, too
 dask.config.set({{"temporary-directory": {str(scratch_folder)!r}}})
 try:
@@ -318,6 +318,6 @@ except mstflow.errors.MstflowError as error:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    reason = told.format(re.escape(str(scratch_folder))) + "(File too large|.* requested and .*)"
+    reason = f"{re.escape(str(scratch_folder))}.*input-0: (File too large|.* requested and .*)"
     assert re.match(reason, run.stdout), run.stdout
     assert list(scratch_folder.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Reads the graphs of SteinLib, a collection of Steiner tree problems: `.stp` files."""
+"""The format of SteinLib, a collection of Steiner tree problems: `.stp` files."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError
-from mstflow.graphs.text.files import fail, head_lines, open_text, shown, split_fields
+from mstflow.graphs.format import EdgeTable, Format
+from mstflow.graphs.text.files import fail, head_lines, open_text, shown, split_fields, write_rows
 
 
 def read_stp(path: Path) -> EdgeList:
@@ -46,3 +47,17 @@ def read_stp(path: Path) -> EdgeList:
         raise FileFormatError(message)
     u, v, weight = np.array(edges, np.int64).reshape(-1, 3).T
     return EdgeList(u - 1, v - 1, weight, num_vertices=num_vertices)
+
+
+def write_stp(path: Path, table: EdgeTable) -> None:
+    """Write the section `Graph`, a chunk of edges at a time, vertices numbered from 1."""
+    with path.open("wb") as file:
+        counts = f"Nodes {table.num_vertices}\nEdges {table.num_edges}\n"
+        file.write(f"SECTION Graph\n{counts}".encode())
+        for columns in table.chunks():
+            ends = (columns[name].astype(np.int64) + 1 for name in "uv")
+            write_rows(file, [*ends, columns["weight"]], tag="E")
+        file.write(b"END\n")
+
+
+FORMAT = Format("stp", (".stp",), read_stp, write=write_stp)
