@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
 _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
 #: What messages show with its value; a source of edges would fill pages.
-_SHOWN = bool | int | float | str | list
+_SHOWN = (bool, int, float, str, list)
 _REPORTED = ("count", "number")
 
 
