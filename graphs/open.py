@@ -132,8 +132,7 @@ def _source(
     if all(map(_is_dask_table, tables)):
         parts = (part for table in tables for part in table.to_delayed())
         return EdgeSource(tuple(Delayed(part, str(part.key), adopt) for part in parts))
-    is_table = len(tables) == 1 and getattr(graph, "ndim", 1) == 2
-    if all(map(_is_dask_array, tables)) and (is_streamed or is_table):
+    if all(map(_is_dask_array, tables)):
         return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):

@@ -17,6 +17,8 @@ from .tasks import Several, Slot, Task, is_reported
 from .tree import reduce_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...primitives import Backend
     from ..dataflow import Dataflow
     from ..steps import Block, Step
@@ -131,63 +133,61 @@ class _Run:
     def apply(self, stage: Stage) -> None:
         """Submit a stage: once, or for every partition and then the combination of the results."""
         if self.partitions[0].keys().isdisjoint(stage.reads):
-            self.keep(stage, [self.shared], [self.submit(stage, self.shared, 0, is_shared=True)])
+            self.keep(stage, [self.shared], [self.submit(stage, self.shared, is_shared=True)])
             return
-        is_shared = stage.combine is not None and len(self.partitions) == 1
+        if len(self.partitions) == 1:
+            is_shared = stage.combine is not None
+            fields = {**self.shared, **self.partitions[0]}
+            found = [self.submit(stage, fields, is_shared=is_shared)]
+            self.keep(stage, [self.shared] if is_shared else self.partitions, found)
+            return
         results = (
-            self.submit(stage, {**self.shared, **fields}, partition, is_shared=is_shared)
+            self.submit(stage, {**self.shared, **fields}, partition)
             for partition, fields in enumerate(self.partitions)
         )
         if stage.combine is None:
             self.keep(stage, self.partitions, list(results))
             return
-        joined = reduce_tree(
-            results,
-            self.split_every,
-            lambda level, place, parts: self.combine(stage, parts, level, place),
-        )
-        self.keep(stage, [self.shared], [joined])
+
+        def combine(level: int, place: int, parts: list[Any]) -> Any:
+            return self.submit(stage, self.shared, place, parts, level, is_shared=True)
+
+        self.keep(stage, [self.shared], [reduce_tree(results, self.split_every, combine)])
 
     def submit(
-        self, stage: Stage, fields: dict[str, Any], partition: int, *, is_shared: bool
-    ) -> Any:
-        """Submit one call of a stage, and return the handle of its result."""
-        return self.start(stage, stage.reads, fields, [], is_shared, partition, f"{partition}")
-
-    def combine(self, stage: Stage, parts: list[Any], level: int, place: int) -> Any:
-        """Submit one combination of results, and return the handle of what it gives."""
-        where = f"{level}-{place}"
-        return self.start(stage, stage.combiner_reads, self.shared, parts, True, place, where)
-
-    def start(
         self,
         stage: Stage,
-        names: Any,
         fields: dict[str, Any],
-        parts: list[Any],
-        is_shared: bool,
-        partition: int,
-        where: str,
+        place: int = 0,
+        parts: Sequence[Any] = (),
+        level: int = 0,
+        *,
+        is_shared: bool = False,
     ) -> Any:
-        """Submit a task that reads the fields `names`."""
+        """Submit a call of a stage, or a combination of `parts`; return the handle of its result.
+
+        Parameters
+        ----------
+        place : int
+            Which partition it is for, or which combination of its level.
+        """
+        name, reads, keeps = stage.name, tuple(stage.reads), "record" in stage.injected
+        if parts:
+            name, reads, keeps = stage.combine_name, stage.combiner_reads, stage.combiner_keeps
         handles = list(parts)
-        reads = {name: self.slots(fields[name], handles) for name in names}
-        name = stage.combine_name if parts else stage.name
-        step = f"{name}-{self.flow.name}-{self.round}-{where}"
-        keeps = stage.combiner_keeps if parts else "record" in stage.injected
-        record = self.checkpoint.record(step) if self.checkpoint and keeps else None
+        step = f"{name}-{self.flow.name}-{self.round}-{level}-{place}"
         task = Task(
             stage,
             self.backend,
-            reads,
+            {field: self.slots(fields[field], handles) for field in reads},
             self.round,
-            partition,
+            place,
             len(parts),
             self.scheduler.note,
             is_shared,
             self.scheduler.leaves_on_host,
             self.submitted,
-            record,
+            self.checkpoint.record(step) if self.checkpoint and keeps else None,
         )
         self.submitted += 1
         if self.scheduler.eager:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,12 +80,16 @@ def _to_files(piece: ArrayPiece, folder: str) -> Piece:
     return written
 
 
-def _absolute(piece: Any) -> Any:
+def _absolute(value: Any) -> Any:
     """Return a piece whose files are found from any working directory."""
-    if isinstance(path := getattr(piece, "path", None), Path):
-        return replace(piece, path=path.absolute())
-    inner = getattr(piece, "piece", None)
-    return piece if inner is None else replace(piece, piece=_absolute(inner))
+    if isinstance(value, Path):
+        return value.absolute()
+    if type(value) is tuple:
+        return tuple(map(_absolute, value))
+    if not is_dataclass(value) or isinstance(value, Delayed | type):
+        return value
+    parts = {each.name: _absolute(getattr(value, each.name)) for each in fields(value)}
+    return replace(value, **parts)
 
 
 #: In place of a chunk that a task of its own computes.

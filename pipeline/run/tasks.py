@@ -102,34 +102,41 @@ class Task:
             ops = array_module(worker_backend(self.backend))
             fields = {name: _loaded(ops, value, results) for name, value in self.fields.items()}
             parts = [_loaded(ops, part, ()) for part in results[: self.parts]]
+            lengths = {} if parts else _lengths(self.stage, fields)
+            function, cause = self._function(ops, parts, fields), None
             start = time.perf_counter()
-            outputs = self._combine(ops, parts, fields) if parts else self._call(ops, fields)
+            try:
+                result = function()
+            except (MemoryError, MstflowError):
+                raise
+            except Exception as error:  # a stage may raise anything
+                cause = error
             seconds = time.perf_counter() - start
+            if cause is not None:  # raised here, it leaves no context, which may not be sent
+                raise _failure(self.stage, fields, parts, cause)
+            outputs = self._outputs(result, lengths)
             moved = _num_bytes((*fields.values(), *parts, *outputs))
             call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
             self.note(Note(self.number, call, self._scalars(outputs)))
             return _on_host(ops, outputs) if self.leaves_on_host else outputs
 
-    def _call(self, ops: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
-        stage, given = self.stage, {"ops": ops, "record": self.record}
-        lengths = _lengths(stage, fields)
-        injected = {name: given[name] for name in stage.injected}
-        result = _attempt(stage, fields.items(), partial(stage.function, **injected, **fields))
-        is_several = len(stage.writes) > 1 and type(result) is tuple
-        outputs = tuple(map(_plain, result if is_several else (result,)))
-        _check_outputs(stage, outputs, lengths)
-        return outputs
+    def _function(self, ops: Any, parts: list[Any], fields: dict[str, Any]) -> Callable[[], Any]:
+        """Return the call of the stage, or of its combination."""
+        given = {"ops": ops, "record": self.record}
+        if not parts:
+            injected = {name: given[name] for name in self.stage.injected}
+            return partial(self.stage.function, **injected, **fields)
+        assert self.stage.combiner is not None
+        kept = {"record": self.record} if self.record is not None else {}
+        return partial(self.stage.combiner, ops, parts, **fields, **kept)
 
-    def _combine(
-        self, ops: Any, parts: list[tuple[Any, ...]], fields: dict[str, Any]
-    ) -> tuple[Any, ...]:
-        stage, combine = self.stage, self.stage.combiner
-        assert combine is not None
-        if self.record is not None:
-            fields = {**fields, "record": self.record}
-        shown = (item for part in parts for item in zip(stage.writes, part, strict=True))
-        joined = _attempt(stage, shown, partial(combine, ops, parts, **fields))
-        return tuple(map(_plain, joined))
+    def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
+        """Return what was written as a tuple, checked against the declaration."""
+        is_several = self.parts or (len(self.stage.writes) > 1 and type(result) is tuple)
+        outputs = tuple(map(_plain, result if is_several else (result,)))
+        if not self.parts:
+            _check_outputs(self.stage, outputs, lengths)
+        return outputs
 
     def _scalars(self, outputs: tuple[Any, ...]) -> dict[str, Any]:
         written = zip(self.stage.writes.items(), outputs, strict=True)
@@ -169,22 +176,18 @@ def _num_bytes(value: Any) -> int:
     return getattr(value, "nbytes", 0)
 
 
-def _attempt(stage: Stage, fields: Iterable[tuple[str, Any]], function: Callable[[], Any]) -> Any:
-    """Call a function; if it fails, raise an error with the stage and what it was given."""
-    try:
-        return function()
-    except (MemoryError, MstflowError):
-        raise
-    except Exception as error:  # a stage may raise anything
-        cause = error
-    given = ", ".join(f"{name}: {_shown(value)}" for name, value in fields)
+def _failure(
+    stage: Stage, fields: dict[str, Any], parts: list[Any], cause: Exception
+) -> PipelineError:
+    """Return the error of a stage that failed, with what it was given."""
+    written = (item for part in parts for item in zip(stage.writes, part, strict=True))
+    given = ", ".join(f"{name}: {_shown(value)}" for name, value in (*fields.items(), *written))
     message = f"stage {stage.name!r} failed on {given}: {type(cause).__name__}: {cause}"
     failure = PipelineError(message)
-    # Some errors cannot be sent to another process; raised here, none is left as the context.
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # some errors cannot be sent to another process
         pickle.dumps(cause)
         failure.__cause__ = cause
-    raise failure
+    return failure
 
 
 def _plain(value: Any) -> Any:

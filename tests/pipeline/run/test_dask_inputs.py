@@ -1,0 +1,169 @@
+"""Dask's collections are inputs of tasks: a cluster computes their chunks, never the caller."""
+
+import os
+import re
+import warnings
+from collections import Counter
+
+import dask
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.errors import FileFormatError, GraphError
+
+RANDOM = np.random.default_rng(12)
+N, M, SIZE = 2000, 24_000, 5000
+U, V = RANDOM.integers(0, N, (2, M))
+W = RANDOM.random(M)
+EXPECTED = mstflow.minimum_spanning_forest((U, V, W), num_vertices=N).edge_ids
+
+
+@pytest.fixture
+def chunk(tmp_path):
+    """A function that computes a chunk, and leaves the id of the process that does."""
+    folder, columns = tmp_path / "pids", (U, V, W)
+    folder.mkdir()
+
+    def compute(start):
+        (folder / f"{os.getpid()}-{start}").touch()
+        return tuple(column[start : start + SIZE] for column in columns)
+
+    compute.pids = lambda: {path.name.partition("-")[0] for path in folder.iterdir()}
+    return compute
+
+
+def graphs(client, chunk):
+    pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    array = pytest.importorskip("dask.array")
+
+    def table(start):
+        return pandas.DataFrame(dict(zip(("u", "v", "weight"), chunk(start), strict=True)))
+
+    starts = range(0, M, SIZE)
+    delayed = [dask.delayed(chunk)(start) for start in starts]
+    frame = frames.from_map(table, starts, meta=pandas.DataFrame({"u": U, "v": V, "weight": W})[:0])
+    columns = [
+        array.map_blocks(
+            lambda starts, place=place: chunk(int(starts[0]))[place],
+            array.from_array(np.repeat(starts, SIZE)[:M], chunks=SIZE),
+            dtype=column.dtype,
+            meta=column[:0],
+        )
+        for place, column in enumerate((U, V, W))
+    ]
+    return {
+        "delayed": delayed,
+        "persisted delayed": list(client.persist(delayed)),
+        "futures": client.compute(delayed),
+        "a data frame": frame,
+        "a persisted data frame": client.persist(frame),
+        "arrays": tuple(columns),
+        "persisted arrays": tuple(client.persist(columns)),
+    }
+
+
+@pytest.mark.parametrize("strategy", ["auto", "iterate"])
+def test_collections_are_computed_by_workers(strategy, chunk, cluster):
+    for name, graph in graphs(cluster, chunk).items():
+        forest = mstflow.minimum_spanning_forest(graph, scheduler=cluster, strategy=strategy)
+        assert np.array_equal(forest.edge_ids, EXPECTED), name
+        assert forest.partitions == -(-M // SIZE), name  # those of the collection
+        assert str(os.getpid()) not in chunk.pids(), name
+    assert chunk.pids()
+
+
+def test_chunks_may_be_cut(chunk, cluster):
+    graph = [dask.delayed(chunk)(start) for start in range(0, M, SIZE)]
+    for partitions in (1, 3, 11):
+        forest = mstflow.minimum_spanning_forest(graph, scheduler=cluster, partitions=partitions)
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+        assert forest.partitions == partitions
+
+
+def test_collections_are_read_without_a_cluster(chunk, cluster):
+    for name, graph in graphs(cluster, chunk).items():
+        for scheduler in ("inline", "threads"):
+            forest = mstflow.minimum_spanning_forest(graph, scheduler=scheduler)
+            assert np.array_equal(forest.edge_ids, EXPECTED), name
+            assert np.array_equal(forest.weight, W[EXPECTED]), name
+
+
+def test_an_array_of_two_or_three_columns(cluster):
+    array = pytest.importorskip("dask.array")
+    columns = RANDOM.integers(0, 50, (400, 3))
+    expected = mstflow.minimum_spanning_forest(tuple(columns.T))
+    for scheduler in ("inline", cluster):
+        graph = array.from_array(columns, chunks=(150, 2))
+        forest = mstflow.minimum_spanning_forest(graph, scheduler=scheduler)
+        assert np.array_equal(forest.edge_ids, expected.edge_ids)
+        unweighted = mstflow.minimum_spanning_forest(graph[:, :2], scheduler=scheduler)
+        assert set(unweighted.weight.tolist()) == {1}
+    with pytest.raises(GraphError, match=r"of one length, found shapes \(400,\), \(400,\), \(400,"):
+        mstflow.minimum_spanning_forest(array.from_array(np.repeat(columns, 2, axis=1)))
+
+
+def test_weights_of_two_dtypes_are_found_by_workers(cluster):
+    chunks = [(U[:10], V[:10], W[:10]), (U[10:], V[10:], W[10:].astype(np.float32))]
+    with pytest.raises(GraphError, match="edge 10: weights are float32 from here on, but float64"):
+        mstflow.minimum_spanning_forest(list(map(dask.delayed, chunks)), scheduler=cluster)
+
+
+def test_a_bad_chunk_names_itself_and_the_worker(cluster):
+    bad = dask.delayed((np.array([0]), np.array([-1])))
+    with pytest.raises(GraphError, match=r"vertex ids are not negative \(on worker tcp://"):
+        mstflow.minimum_spanning_forest([bad], scheduler=cluster)
+
+
+def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkeypatch):
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    for name, column in zip("uvw", (U, V, W), strict=True):
+        np.save(folder / f"{name}.npy", column)
+    monkeypatch.chdir(tmp_path)
+    forest = mstflow.minimum_spanning_forest("graph", scheduler=cluster, partitions=3)
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+    opened = mstflow.graphs.open.open_files(["graph"])
+    (folder / "v.npy").unlink()
+    message = rf"^{re.escape(str(folder))}/v.npy: No such file.* \(on worker tcp://"
+    with pytest.raises(FileFormatError, match=message):
+        mstflow.minimum_spanning_forest(opened, scheduler=cluster)
+
+
+def tasks_of(client, strategy, **options):
+    """Return how many tasks of each name the scheduler of a cluster was given."""
+    client.get_task_stream()  # which begins to be recorded
+    start = len(client.get_task_stream())
+    forest = mstflow.minimum_spanning_forest(
+        scheduler=client, strategy=strategy, partitions=4, **options
+    )
+    keys = {str(task["key"]) for task in client.get_task_stream()[start:]}
+    return forest, keys
+
+
+def test_rounds_are_few_tasks_that_say_what_they_do(cluster, new_york):
+    forest, keys = tasks_of(cluster, "iterate", graph=new_york, algorithm="boruvka-edgelist")
+    assert forest.total_weight == 261159288
+    assert len(keys) <= 200
+    names = Counter(key.partition("-")[0] for key in keys)
+    assert not [name for name in names if "getitem" in name]
+    assert names["find_min_edges"] == 4 * (len(forest.report.rounds) - 1)
+    assert {key.split("-")[1] for key in keys} == {"iterate"}
+
+
+def test_dashboards_show_the_stages_of_scans(cluster):
+    graph = EXPECTED, (U, V, W)
+    forest, keys = tasks_of(cluster, "two-scan", graph=graph[1])
+    assert np.array_equal(forest.edge_ids, graph[0])
+    names = {key.partition("-")[0] for key in keys}
+    assert {"scan_partition", "merge_forests", "collect_forest"} <= names
+    stages = {stage.name for stage in mstflow.strategy("two-scan").stages()}
+    assert names <= stages | {"merge_forests", "concatenation_of_sample_weights"}
+    assert all("-two-scan-" in key for key in keys)
+
+
+def test_the_active_client_is_used_and_named(cluster):
+    with cluster.as_current(), warnings.catch_warnings():
+        forest = mstflow.minimum_spanning_forest((U, V, W), scheduler="dask", num_vertices=N)
+    assert forest.scheduler == f"distributed ({cluster.scheduler.address})"
+    assert np.array_equal(forest.edge_ids, EXPECTED)
