@@ -128,7 +128,8 @@ def run_on(
             keeps_checkpoint=checkpoint is not None,
             device_memory=array_module(using).device_memory() if where.eager else None,
         )
-        for_device = request.device_memory is not None
+        # Looking at its first chunk would take that from a graph that is read only once.
+        for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
         decided = plan(request, facts, Where.of(where, task_threads))
         solver = Solver(for_scans or pipeline, using, bool(maximum))

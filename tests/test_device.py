@@ -21,7 +21,14 @@ import strict_device
 from cuda_host import HostCudaArrays, HostDevice
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
-from mstflow.errors import GraphError, KernelError, MemoryBoundError, MstflowError, OptionError
+from mstflow.errors import (
+    GraphError,
+    KernelError,
+    MemoryBoundError,
+    MstflowError,
+    OptionError,
+    PipelineError,
+)
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.bounds import device_bytes
 from mstflow.testing import EVERY_STAGE
@@ -333,13 +340,9 @@ def test_a_failure_names_its_stage(monkeypatch):
 @pytest.mark.parametrize(
     ("primitive", "strategy", "expected"),
     [
-        ("arange", "whole", "the GPU failed in task 'load_partition': CUDAError: illegal access"),
-        (
-            "compact_pairs",
-            "two-scan",
-            "the GPU failed in task 'scan_partition': CUDAError: illegal",
-        ),
-        ("concat", "tree", "the GPU failed in task 'merge_forests': CUDAError: illegal"),
+        ("arange", "whole", "stage 'load_partition' failed on .*: CUDAError: illegal access"),
+        ("compact_pairs", "two-scan", "stage 'scan_partition' failed on .*: CUDAError: illegal"),
+        ("concat", "tree", "stage 'scan_partition' failed on candidates: .*: CUDAError: illegal"),
     ],
 )
 def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
@@ -352,11 +355,27 @@ def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
         return error
 
     fail_with(Exception, "cuda.core")
-    with pytest.raises(KernelError, match=expected):
+    with pytest.raises(PipelineError, match=expected):
         solve(on_device(GRAPH), strategy)
-    for base, module in ((MemoryError, "cupy.cuda.memory"), (ValueError, "elsewhere")):
-        with pytest.raises(fail_with(base, module)):
-            solve(on_device(GRAPH), strategy)
+    with pytest.raises(fail_with(MemoryError, "cupy.cuda.memory")):
+        solve(on_device(GRAPH), strategy)
+
+
+def test_a_failure_outside_stages_names_its_task(monkeypatch):
+    @mstflow.stage(writes="forest")
+    def take(marks):
+        return marks
+
+    def fail(_, values, *args, **options):
+        if values is marks:
+            raise type("CUDAError", (Exception,), {"__module__": "cuda.core"})("illegal access")
+        return whole(_, values, *args, **options)
+
+    marks, whole = np.arange(3), HostCudaArrays.asarray
+    monkeypatch.setattr(HostCudaArrays, "asarray", fail)
+    pipeline = mstflow.Pipeline("p", take).given(marks=marks)
+    with pytest.raises(KernelError, match="the GPU failed in task 'take': CUDAError: illegal"):
+        solve(GRAPH, "iterate", backend="cupy", algorithm=pipeline)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
@@ -428,7 +447,7 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     monkeypatch.setattr(HostDevice, "free_memory", lambda _: 69_900_000)
     forest = solve(graph, backend="cupy")
     assert forest.strategy == "two-scan"
-    assert "larger than the device's memory" in forest.report.plan
+    assert "larger than the device's memory" in forest.report.plan.reason
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
     monkeypatch.setattr(HostDevice, "free_memory", lambda _: 0)
     with pytest.raises(MemoryBoundError, match="0 bytes is not enough"):

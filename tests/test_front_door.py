@@ -207,8 +207,8 @@ def test_progress_runs_to_the_end(strategy, scheduler):
 def test_report_of_rounds(algorithm):
     random = np.random.default_rng(3)
     pipeline = mstflow.algorithm(algorithm)
-    small = {"few": 0, "small": 0}.items() & dict.fromkeys(pipeline.values, 0).items()
-    pipeline = pipeline.given(**dict(small))  # or so few edges take no round
+    few = {name: 0 for name in ("few", "small") if name in pipeline.values}
+    pipeline = pipeline.given(**few)  # or so few edges take no round
     report = minimum_spanning_forest(
         tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
     ).report

@@ -27,17 +27,12 @@ def plot_report(
         raise OptionError(message)
     left, right = axes = np.asarray(ax)
     numbers = [row.number for row in rounds]
-    if any(row.vertices is not None for row in rounds):
-        # matplotlib leaves gaps for NaN.
-        for name in ("vertices", "edges"):
-            counts = [getattr(row, name) for row in rounds]
-            left.plot(numbers, np.array(counts, np.float64), "o-", label=name)
-        left.set_yscale("symlog", linthresh=1)  # which has a place for 0
-        left.set(ylim=(0, None), ylabel="count")
-        left.legend()
-    else:
-        left.bar(numbers, [1e3 * sum(row.seconds.values()) for row in rounds])
-        left.set_ylabel("ms")
+    for name in ("vertices", "edges"):
+        counts = [getattr(row, name) for row in rounds]
+        left.plot(numbers, np.array(counts, np.float64), "o-", label=name)  # no count is a gap
+    left.set_yscale("symlog", linthresh=1)  # which has a place for 0
+    left.set(ylim=(0, None), ylabel="count")
+    left.legend()
     left.set_xlabel("round")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     bars = right.barh(list(seconds), 1e3 * np.array(list(seconds.values())))

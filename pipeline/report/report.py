@@ -137,7 +137,7 @@ class Report:
         Returns
         -------
         array of two Axes
-            The rounds (without counts, their time), and the stages.
+            The rounds, and the stages.
 
         Raises
         ------

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import MstflowError, PipelineError
 from ...primitives import array_module
-from ...runtime.device import host_array
+from ...runtime.device import is_on_device
 from ...stages.fields import Edges
 from ..report.report import Note, StageCall, Work
 from .partitions import Chunked
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
 _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
+#: What messages show with its value; a source of edges would fill pages.
+_SHOWN = (bool, int, float, str, list)
 _REPORTED = ("count", "number")
 
 
@@ -116,7 +118,7 @@ class Task:
             moved = _num_bytes((*fields.values(), *parts, *outputs))
             call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
             self.note(Note(self.number, call, self._scalars(outputs)))
-            return _on_host(outputs) if self.leaves_on_host else outputs
+            return _on_host(ops, outputs) if self.leaves_on_host else outputs
 
     def _function(self, ops: Any, parts: list[Any], fields: dict[str, Any]) -> Callable[[], Any]:
         """Return the call of the stage, or of its combination."""
@@ -156,11 +158,11 @@ def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
     return ops.asarray(value) if isinstance(value, np.ndarray) else value
 
 
-def _on_host(value: Any) -> Any:
+def _on_host(ops: Any, value: Any) -> Any:
     """Return a value, or the items of a tuple, with arrays in the memory of the host."""
     if isinstance(value, tuple):
-        return _rebuilt(value, map(_on_host, value))
-    return host_array(value)
+        return _rebuilt(value, (_on_host(ops, item) for item in value))
+    return ops.to_host(value) if is_on_device(value) else value
 
 
 def _rebuilt(value: tuple[Any, ...], items: Iterable[Any]) -> Any:
@@ -268,4 +270,5 @@ def _shown(value: Any) -> str:
         return f"({', '.join(items)})"
     if hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(map(str, getattr(value, 'shape', ())))}]"
-    return f"{type(value).__name__} {value!r}"
+    name = type(value).__name__
+    return f"{name} {value!r}" if isinstance(value, _SHOWN) else name

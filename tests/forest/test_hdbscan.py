@@ -72,10 +72,16 @@ def test_weights_of_any_graph(backend, graph, min_samples):
     assert found.num_vertices == graph.num_vertices
 
 
+def after_reach(algorithm):
+    """Return an algorithm that joins by reachability."""
+    values = {**algorithm.values, "min_samples": 3}
+    return mstflow.Pipeline(algorithm.name, *REACH, *algorithm.steps, values=values)
+
+
 def test_stages_before_any_algorithm(algorithm):
     graph = union_of_many(20, "u1")
     tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
-    composed = mstflow.algorithm(algorithm).insert_before("find_signs", *REACH).given(min_samples=3)
+    composed = after_reach(mstflow.algorithm(algorithm))
     for partitions in (1, 4):
         found = minimum_spanning_forest(
             graph, algorithm=composed, strategy="iterate", partitions=partitions
@@ -86,7 +92,7 @@ def test_stages_before_any_algorithm(algorithm):
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
 def test_stages_on_dask(scheduler):
     graph = union_of_many(20, "u8")  # no dtype but their own holds these weights
-    composed = mstflow.algorithm("auto").insert_before("find_signs", *REACH).given(min_samples=3)
+    composed = after_reach(mstflow.algorithm("auto"))
     found = minimum_spanning_forest(graph, algorithm=composed, scheduler=scheduler, partitions=3)
     tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
     assert found.strategy == "iterate"

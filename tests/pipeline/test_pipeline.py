@@ -517,6 +517,21 @@ def test_limits_that_are_no_numbers(limit):
         pipeline.run(GRAPH)
 
 
+def test_reports_are_alike_on_every_scheduler(cluster):
+    random = np.random.default_rng(7)
+    graph = (*random.integers(0, 60, (2, 300)), random.integers(0, 99, 300))
+    counted = mstflow.algorithm("boruvka-edgelist").insert_after("count_edges", *COUNT_LIGHT)
+    for pipeline in (counted.given(limit=30), TWO_ROUNDS, mstflow.algorithm("filter-boruvka")):
+        first, *others = (
+            pipeline.run(graph, scheduler=scheduler, partitions=3, strategy="iterate")[1]
+            for scheduler in ("inline", "synchronous", "threads", cluster)
+        )
+        assert "num_light" in first.final or pipeline.name != counted.name
+        for report in others:
+            assert (report.counts, report.final) == (first.counts, first.final)
+            assert [call[:3] for call in report.calls] == [call[:3] for call in first.calls]
+
+
 LARGE = 2**64 - 1
 
 

@@ -178,7 +178,7 @@ PASSED_ON = edge_list((MERGED.u, MERGED.v))  # all are candidates to the end
 
 @pytest.mark.parametrize(
     ("graph", "last"),
-    [(MERGED, "merge_forests-tree-0-1-0"), (PASSED_ON, "finish_forest-tree-0-0")],
+    [(MERGED, "merge_forests-tree-0-1-0"), (PASSED_ON, "finish_forest-tree-0-0-0")],
     ids=["merged", "passed on"],
 )
 def test_a_damaged_record_is_not_taken_up(tmp_path, graph, last):
@@ -187,8 +187,8 @@ def test_a_damaged_record_is_not_taken_up(tmp_path, graph, last):
     records = sorted(tmp_path.iterdir())
     assert {path.stem for path in records} == {
         last,
-        "scan_partition-tree-0-0",
-        "scan_partition-tree-0-1",
+        "scan_partition-tree-0-0-0",
+        "scan_partition-tree-0-0-1",
     }
     for record in records:
         whole = record.read_bytes()
