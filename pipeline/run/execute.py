@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...errors import PipelineError
 from ...primitives import array_module
 from ...progress import is_heard, tell
 from ...stages import Stage
@@ -124,10 +125,19 @@ class _Run:
                     del fields[name]
 
     def decide(self, block: Block) -> bool:
-        """Return the verdict of a loop or a condition."""
+        """Return the verdict of a loop or a condition.
+
+        Raises
+        ------
+        PipelineError
+            If it is no bool: a loop may never end.
+        """
         self.apply(block.verdict)
         (name,) = block.verdict.writes
-        verdict: bool = self.gather([self.shared[name]])
+        verdict = self.gather([self.shared[name]])
+        if not isinstance(verdict, bool):
+            message = f"stage {block.verdict.name!r}: gave {verdict!r} as a verdict, not a bool"
+            raise PipelineError(message)
         return verdict
 
     def apply(self, stage: Stage) -> None:

@@ -113,7 +113,7 @@ class Task:
                 cause = error
             seconds = time.perf_counter() - start
             if cause is not None:  # raised here, it leaves no context, which may not be sent
-                raise _failure(self.stage, fields, parts, cause)
+                raise self._failure(fields, parts, cause)
             outputs = self._outputs(result, lengths)
             moved = _num_bytes((*fields.values(), *parts, *outputs))
             call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
@@ -137,6 +137,17 @@ class Task:
         if not self.parts:
             _check_outputs(self.stage, outputs, lengths)
         return outputs
+
+    def _failure(self, fields: dict[str, Any], parts: list[Any], cause: Exception) -> PipelineError:
+        """Return the error of a stage that failed, with what it was given."""
+        written = (item for part in parts for item in zip(self.stage.writes, part, strict=True))
+        shown = (f"{name}: {_shown(value)}" for name, value in (*fields.items(), *written))
+        reason = f"{type(cause).__name__}: {cause}"
+        failure = PipelineError(f"stage {self.name!r} failed on {', '.join(shown)}: {reason}")
+        with contextlib.suppress(Exception):  # some errors cannot be sent to another process
+            pickle.dumps(cause)
+            failure.__cause__ = cause
+        return failure
 
     def _scalars(self, outputs: tuple[Any, ...]) -> dict[str, Any]:
         written = zip(self.stage.writes.items(), outputs, strict=True)
@@ -174,20 +185,6 @@ def _num_bytes(value: Any) -> int:
     if isinstance(value, tuple):
         return sum(map(_num_bytes, value))
     return getattr(value, "nbytes", 0)
-
-
-def _failure(
-    stage: Stage, fields: dict[str, Any], parts: list[Any], cause: Exception
-) -> PipelineError:
-    """Return the error of a stage that failed, with what it was given."""
-    written = (item for part in parts for item in zip(stage.writes, part, strict=True))
-    given = ", ".join(f"{name}: {_shown(value)}" for name, value in (*fields.items(), *written))
-    message = f"stage {stage.name!r} failed on {given}: {type(cause).__name__}: {cause}"
-    failure = PipelineError(message)
-    with contextlib.suppress(Exception):  # some errors cannot be sent to another process
-        pickle.dumps(cause)
-        failure.__cause__ = cause
-    return failure
 
 
 def _plain(value: Any) -> Any:
