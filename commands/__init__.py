@@ -1,4 +1,4 @@
-"""The commands of the command line, a module each: `SUMMARY`, `add_arguments` and `run`."""
+"""The commands of the command line; each is a module with `SUMMARY`, `add_arguments` and `run`."""
 
 from . import algorithms, completion, convert, generate, info, plan, solve, verify
 

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--edges", type=_count, metavar="M", help="instead of files")
     widths = "1, 2, 4 or 8; default: %(default)s"
     add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
-    names = ", ".join(STRATEGIES)
-    add("--strategy", default="auto", choices=STRATEGIES, metavar="S", help=names)
+    names = ["auto", *STRATEGIES]
+    add("--strategy", default="auto", choices=names, metavar="S", help=", ".join(names))
     add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
     add("--scheduler", default="inline", metavar="S", help="as for solve")
     add("--memory", metavar="SIZE", help="of the command; on a cluster, of each task")

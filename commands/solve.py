@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *known_backends()]),
-        ("strategy", STRATEGIES),
+        ("strategy", ["auto", *STRATEGIES]),
     ):
         letter, choices = name[0].upper(), ", ".join(known)
         add(f"--{name}", default="auto", choices=known, metavar=letter, help=choices)

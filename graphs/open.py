@@ -164,7 +164,7 @@ def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
     import dask
     from dask.array import unify_chunks
 
-    if len(arrays) == 1:
+    if len(arrays) == 1 and arrays[0].ndim == 2:
         arrays = [arrays[0][:, place] for place in range(arrays[0].shape[1])]
     lengths = {array.shape for array in arrays}
     if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):

@@ -1,1 +1,1 @@
-"""In what order and where the steps run: pipelines, schedulers, partitions, merge."""
+"""What a pipeline is, how its steps are checked and described, and how a run is planned."""

@@ -42,7 +42,7 @@ class Dataflow:
     Attributes
     ----------
     name : str
-        What reports, errors and dashboards call it.
+        What errors, pictures and, of a strategy, dashboards call it.
     steps : tuple of Stage, Loop or When
     inputs : dict of str to Known
         The fields that a run hands over.

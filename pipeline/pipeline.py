@@ -47,7 +47,7 @@ class Pipeline(Dataflow):
     Parameters
     ----------
     name : str
-        What reports, errors and dashboards call it.
+        What reports, errors and pictures call it.
     *steps : Stage, Loop or When
         What it does, in order.
     result : tuple of str
@@ -123,7 +123,7 @@ class Pipeline(Dataflow):
         return self._copy(values={**self.values, **values})
 
     def named(self, name: str, summary: str = "") -> Pipeline:
-        """Return a copy of another name, for reports, pictures and dashboards."""
+        """Return a copy of another name, for reports, errors and pictures."""
         return self._copy(name=name, summary=summary)
 
     def insert_before(self, name: str, *steps: Step) -> Pipeline:

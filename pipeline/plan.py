@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
     from .run.schedulers import Scheduler
 
-#: The names of all strategies; "auto" chooses.
-STRATEGIES = ("auto", "whole", *SCANNING, "iterate")
+#: The names of all strategies.
+STRATEGIES = ("whole", *SCANNING, "iterate")
 
 
 @dataclass(frozen=True)
@@ -142,49 +142,56 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
         strategy, reason = _choose(request, graph, partitions)
     if strategy == "fold":
         partitions = 1
+    _check_strategy(request, strategy)
+    whole = Plan(strategy, partitions, graph.size.num_edges, reason, where.name)
+    is_bounded = strategy in SCANNING
+    if strategy == "iterate":
+        # A graph that does not fit into a cluster's workers is reduced first, if that may be.
+        wants_forests = not (request.is_own or request.gives_fields)
+        does_not_fit = wants_forests and not _fits(graph, where)
+        is_bounded = request.memory is not None or does_not_fit
+    return _bounded(whole, request, graph, where, rates or Rates()) if is_bounded else whole
+
+
+def _bounded(whole: Plan, request: Request, graph: Graph, where: Where, rates: Rates) -> Plan:
+    """Return a plan whose tasks hold as many edges as the memory allows."""
+    strategy, size, bound = whole.strategy, graph.size, request.bound
+    scans = _scans(request, graph, where, strategy, whole.partitions)
+    if bound is None and strategy == "iterate" and where.worker_memory is not None:
+        bound = max(where.worker_memory, scans.least_memory)  # it never refuses a run
+    capacity = scans.capacity(bound)
+    num_light = _num_light(size, capacity, whole.partitions) if strategy == "two-scan" else 0
+    known = size.num_edges < sys.maxsize and strategy in SCANNING
+    taken = scans.tasks * scans.memory(min(capacity, size.num_edges))
+    return replace(
+        whole,
+        capacity=capacity,
+        holds_forests=strategy == "iterate" and capacity < size.num_edges,
+        num_light=num_light,
+        memory=max(taken, scans.least_memory),
+        least_memory=scans.least_memory,
+        estimate=estimate(scans, capacity, num_light, rates) if known else None,
+    )
+
+
+def _check_strategy(request: Request, strategy: str) -> None:
+    """Refuse options that the strategy, asked for or chosen, has no use for."""
     if request.gives_fields and strategy in SCANNING:
         message = f"strategy {strategy!r} gives the field 'forest' only; choose whole or iterate"
         raise OptionError(message)
     if request.keeps_checkpoint and strategy not in SCANNING:
         message = f"strategy {strategy!r} keeps no checkpoint; choose another"
         raise OptionError(message)
-    num_edges = graph.size.num_edges
-    chosen = Plan(strategy, partitions, num_edges, reason, where.name)
-    # A graph that does not fit into a cluster's workers is reduced first, if forests are wanted.
-    bound = limit = request.bound
-    wants_forests = not (request.is_own or request.gives_fields)
-    if strategy == "iterate" and bound is None and wants_forests and not _fits(graph, where):
-        limit = where.worker_memory
-    if strategy not in SCANNING and (strategy != "iterate" or limit is None):
-        if request.memory is not None:
-            message = f"strategy {strategy!r} holds all edges; with memory= choose another"
-            raise OptionError(message)
-        return chosen
-    scans = _scans(request, graph, where, strategy, partitions)
-    if bound is None and limit is not None:
-        limit = max(limit, scans.least_memory)  # the workers' own limit never refuses a run
-    capacity = scans.capacity(limit)
-    several = strategy == "two-scan"
-    num_light = _num_light(graph.size, capacity, partitions) if several else 0
-    known = num_edges < sys.maxsize and strategy in SCANNING
-    return Plan(
-        strategy,
-        partitions,
-        capacity,
-        reason,
-        where.name,
-        strategy == "iterate" and capacity < num_edges,
-        num_light,
-        max(scans.tasks * scans.memory(min(capacity, num_edges)), scans.least_memory),
-        scans.least_memory,
-        estimate(scans, capacity, num_light, rates or Rates()) if known else None,
-    )
+    if request.memory is not None and strategy == "whole":
+        message = "strategy 'whole' holds all edges; with memory= choose another"
+        raise OptionError(message)
 
 
 def _check(request: Request, graph: Graph) -> None:
     strategy, is_split = request.strategy, (request.partitions or 1) > 1
-    if strategy not in STRATEGIES:
-        message = f"strategy {strategy!r} is not available; choose from: {', '.join(STRATEGIES)}"
+    if strategy not in ("auto", *STRATEGIES):
+        known = ", ".join(("auto", *STRATEGIES))
+        message = f"strategy {strategy!r} is not available; choose from: {known}"
         raise OptionError(message)
     if strategy in ("whole", "fold") and is_split:
         message = f"strategy {strategy!r} has one partition, not {request.partitions}"

@@ -1,4 +1,4 @@
-"""Algorithm kernels: the primitives that join sets of nodes, the only ones that know of trees.
+"""Algorithm kernels: the primitives that build trees, by joining sets of nodes.
 
 The body of each is its definition in functions of the vocabulary, which works in rounds. A module
 with loops over elements overrides it and returns the same.

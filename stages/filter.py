@@ -53,7 +53,7 @@ def choose_few_edges(
 
 
 @stage(writes="rounds_are_over")
-def few_edges_left(
+def rounds_are_over(
     num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number
 ) -> Verdict:
     """Return whether joining the edges left one by one is quicker than further rounds.
@@ -66,8 +66,8 @@ def few_edges_left(
 
 @stage(writes="rounds_pay")
 def rounds_pay(num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number) -> Verdict:
-    """Return the opposite of `few_edges_left`."""
-    return not few_edges_left(num_edges, num_vertices, few_edges, dense)
+    """Return the opposite of `rounds_are_over`."""
+    return not rounds_are_over(num_edges, num_vertices, few_edges, dense)
 
 
 @stage(writes="sample", combine="concatenation")

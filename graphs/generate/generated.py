@@ -1,6 +1,6 @@
 """A graph that is computed where it is asked for: each edge a pure function of the seed.
 
-The families of `generators` are such graphs; what is here they have in common: how many edges are
+The families of `families` are such graphs; what is here they have in common: how many edges are
 kept, in which order, under which vertex numbers, with which weights.
 """
 
@@ -36,7 +36,7 @@ _TILE = 2**14  # edges computed at a time: their temporaries stay in the cache
 
 @dataclass(frozen=True)
 class Generated:
-    """A graph that is computed where it is asked for; `generators` has a function for each family.
+    """A graph that is computed where it is asked for; `families` has a function for each family.
 
     The same parameters and seed are the same graph, in whatever pieces it is taken.
 

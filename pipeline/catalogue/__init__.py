@@ -4,6 +4,7 @@ from ...errors import OptionError
 from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
+from ..plan import STRATEGIES
 from ..run.loading import LOAD, from_partitions
 from ..streaming.strategies import SCANNING
 from .boruvka_csr import boruvka_csr
@@ -64,7 +65,7 @@ def algorithm(name: str) -> Pipeline:
 
 def strategies() -> list[str]:
     """Return the names of the strategies: how the edges are partitioned, read and merged."""
-    return ["whole", *SCANNING, "iterate"]
+    return list(STRATEGIES)
 
 
 def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:

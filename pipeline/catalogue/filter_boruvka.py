@@ -22,8 +22,8 @@ from ...stages.edges import bring_edges_together, count_edges, drop_loops
 from ...stages.filter import (
     choose_few_edges,
     choose_pivot,
-    few_edges_left,
     hold_edges,
+    rounds_are_over,
     rounds_pay,
     sample_ends,
     sample_keys,
@@ -79,7 +79,7 @@ filter_boruvka = Pipeline(
     Loop(
         *SELECT_LIGHT,
         start_levels,
-        Loop(*JOIN, add_level, *CONTRACT, until=few_edges_left),
+        Loop(*JOIN, add_level, *CONTRACT, until=rounds_are_over),
         *JOIN_REST,
         *SELECT_JOINING,
         until=sparse_graph_left,
@@ -88,7 +88,7 @@ filter_boruvka = Pipeline(
         rounds_pay,
         drop_loops,  # which only rounds must not meet
         count_edges,
-        Loop(*JOIN, *CONTRACT, until=few_edges_left),
+        Loop(*JOIN, *CONTRACT, until=rounds_are_over),
     ),
     *JOIN_REST,
     values=PARAMETERS,

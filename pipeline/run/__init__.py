@@ -1,1 +1,1 @@
-"""How a pipeline runs: tasks, partitions, schedulers, the report."""
+"""How a pipeline runs: the executor, its tasks, partitions and schedulers."""

@@ -1,1 +1,1 @@
-"""Graphs that are only read in scans: the buffer, bounds on memory, the plan, checkpoints."""
+"""Graphs that are only read in scans: their strategies, bounds on memory, checkpoints."""

@@ -279,9 +279,12 @@ def test_a_value_that_is_missing_is_named():
 def test_what_only_looks_like_a_table():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     dask_array = pytest.importorskip("dask.array")
-    for graph in (pandas.DataFrame, dask_array.ones((3, 3), chunks=2)):
-        with pytest.raises(GraphError, match="a graph is an EdgeList, a tuple"):
-            minimum_spanning_forest(graph)
+    with pytest.raises(GraphError, match="a graph is an EdgeList, a tuple"):
+        minimum_spanning_forest(pandas.DataFrame)
+    with pytest.raises(GraphError, match="u must hold integers, not float64"):
+        minimum_spanning_forest(dask_array.ones((3, 3), chunks=2))
+    with pytest.raises(GraphError, match="expected columns u, v and perhaps weight"):
+        minimum_spanning_forest(dask_array.ones(3, chunks=2))
     wide = polars.DataFrame({"u": polars.Series([0], dtype=polars.Int128), "v": [1]})
     with pytest.raises(GraphError, match="the table cannot be handed over"):
         minimum_spanning_forest(wide)
