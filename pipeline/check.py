@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PipelineError
@@ -38,18 +37,17 @@ class Known:
     lost: str = ""
 
 
-@lru_cache(maxsize=64)  # a pipeline is checked before every run, and never changes
 def check(
     name: str,
     steps: tuple[Step, ...],
-    known: tuple[tuple[str, Known], ...],
+    known: dict[str, Known],
     result: tuple[str, ...],
 ) -> None:
     """Follow every field through the steps of a pipeline, loops twice, to its result.
 
     Parameters
     ----------
-    known : tuple of (str, Known)
+    known : dict of str to Known
         The fields that a run starts from.
 
     Raises
@@ -58,7 +56,7 @@ def check(
         Naming the stage and the field: read before it is written, lost when vertices were
         contracted, of another axis or kind.
     """
-    after = _after_steps(steps, dict(known))
+    after = _after_steps(steps, known)
     for field in result:
         _find(after, field, f"pipeline {name!r}: its result")
 

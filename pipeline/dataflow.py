@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,12 @@ class Dataflow:
 
     def check(self) -> None:
         """Check that the steps fit together: see `check.check`; a run does this first."""
+        return self._checked
+
+    @cached_property
+    def _checked(self) -> None:
         known = {**self.inputs, **dict.fromkeys(self.values, Known(ANYTHING))}
-        check(self.name, self.steps, tuple(known.items()), self.result)
+        check(self.name, self.steps, known, self.result)
 
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values it starts from on a backend."""

@@ -17,7 +17,7 @@ from ...graphs.pieces import ArrayPiece, Delayed
 from ...graphs.source import EdgeSource
 from ...graphs.write import write_graph
 from ...primitives import array_module
-from .workers import naming_the_worker
+from .workers import task_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,7 +146,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
 
 def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
     """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
-    with naming_the_worker():
+    with task_errors("count_chunk"):
         found = Chunked(source, (chunk,)).filled().with_sizes()
     return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 

@@ -17,7 +17,7 @@ from ...runtime.device import is_on_device
 from ...stages.fields import Edges
 from ..report.report import Note, StageCall, Work
 from .partitions import Chunked
-from .workers import device_errors, naming_the_worker, worker_backend
+from .workers import task_errors, worker_backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -98,7 +98,7 @@ class Task:
             If the stage fails, or what it reads or writes is not as declared. Names the stage, and
             the dtype and length of every field it was given.
         """
-        with naming_the_worker(), device_errors(self.name):
+        with task_errors(self.name):
             ops = array_module(worker_backend(self.backend))
             fields = {name: _loaded(ops, value, results) for name, value in self.fields.items()}
             parts = [_loaded(ops, part, ()) for part in results[: self.parts]]

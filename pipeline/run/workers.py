@@ -32,38 +32,38 @@ def worker_backend(backend: Backend) -> Backend:
     any of them may take any task, since all backends find the same edges.
     """
     worker = this_worker()
-    resources = worker.state.total_resources if worker is not None else ()
+    if worker is None:
+        return backend
+    resources = worker.state.total_resources
     named = [name for name in known_backends() if name in resources and not why_not(name)]
     return backend._replace(name=named[0]) if named else backend
 
 
 @contextlib.contextmanager
-def naming_the_worker() -> Iterator[None]:
-    """Add the worker of a cluster to errors of a task: what it lacks, another may have."""
-    try:
-        yield
-    except MstflowError as error:
-        worker = this_worker()
-        if worker is not None:
-            error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
-        raise
-
-
-@contextlib.contextmanager
-def device_errors(task: str) -> Iterator[None]:
-    """Name the task in errors of a GPU that occur outside stages.
+def task_errors(task: str) -> Iterator[None]:
+    """Name the task in errors of a GPU that occur outside stages, and the worker in ours.
 
     Raises
     ------
     KernelError
-        In their place.
+        In place of an error of a GPU.
     """
     try:
         yield
     except MemoryError:
+        raise
+    except MstflowError as error:
+        name_the_worker(error)
         raise
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in _DEVICE_LIBRARIES:
             raise
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
         raise KernelError(message) from error
+
+
+def name_the_worker(error: MstflowError) -> None:
+    """Add the worker of a cluster to an error of a task: what it lacks, another may have."""
+    worker = this_worker()
+    if worker is not None:
+        error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
