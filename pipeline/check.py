@@ -123,6 +123,9 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
         if in_partitions and field.kind == "chosen":
             message = f"{reader}: writes {name!r} in each partition; it needs combine="
             raise PipelineError(message)
+        if field.kind == "chosen" and name in known and known[name].field.kind != "chosen":
+            message = f"{reader}: adds to {name!r} as {field}, but it is {known[name].field}"
+            raise PipelineError(message)
         after[name] = Known(field, in_partitions)
     return after
 

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from .decided import Plan
     from .report.report import Report
 
+#: The fields of a run by the time that a pipeline's own steps begin.
+OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
+
 
 class Outcome(NamedTuple):
     """What a run of a pipeline gives.

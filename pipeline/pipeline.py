@@ -10,7 +10,7 @@ from ..errors import PipelineError
 from ..stages.fields import EDGES, Field
 from .check import Known
 from .dataflow import ByBackend, Dataflow
-from .engine import run
+from .engine import OF_EVERY_RUN, run
 from .steps import edited
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Pipeline(Dataflow):
     Raises
     ------
     PipelineError
-        If a step is no step, or a value would hide a field of the graph. Names it.
+        If a step is no step, or a value would hide a field of the run. Names it.
     """
 
     def __init__(
@@ -72,8 +72,9 @@ class Pipeline(Dataflow):
         values: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
-        if hidden := INPUTS.keys() & self.values.keys():
-            message = f"pipeline {name!r}: {', '.join(sorted(hidden))} come from the graph"
+        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
+            names = ", ".join(sorted(hidden))
+            message = f"pipeline {name!r}: no value may be called {names}: every run has that field"
             raise PipelineError(message)
 
     def run(
@@ -111,7 +112,7 @@ class Pipeline(Dataflow):
         Raises
         ------
         PipelineError
-            If no stage reads a value, or it would hide a field of the graph. Names it, and the
+            If no stage reads a value, or it would hide a field of the run. Names it, and the
             nearest name that a stage reads.
         """
         read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}

@@ -199,6 +199,12 @@ def _check(request: Request, graph: Graph) -> None:
     if graph.is_read_once and (strategy not in ("auto", "fold") or is_split):
         message = 'a graph that can be read only once needs strategy="fold" with one partition'
         raise OptionError(message)
+    if graph.is_read_once and request.gives_fields:
+        message = (
+            "a graph that can be read only once gives the field 'forest' only; "
+            "pass its chunks in a list"
+        )
+        raise OptionError(message)
 
 
 def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:

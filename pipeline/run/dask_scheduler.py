@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at a cluster's tasks while somebody listens to their progress.
 _PAUSE = 0.1
+#: Tasks whose notes share a topic: a scheduler keeps only the last thousand events of each.
+_TOPIC_TASKS = 500
 
 
 class LocalDask(Notes):
@@ -108,22 +110,28 @@ class Cluster:
         self.worker_memory = _task_memory(client)
         self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
         self.note = _WorkerLog(f"mstflow-{self._token}")
-        self._taken = 0
+        self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[Any]] = {}
+        self._live: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit to the client."""
         packed = _Packed(_name(key), cloudpickle.dumps(function))
         future = self._client.submit(packed, *handles, key=f"{key}-{self._token}", pure=False)
         self._pending[future.key] = weakref.ref(future)
+        self._live[id(future)] = future
+        self._submitted += 1
         return future
 
     def compute(self, collection: Any) -> Any:
         """Return a future; what it stands for is dropped when no task needs it any more."""
         from distributed import Future
 
-        is_future = isinstance(collection, Future)
-        return collection if is_future else self._client.compute(collection)
+        if isinstance(collection, Future):
+            return collection
+        future = self._client.compute(collection)
+        self._live[id(future)] = future
+        return future
 
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
@@ -140,14 +148,21 @@ class Cluster:
 
     def take_notes(self) -> list[Note]:
         """Return the notes that workers logged since the last call."""
-        events = self._client.get_events(self.note.topic)
-        new, self._taken = events[self._taken :], len(events)
         notes: dict[int, Note] = {}
-        for _, (number, (turn, stage, partition, work), scalars) in new:
-            # A task that ran again, as its worker had died, counts once.
-            call = StageCall(turn, stage, partition, Work(*work))
-            notes[number] = Note(number, call, scalars)
+        for first in range(self._taken - self._taken % _TOPIC_TASKS, self._submitted, _TOPIC_TASKS):
+            for _, logged in self._client.get_events(self.note.topic(first)):
+                number, (turn, stage, partition, work), scalars = logged
+                # A task that ran again, as its worker had died, counts once.
+                if number >= self._taken:
+                    call = StageCall(turn, stage, partition, Work(*work))
+                    notes[number] = Note(number, call, scalars)
+        self._taken = max(notes, default=self._taken - 1) + 1
         return list(notes.values())
+
+    def release(self) -> None:
+        """Drop results that are left: the error of a task holds the frames that held them."""
+        for future in list(self._live.values()):
+            future.release()
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
         """Call `done` for each task as it finishes, until the results are there."""
@@ -185,14 +200,20 @@ class _Packed(NamedTuple):
 class _WorkerLog:
     """Sends notes from workers to the scheduler's log of events."""
 
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def topic(self, number: int) -> str:
+        """Return the topic for the note of a task."""
+        return f"{self._name}-{number // _TOPIC_TASKS}"
 
     def __call__(self, note: Note) -> None:
         worker = this_worker()
         *call, work = note.call
         if worker is not None:
-            worker.log_event(self.topic, (note.number, (*call, tuple(work)), note.scalars))
+            worker.log_event(
+                self.topic(note.number), (note.number, (*call, tuple(work)), note.scalars)
+            )
 
 
 def _name(key: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from ...primitives.vocabulary import ArrayModule
@@ -43,7 +42,6 @@ def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
     return Columns(read_only(u), read_only(v), read_only(weight), edge_id)
 
 
-@lru_cache(maxsize=64)
 def from_columns(pipeline: Dataflow) -> Dataflow:
     """Return a pipeline that finds the forest of edges whose weights are no keys yet."""
     inputs = {"columns": IN_PARTITIONS, **SHARED}
@@ -51,7 +49,6 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
     return replace(flow, result=("forest",))
 
 
-@lru_cache(maxsize=64)
 def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
     """Return a strategy that reads partitions by the stages `first`, then runs a pipeline."""
     where = "one partition" if strategy == "whole" else "all partitions"
@@ -64,9 +61,9 @@ def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflo
 def _framed(
     name: str, pipeline: Dataflow, summary: str, inputs: Mapping[str, Known], first: Sequence[Stage]
 ) -> Dataflow:
-    """Return a pipeline after other stages; if it chooses edges, they are listed at its end."""
-    kinds = (stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes)
-    last = (list_forest,) if "chosen" in kinds else ()
+    """Return a pipeline after other stages; the edges that it chooses are listed at its end."""
+    kinds = {stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes}
+    last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()
     steps = (*first, *pipeline.steps, *last)
     return Dataflow(name, steps, inputs, pipeline.result, summary, pipeline.values)
 

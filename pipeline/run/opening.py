@@ -65,7 +65,9 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 message = f"the client is {choice.status}, not running"
                 raise OptionError(message)
             name = f"distributed ({choice.scheduler.address})"
-            yield Cluster(choice, stack.enter_context(_input_folder()), name)
+            cluster = Cluster(choice, stack.enter_context(_input_folder()), name)
+            stack.callback(cluster.release)
+            yield cluster
         elif choice in ("synchronous", "threads"):
             yield LocalDask(choice, 1 if choice == "synchronous" else threads or processors())
         elif choice == "processes":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import reprlib
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
 _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
 #: What messages show with its value; a source of edges would fill pages.
-_SHOWN = (bool, int, float, str, list)
+_SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
 _REPORTED = ("count", "number")
 
 
@@ -132,10 +133,9 @@ class Task:
 
     def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
         """Return what was written as a tuple, checked against the declaration."""
-        is_several = self.parts or (len(self.stage.writes) > 1 and type(result) is tuple)
+        is_several = type(result) is tuple and (self.parts or len(self.stage.writes) > 1)
         outputs = tuple(map(_plain, result if is_several else (result,)))
-        if not self.parts:
-            _check_outputs(self.stage, outputs, lengths)
+        _check_outputs(self.stage, outputs, lengths)
         return outputs
 
     def _failure(self, fields: dict[str, Any], parts: list[Any], cause: Exception) -> PipelineError:
@@ -261,11 +261,11 @@ def _is_array(value: Any, kinds: str) -> bool:
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
-        names, items = getattr(value, "_fields", ()), list(map(_shown, value))
+        names, items = getattr(value, "_fields", ()), list(map(_shown, value[:_SHOWN_ITEMS]))
         if names:
-            items = [f"{name}: {item}" for name, item in zip(names, items, strict=True)]
-        return f"({', '.join(items)})"
+            items = [f"{name}: {item}" for name, item in zip(names, items, strict=False)]
+        return f"({', '.join(items)}{', ...' if len(value) > len(items) else ''})"
     if hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(map(str, getattr(value, 'shape', ())))}]"
     name = type(value).__name__
-    return f"{name} {value!r}" if isinstance(value, _SHOWN) else name
+    return f"{name} {reprlib.repr(value)}" if isinstance(value, _SHOWN) else name

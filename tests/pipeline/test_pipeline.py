@@ -1,6 +1,8 @@
 """Pipelines: checked before they run, edited as values, described, and exact about failures."""
 
 import functools
+import gc
+import weakref
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Annotated, Any
@@ -288,6 +290,19 @@ def test_failures_to_combine_name_the_stage():
         )
 
 
+@pytest.mark.parametrize(
+    ("joined", "message"),
+    [("no", "wrote 'least' as str 'no', not as count"), ((1, 2), "returned 2 fields, not 1")],
+)
+def test_what_is_combined_is_of_the_declared_kind(joined, message):
+    @stage(writes="least", combine=lambda ops, parts: joined)
+    def find(edges: Edges) -> Count:
+        return 1
+
+    with pytest.raises(PipelineError, match=f"stage 'find': {message}"):
+        Pipeline("p", find, result=("least",)).run(GRAPH, partitions=2)
+
+
 def test_what_is_given_is_of_the_declared_kind():
     @stage(writes="forest")
     def take(limits: VertexIndex) -> Index:
@@ -296,10 +311,61 @@ def test_what_is_given_is_of_the_declared_kind():
     pipeline = Pipeline("p", take)
     with pytest.raises(PipelineError, match="reads 'limits' as index along vertices, but it is"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline.given(limits=5))
-    with pytest.raises(PipelineError, match="pipeline 'p': maximum come from the graph"):
+    with pytest.raises(PipelineError, match="pipeline 'p': no value may be called maximum: every"):
         pipeline.given(maximum=True)
-    with pytest.raises(PipelineError, match="pipeline 'p': num_vertices come from the graph"):
+    with pytest.raises(PipelineError, match="no value may be called num_vertices: every"):
         Pipeline("p", take, values={"num_vertices": 5})
+
+
+@pytest.mark.parametrize("name", ["source", "columns", "weight_dtype", "signed", "capacity"])
+def test_no_value_hides_what_a_run_reads_edges_with(name):
+    with pytest.raises(PipelineError, match=f"pipeline 'p': no value may be called {name}"):
+        Pipeline("p", drop_loops, values={name: 7})
+
+
+def test_messages_stay_short():
+    @stage(writes="x")
+    def fail(values: Any) -> Any:
+        raise ValueError
+
+    for values in (list(range(10**5)), tuple(range(10**5)), "x" * 10**5):
+        with pytest.raises(PipelineError, match="stage 'fail' failed on values: ") as got:
+            Pipeline("p", fail, values={"values": values}, result=("x",)).run(GRAPH)
+        assert len(str(got.value)) < 300
+
+
+def test_what_is_given_is_not_kept():
+    @stage(writes="forest")
+    def read(values: Any) -> Index:
+        return np.arange(len(values))
+
+    values = np.zeros(3)
+    known = weakref.ref(values)
+    for strategy in ("whole", "tree"):
+        mstflow.minimum_spanning_forest(
+            GRAPH, algorithm=Pipeline("p", read, values={"values": values}), strategy=strategy
+        )
+    del values
+    gc.collect()
+    assert known() is None
+
+
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_without_a_choice_a_forest_is_empty(scheduler):
+    forest = mstflow.minimum_spanning_forest(
+        GRAPH, algorithm=Pipeline("p", drop_loops), scheduler=scheduler, partitions=2
+    )
+    assert forest.num_components == 4
+
+
+def test_edges_are_chosen_for_a_field_of_such():
+    @stage(writes="marks", combine="concatenation")
+    def choose(edges: Edges) -> Chosen:
+        return edges.edge_id
+
+    pipeline = Pipeline("p", choose, values={"marks": 3}, result=("marks",))
+    with pytest.raises(PipelineError, match="'choose': adds to 'marks' as chosen, but it is any"):
+        pipeline.check()
 
 
 @pytest.mark.parametrize("column", ["u", "v", "key"])

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import mstflow
-from mstflow import Pipeline, stage
+from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
 from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.run.workers import worker_backend
 from mstflow.primitives import Backend
-from mstflow.stages.fields import Chosen, Edges
+from mstflow.stages.fields import Chosen, Count, Edges, Verdict
 
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
@@ -67,6 +67,7 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
         with pytest.raises(PipelineError, match=r"stage 'fail' failed on edges: \(u: .*on purpose"):
             mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", fail), **options)
     assert list(tmp_path.iterdir()) == []
+    assert scheduler != "distributed" or not where.futures
 
 
 @stage(writes="forest", combine="concatenation")
@@ -321,3 +322,32 @@ except mstflow.errors.MstflowError as error:
     reason = f"{re.escape(str(scratch_folder))}.*input-0: (File too large|.* requested and .*)"
     assert re.match(reason, run.stdout), run.stdout
     assert list(scratch_folder.iterdir()) == []
+
+
+@stage(writes="i")
+def begin() -> Count:
+    return 0
+
+
+@stage(writes="i")
+def go_on(i: Count) -> Count:
+    return i + 1
+
+
+@stage(writes="sum", combine="sum")
+def count_in_partitions(edges: Edges, i: Count) -> Count:
+    return i
+
+
+@stage(writes="is_last")
+def is_last(i: Count) -> Verdict:
+    return i >= 120
+
+
+def test_reports_have_every_task(cluster):
+    steps = begin, Loop(go_on, count_in_partitions, until=is_last)
+    options = {"scheduler": cluster, "partitions": 8}
+    _, report = Pipeline("p", *steps, result=("i",)).run(GRAPH, **options)
+    assert len(report.calls) > 1000  # a cluster keeps only so many events of one topic
+    assert report.final["i"] == 120
+    assert report.final["sum"] == 8 * 120

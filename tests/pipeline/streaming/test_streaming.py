@@ -129,6 +129,9 @@ def test_an_iterator_is_folded():
     ):
         with pytest.raises(ValueError, match=message):
             mstflow.minimum_spanning_forest(chunks(), **options)
+    kruskal = mstflow.algorithm("kruskal")
+    with pytest.raises(ValueError, match="read only once gives the field 'forest' only; pass its"):
+        kruskal.run(chunks(), num_vertices=N, result="color", scheduler="threads")
 
 
 def test_ids_may_start_anywhere():
