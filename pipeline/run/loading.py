@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ...primitives.vocabulary import ArrayModule
 from ...stages.declare import Stage, stage
@@ -42,20 +43,31 @@ def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
     return Columns(read_only(u), read_only(v), read_only(weight), edge_id)
 
 
+#: The strategies of each pipeline that lives: to put one together takes longer than small graphs.
+_framed_of: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
+
+
 def from_columns(pipeline: Dataflow) -> Dataflow:
     """Return a pipeline that finds the forest of edges whose weights are no keys yet."""
-    inputs = {"columns": IN_PARTITIONS, **SHARED}
-    flow = _framed(pipeline.name, pipeline, pipeline.summary, inputs, TO_KEYS)
-    return replace(flow, result=("forest",))
+    flows = _framed_of.setdefault(pipeline, {})
+    if TO_KEYS not in flows:
+        inputs = {"columns": IN_PARTITIONS, **SHARED}
+        flow = _framed(pipeline.name, pipeline, pipeline.summary, inputs, TO_KEYS)
+        flows[TO_KEYS] = replace(flow, result=("forest",))
+    return flows[TO_KEYS]
 
 
 def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
     """Return a strategy that reads partitions by the stages `first`, then runs a pipeline."""
-    where = "one partition" if strategy == "whole" else "all partitions"
-    summary = f"every round of {pipeline.name} over {where}"
-    inputs = {"source": IN_PARTITIONS, **SHARED}
-    inputs |= {name: Known(field) for name, field in first[0].reads.items() if name not in inputs}
-    return _framed(strategy, pipeline, summary, inputs, first)
+    flows = _framed_of.setdefault(pipeline, {})
+    if (strategy, first) not in flows:
+        where = "one partition" if strategy == "whole" else "all partitions"
+        summary = f"every round of {pipeline.name} over {where}"
+        inputs = {"source": IN_PARTITIONS, **SHARED}
+        reads = first[0].reads.items()
+        inputs |= {name: Known(field) for name, field in reads if name not in inputs}
+        flows[strategy, first] = _framed(strategy, pipeline, summary, inputs, first)
+    return flows[strategy, first]
 
 
 def _framed(
