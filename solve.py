@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import OptionError
 from .forest.forest import Forest
 from .graphs.source import EdgeSource
+from .pipeline.catalogue import FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
 from .pipeline.pipeline import Pipeline
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     import os
 
     from .progress import Listener
-
-#: What "auto" takes for the edges that a scan holds, few for each vertex: it takes least memory.
-_FOR_SCANS = "filter-kruskal"
 
 
 def minimum_spanning_forest(
@@ -111,7 +109,7 @@ def minimum_spanning_forest(
             "use Pipeline.run"
         )
         raise OptionError(message)
-    known = named_algorithm(_FOR_SCANS) if algorithm == "auto" else pipeline
+    known = named_algorithm(FOR_SCANS) if algorithm == "auto" else pipeline
     done = run_on(
         pipeline,
         graph,

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
+from ..pipeline.catalogue import FOR_SCANS, algorithm
 from ..pipeline.options import check_count
 from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
 from ..pipeline.run.opening import kernel_threads
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
 from ..pipeline.streaming.estimate import Rates
+from ..primitives import resolve_backend
 from .terminal import add_inputs, print_lines, rss_bytes
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ def run(options: argparse.Namespace) -> None:
     check_count("partitions", options.partitions, 1)
     memory = None if options.memory is None else max(1, parse_bytes(options.memory) - own)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
-    request = Request(options.strategy, options.partitions, memory=memory)
+    names = algorithm("auto").name, FOR_SCANS, resolve_backend("auto", graph.size.num_edges)
+    request = Request(*names, options.strategy, options.partitions, memory=memory)
     try:
         found = plan(request, graph, _where(options), rates)
     except MemoryBoundError as error:
@@ -66,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
         {
             "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
             "strategy": f"{found.strategy} ({found.reason}); partitions: {found.partitions}",
+            "by": f"{found.algorithm} on {found.backend}, {found.scheduler}",
             **_costs(facts),
         }.items()
     )
@@ -85,6 +89,8 @@ def _facts(found: Plan, own: int) -> dict[str, Any]:
     """Return a plan as JSON has it; `own` bytes are what a process takes in any case."""
     estimate = {} if found.estimate is None else found.estimate._asdict()
     return {
+        "algorithm": found.algorithm,
+        "backend": found.backend,
         "strategy": found.strategy,
         "reason": found.reason,
         "scheduler": found.scheduler,

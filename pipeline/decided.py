@@ -63,4 +63,5 @@ class Plan:
     backend: str = ""
 
     def __str__(self) -> str:
-        return f"{self.strategy}: {self.reason}" if self.reason else self.strategy
+        where = "" if self.scheduler == "inline" else f", on {self.scheduler}"
+        return f"{self.strategy}: {self.reason}{where}" if self.reason else self.strategy

@@ -121,7 +121,11 @@ def run_on(
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)
         using = Backend(name, task_threads)
+        solver = Solver(for_scans or pipeline, using, bool(maximum))
         request = Request(
+            pipeline.name,
+            solver.pipeline.name,
+            using.name,
             strategy,
             partitions,
             split_every,
@@ -135,9 +139,6 @@ def run_on(
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
         decided = plan(request, facts, Where.of(where, task_threads))
-        solver = Solver(for_scans or pipeline, using, bool(maximum))
-        chosen = solver.pipeline if decided.strategy in SCANNING else pipeline
-        decided = replace(decided, algorithm=chosen.name, backend=using.name)
         flow = _flow(decided, pipeline, is_read_once=source.is_read_once)
         records = None
         if checkpoint is not None:

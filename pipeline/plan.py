@@ -91,6 +91,10 @@ class Request:
 
     Attributes
     ----------
+    algorithm, for_scans : str
+        Names of the pipeline, and of the one that takes its place for the edges that a scan holds.
+    backend : str
+        Name of the array module.
     strategy : str
     partitions : int, optional
     split_every : int
@@ -105,6 +109,9 @@ class Request:
         Free bytes of the device that tasks compute on, if they do.
     """
 
+    algorithm: str
+    for_scans: str
+    backend: str
     strategy: str = "auto"
     partitions: int | None = None
     split_every: int = 4
@@ -143,7 +150,15 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     if strategy == "fold":
         partitions = 1
     _check_strategy(request, strategy)
-    whole = Plan(strategy, partitions, graph.size.num_edges, reason, where.name)
+    whole = Plan(
+        strategy,
+        partitions,
+        graph.size.num_edges,
+        reason,
+        where.name,
+        algorithm=request.for_scans if strategy in SCANNING else request.algorithm,
+        backend=request.backend,
+    )
     is_bounded = strategy in SCANNING
     if strategy == "iterate":
         # A graph that does not fit into a cluster's workers is reduced first, if that may be.
@@ -157,7 +172,7 @@ def _bounded(whole: Plan, request: Request, graph: Graph, where: Where, rates: R
     """Return a plan whose tasks hold as many edges as the memory allows."""
     strategy, size, bound = whole.strategy, graph.size, request.bound
     scans = _scans(request, graph, where, strategy, whole.partitions)
-    if bound is None and strategy == "iterate" and where.worker_memory is not None:
+    if bound is None and where.worker_memory is not None:
         bound = max(where.worker_memory, scans.least_memory)  # it never refuses a run
     capacity = scans.capacity(bound)
     num_light = _num_light(size, capacity, whole.partitions) if strategy == "two-scan" else 0

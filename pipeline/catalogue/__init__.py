@@ -18,6 +18,9 @@ from .kruskal import kruskal
 from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
+#: What "auto" takes for the edges that a scan holds, few for each vertex: it takes least memory.
+FOR_SCANS = "filter-kruskal"
+
 _CATALOGUE = {
     pipeline.name: pipeline
     for pipeline in (

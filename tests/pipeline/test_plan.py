@@ -69,7 +69,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     graph = Graph(Size(10**6, 10**9))
     roomy = Where("distributed", 4, 1, is_cluster=True, is_inline=False, worker_memory=10**12)
     tight = replace(roomy, worker_memory=10**9)
-    request = Request("iterate", partitions=4)
+    request = Request("p", "p", "numpy", "iterate", partitions=4)
     assert not plan(request, graph, roomy).holds_forests
     assert plan(request, graph, tight).holds_forests
     # Something other than a forest must not be taken from forests.
@@ -89,7 +89,8 @@ def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = Graph.of(open_files([folder]).with_sizes())
-    found = plan(Request(), graph, Where())
+    found = plan(Request("a", "b", "numpy"), graph, Where())
     assert (found.strategy, found.partitions) == ("two-scan", 1)
+    assert (found.algorithm, found.backend, found.scheduler) == ("b", "numpy", "inline")
     assert found.estimate.scans == 2
     assert "two-scan: the graph is streamed" in str(found)
