@@ -74,6 +74,23 @@ def test_options_reach_the_solver(capsys, graph):
     assert named["total_weight"] == 8
 
 
+def test_values_of_an_algorithm_are_set(monkeypatch, graph):
+    given = {}
+    solve = mstflow.minimum_spanning_forest
+
+    def spy(*arguments, algorithm, **options):
+        given.update(algorithm.values)
+        return solve(*arguments, algorithm=algorithm, **options)
+
+    monkeypatch.setattr("mstflow.commands.solve.minimum_spanning_forest", spy)
+    options = ["--algorithm", "boruvka-unionfind", "--set", "by_rank=False"]
+    assert main(["solve", str(graph), *options, "--quiet"]) == 0
+    assert given == {"by_rank": False}
+    options = ["--set", "few=0", "--set", "dense=2.5"]
+    assert main(["solve", str(graph), *options, "--quiet"]) == 0
+    assert (given["few"], given["dense"]) == (0, 2.5)
+
+
 def test_named_weights(capsys, tmp_path):
     path, out = tmp_path / "graph.csv", tmp_path / "forest.parquet"
     path.write_text("source,target,cost,length\n0,1,1,3\n1,2,9,1\n2,0,5,2\n0,3,0,5\n")
@@ -177,6 +194,9 @@ def test_summary(capsys, graph, tmp_path):
             ["solve", "{graph}", "--weight", "length"],
             "no weights called 'length'; it has: 'weight'",
         ),
+        (["solve", "{graph}", "--set", "few"], "expected NAME=VALUE with a number, True or False"),
+        (["solve", "{graph}", "--set", "few=[1]"], "expected NAME=VALUE with a number"),
+        (["solve", "{graph}", "--set", "fwe=3"], "no stage reads 'fwe'; did you mean 'few'?"),
         (["convert", "{graph}"], "the following arguments are required: -o/--output"),
         (["convert", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
         (["convert", "{folder}/bad.txt", "-o", "{folder}/out.mtx"], "bad.txt: line 2: 'x' is not"),
