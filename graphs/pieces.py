@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import sys
 from abc import ABC, abstractmethod
@@ -195,8 +196,22 @@ class Chunks(Sequential):
         return isinstance(self.chunks, Iterator)
 
     def arrays(self) -> Iterator[ArrayPiece]:
-        """Go through the chunks once more."""
-        for position, chunk in enumerate(self.chunks):
+        """Go through the chunks once more.
+
+        Raises
+        ------
+        GraphError
+            If the iterable fails. Names the chunk.
+        """
+        chunks = iter(self.chunks)
+        for position in itertools.count():
+            try:
+                chunk = next(chunks)
+            except StopIteration:
+                return
+            except Exception as error:  # an iterable may raise anything
+                message = f"chunk {position}: {type(error).__name__}: {error}"
+                raise GraphError(message) from error
             yield self.adopt(chunk, f"chunk {position}")
 
 

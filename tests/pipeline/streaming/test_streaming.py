@@ -134,6 +134,17 @@ def test_an_iterator_is_folded():
         kruskal.run(chunks(), num_vertices=N, result="color", scheduler="threads")
 
 
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_an_iterator_that_fails_is_told(scheduler):
+    def broken():
+        yield next(chunks())
+        raise OSError("connection lost")
+
+    with pytest.raises(GraphError, match="chunk 1: OSError: connection lost") as caught:
+        mstflow.minimum_spanning_forest(broken(), num_vertices=N, scheduler=scheduler)
+    assert isinstance(caught.value.__cause__, OSError)
+
+
 def test_ids_may_start_anywhere():
     source = EdgeSource((Chunks(Again()),), N, first_id=2**40)
     for strategy in ("fold", "two-scan", "iterate"):
