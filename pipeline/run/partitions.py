@@ -146,7 +146,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
 
 def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
     """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
-    with task_errors("count_chunk"):
+    with task_errors("count_chunk", on_cluster=True):
         found = Chunked(source, (chunk,)).filled().with_sizes()
     return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 

@@ -99,7 +99,7 @@ class Task:
             If the stage fails, or what it reads or writes is not as declared. Names the stage, and
             the dtype and length of every field it was given.
         """
-        with task_errors(self.name):
+        with task_errors(self.name, on_cluster=self.leaves_on_host):
             ops = array_module(worker_backend(self.backend))
             fields = {name: _loaded(ops, value, results) for name, value in self.fields.items()}
             parts = [_loaded(ops, part, ()) for part in results[: self.parts]]

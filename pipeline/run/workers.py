@@ -40,8 +40,10 @@ def worker_backend(backend: Backend) -> Backend:
 
 
 @contextlib.contextmanager
-def task_errors(task: str) -> Iterator[None]:
+def task_errors(task: str, *, on_cluster: bool) -> Iterator[None]:
     """Name the task in errors of a GPU that occur outside stages, and the worker in ours.
+
+    Tasks that run inside others leave the worker to these: they are not `on_cluster`.
 
     Raises
     ------
@@ -53,17 +55,12 @@ def task_errors(task: str) -> Iterator[None]:
     except MemoryError:
         raise
     except MstflowError as error:
-        name_the_worker(error)
+        worker = this_worker() if on_cluster else None
+        if worker is not None:  # another may have what this one lacks
+            error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
         raise
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in _DEVICE_LIBRARIES:
             raise
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
         raise KernelError(message) from error
-
-
-def name_the_worker(error: MstflowError) -> None:
-    """Add the worker of a cluster to an error of a task: what it lacks, another may have."""
-    worker = this_worker()
-    if worker is not None:
-        error.args = (f"{error} (on worker {worker.address})", *error.args[1:])

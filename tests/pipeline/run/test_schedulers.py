@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import types
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +68,12 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
         with pytest.raises(PipelineError, match=r"stage 'fail' failed on edges: \(u: .*on purpose"):
             mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", fail), **options)
     assert list(tmp_path.iterdir()) == []
-    assert scheduler != "distributed" or not where.futures
+    if scheduler == "distributed":
+        for _ in range(100):  # a client forgets in a thread of its own
+            if not where.futures:
+                break
+            time.sleep(0.05)
+        assert not where.futures
 
 
 @stage(writes="forest", combine="concatenation")
