@@ -198,17 +198,23 @@ def _parse_block(
     num_lines = block.count(b"\n")
     if row.delimiter not in (b"", b" "):
         return _parse(block, row), num_lines
+    text = block.replace(b"\t", b" ")
+    if b"\r" in text:  # a search for two bytes takes far longer than one for the first
+        text = text.replace(b"\r\n", b"\n")
     try:
-        return _parse(block.replace(b"\t", b" "), row), num_lines
+        return _parse(text, row), num_lines
     except ValueError:  # most blocks are tidy as they stand
-        return _parse(_tidy(block, row), row), num_lines
+        return _parse(_tidy(text, row), row), num_lines
 
 
-def _tidy(block: bytes, row: Row) -> bytes:
+def _tidy(text: bytes, row: Row) -> bytes:
     """Leave rows only, with one blank between fields."""
-    text = re.sub(rb"[ \t]+", b" ", block).replace(b"\r\n", b"\n")
+    while b"  " in text:  # faster than a regular expression, by far
+        text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
-    return re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text) if row.comments else text
+    if any(bytes([mark]) in text for mark in row.comments):
+        return re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text)
+    return text
 
 
 def _parse(text: bytes, row: Row) -> Columns | None:
@@ -221,23 +227,27 @@ def _parse(text: bytes, row: Row) -> Columns | None:
         return None
     _require(b"\r" not in text or bool(row.delimiter))  # it would be the end of a line
     wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
+    may_be_hexadecimal = b"x" in text or b"X" in text  # which pyarrow takes for integers
+    types = {
+        name: pa.string() if may_be_hexadecimal or name not in ("u", "v") else pa.int64()
+        for name in wanted
+    }
     quote = '"' if row.delimiter else False
     table = arrow_csv.read_csv(
         pa.BufferReader(text),
         arrow_csv.ReadOptions(column_names=row.fields, use_threads=False, block_size=len(text) + 1),
         arrow_csv.ParseOptions(delimiter=(row.delimiter or b" ").decode(), quote_char=quote),
         arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.string()),
-            include_columns=wanted,
-            check_utf8=False,
+            column_types=types, include_columns=wanted, check_utf8=False, null_values=[]
         ),
     )
     columns = {name: table[name].combine_chunks() for name in wanted}
     if row.delimiter and b" " in text:
-        columns = {name: compute.ascii_trim_whitespace(each) for name, each in columns.items()}
+        for name in (name for name in wanted if types[name] == pa.string()):
+            columns[name] = compute.ascii_trim_whitespace(columns[name])
     if row.tag:
         _require(compute.all(compute.equal(columns["tag"], row.tag)).as_py())
-    if b"x" in text or b"X" in text:  # pyarrow takes hexadecimal integers
+    if may_be_hexadecimal:
         for strings in columns.values():
             found = compute.match_substring(strings, "x", ignore_case=True)
             _require(not compute.any(found).as_py())
