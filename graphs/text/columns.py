@@ -228,8 +228,10 @@ def _parse(text: bytes, row: Row) -> Columns | None:
     _require(b"\r" not in text or bool(row.delimiter))  # it would be the end of a line
     wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
     may_be_hexadecimal = b"x" in text or b"X" in text  # which pyarrow takes for integers
+    are_integers = not any(mark in text for mark in _DECIMAL_MARKS)
+    integers = ("u", "v", "weight") if are_integers else ("u", "v")
     types = {
-        name: pa.string() if may_be_hexadecimal or name not in ("u", "v") else pa.int64()
+        name: pa.string() if may_be_hexadecimal or name not in integers else pa.int64()
         for name in wanted
     }
     quote = '"' if row.delimiter else False
@@ -241,7 +243,7 @@ def _parse(text: bytes, row: Row) -> Columns | None:
             column_types=types, include_columns=wanted, check_utf8=False, null_values=[]
         ),
     )
-    columns = {name: table[name].combine_chunks() for name in wanted}
+    columns = {name: table[name].chunk(0) for name in wanted}  # the block is one chunk
     if row.delimiter and b" " in text:
         for name in (name for name in wanted if types[name] == pa.string()):
             columns[name] = compute.ascii_trim_whitespace(columns[name])
@@ -260,8 +262,11 @@ def _parse(text: bytes, row: Row) -> Columns | None:
 
 def _weights(strings: Any) -> NDArray[Any]:
     """Parse weights; a ValueError says that pyarrow may not take one as it is written."""
+    import pyarrow as pa
     from pyarrow import compute
 
+    if strings.type == pa.int64():
+        return np.asarray(strings)
     data = strings.buffers()[2]
     text = data.to_pybytes() if data else b""
     if not any(mark in text for mark in _DECIMAL_MARKS):
