@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
 from .forest.forest import Forest
-from .graphs.source import EdgeSource
 from .pipeline.catalogue import FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
 from .pipeline.pipeline import Pipeline
-from .pipeline.result import forest_ids
 
 if TYPE_CHECKING:
     import os
@@ -127,11 +125,6 @@ def minimum_spanning_forest(
         progress=progress,
         for_scans=None if pipeline is algorithm else known,
     )
-    first, stop = 0, done.graph.num_edges
-    if isinstance(done.graph, EdgeSource):
-        first = done.graph.first_id
-        stop = None if stop is None else first + stop
-    edge_ids = forest_ids(pipeline.name, done.fields["forest"], first, stop)
     found = done.fields.get("found")
-    known_columns = () if found is None else tuple(found[:3])
-    return Forest(edge_ids, done.graph, bool(maximum), done.report, known_columns)
+    columns = () if found is None else tuple(found[:3])
+    return Forest(done.fields["forest"], done.graph, bool(maximum), done.report, columns)

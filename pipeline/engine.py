@@ -18,6 +18,7 @@ from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from .options import check_count, choose_backend
 from .plan import Graph, Request, Where, plan
+from .result import forest_ids
 from .run.execute import execute
 from .run.loading import LOAD, from_partitions
 from .run.opening import kernel_threads, open_scheduler
@@ -165,8 +166,17 @@ def run_on(
                 split_every=split_every,
                 checkpoint=records,
             )
-            # Copies: arrays of the pool would keep its memory from others.
-            fields = {name: _own(value, using, on_device) for name, value in fields.items()}
+            # Copies, one of each: arrays of the pool would keep its memory from others.
+            first, count = source.first_id, source.num_edges
+            stop = None if count is None else first + count
+            fields = {
+                name: forest_ids(
+                    pipeline.name, placed(value, using, on_device=on_device), first, stop
+                )
+                if name == "forest"
+                else _own(value, using, on_device)
+                for name, value in fields.items()
+            }
         report.plan = decided
         return Run(fields, report, opened if isinstance(opened, EdgeList) else source)
 
