@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 Listener = Callable[[str, int, int], None]
 
 #: Seconds that work may take before a bar appears, and between two pictures of it.
-PATIENCE, _PAUSE = 2.0, 0.1
+DELAY, _INTERVAL = 2.0, 0.1
 
 _listener: contextvars.ContextVar[Listener | None] = contextvars.ContextVar("listener")
 
 
-def tell(step: str, done: int, total: int) -> None:
+def report_progress(step: str, done: int, total: int) -> None:
     """Tell whoever listens in this thread."""
     listener = _listener.get(None)
     if listener is not None:
         listener(step, done, total)
 
 
-def is_heard() -> bool:
+def has_listener() -> bool:
     """Tell whether anybody listens, where telling takes work."""
     return _listener.get(None) is not None
 
 
 @contextlib.contextmanager
-def heard_by(progress: bool | Listener) -> Iterator[None]:
+def set_listener(progress: bool | Listener) -> Iterator[None]:
     """Let somebody listen to what this thread tells meanwhile.
 
     Parameters
@@ -62,7 +62,7 @@ def heard_by(progress: bool | Listener) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if progress is True:
             display = _display()
-            listener = _listener.get(display and stack.enter_context(patient(display)))
+            listener = _listener.get(display and stack.enter_context(delayed(display)))
         else:
             listener = None if progress is False else progress
         token = _listener.set(listener)
@@ -76,9 +76,9 @@ Display = Callable[[], contextlib.AbstractContextManager[Listener]]
 
 
 @contextlib.contextmanager
-def patient(display: Display, clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
+def delayed(display: Display, clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
     """Yield a listener that opens a display when its patience is at an end, and closes it."""
-    due = clock() + PATIENCE
+    due = clock() + DELAY
     show: Listener | None = None
     with contextlib.ExitStack() as stack:
 
@@ -87,7 +87,7 @@ def patient(display: Display, clock: Callable[[], float] = time.monotonic) -> It
             now = clock()
             if now < due:
                 return
-            due = now + _PAUSE
+            due = now + _INTERVAL
             if show is None:
                 show = stack.enter_context(display())
             show(step, done, total)

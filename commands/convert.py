@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graphs.formats import OUTPUTS
 from ..graphs.write import check_output, write_graph
-from ..progress import heard_by
+from ..progress import set_listener
 from .terminal import add_inputs, open_inputs
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read what the parsed options name, write it, and say what was written."""
     check_output(options.output)
-    with heard_by(True):
+    with set_listener(True):
         graph = open_inputs(options)
         write_graph(options.output, graph)
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")

@@ -8,7 +8,7 @@ import inspect
 from ..graphs.formats import OUTPUTS
 from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
-from ..progress import heard_by
+from ..progress import set_listener
 
 SUMMARY = "write a graph of a known family"
 
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     """Generate what the parsed options ask for, and say what was written."""
     names = [*(parameter.name for parameter in _parameters(options.family)), *_OPTIONS]
     graph = FAMILIES[options.family](**{name: getattr(options, name) for name in names})
-    with heard_by(True):
+    with set_listener(True):
         write_table(options.output, graph.table())
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 

@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..progress import heard_by
+from ..progress import set_listener
 from .machine import describe_machine
 from .summary import summarise
 from .terminal import add_inputs, open_inputs, print_lines
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
         facts = describe_machine()
         lines = _machine_lines(facts)
     else:
-        with heard_by(True):
+        with set_listener(True):
             found = summarise(open_inputs(options))
         facts = dataclasses.asdict(found)
         for name in ("lightest", "heaviest"):  # JSON has no infinity

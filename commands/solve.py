@@ -21,7 +21,7 @@ from ..pipeline.catalogue import algorithm, algorithms
 from ..pipeline.plan import STRATEGIES
 from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..primitives import known_backends
-from ..progress import heard_by
+from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded, rss_bytes
 
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     places = None if options.coordinates is None else read_coordinates(options.coordinates)
     if options.output is not None:
         check_output(options.output, places)  # before the work, not after it
-    with heard_by(not options.quiet):
+    with set_listener(not options.quiet):
         forest, seconds = _find_forest(options, places)
     facts = _facts(forest, seconds)
     if options.json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..progress import tell
+from ..progress import report_progress
 from ..solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def summarise(graph: EdgeSource) -> Summary:
             np.add.at(degree, ends.astype(np.int64, copy=False), 1)
         num_loops += int(np.count_nonzero(u == v))
         weights.append(weight)
-        tell("count degrees", first + count, graph.num_edges or 0)
+        report_progress("count degrees", first + count, graph.num_edges or 0)
     values, counts = np.unique(np.concatenate(weights), return_counts=True)
     forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import VerificationError
 from ..forest.verify import verify
 from ..graphs.open import open_files
-from ..progress import heard_by
+from ..progress import set_listener
 from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
     started = time.perf_counter()
     try:
-        with heard_by(not options.quiet):
+        with set_listener(not options.quiet):
             graph = open_files(options.inputs, format=options.format, weight=options.weight)
             was_read = time.perf_counter()
             found = verify(graph, options.forest, maximum=options.maximum)

@@ -31,7 +31,7 @@ from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count
 from ..primitives import array_module
-from ..progress import heard_by, tell
+from ..progress import report_progress, set_listener
 from ..runtime.device import host_array
 from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
@@ -116,7 +116,7 @@ def verify(
         If the graph, the edge ids or an option are not what they should be.
     """
     check_count("chunk_edges", chunk_edges, 1, optional=False)
-    with heard_by(progress):
+    with set_listener(progress):
         found = open_graph(graph, num_vertices, weight, is_streamed=True)
         source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
         if source.is_read_once:
@@ -361,7 +361,7 @@ def _check_edges(
             message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]), maximum=maximum)
             raise VerificationError(message)
         done = chunk.start + len(chunk.key) - graph.first_id
-        tell("compare paths", done, graph.num_edges or 0)
+        report_progress("compare paths", done, graph.num_edges or 0)
 
 
 def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
-from ..progress import tell
+from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
 from .pieces import ArrayPiece, Chunks, Rows, Sequential, digest
@@ -145,7 +145,7 @@ class EdgeSource:
                     *_, weight, size = checked(u, v, given, None, first)
                     dtype = check_dtype(first, weight.dtype, dtype)
                     largest, first = max(largest, size), first + count
-                    tell("count edges", first - self.first_id, self.num_edges or 0)
+                    report_progress("count edges", first - self.first_id, self.num_edges or 0)
             is_known = piece.num_edges is not None
             pieces.append(piece if is_known else Rows(piece, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices

@@ -12,7 +12,7 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, resolve_backend
-from ..progress import heard_by
+from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
@@ -108,7 +108,7 @@ def run_on(
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
     is_streamed = memory is not None or strategy not in ("auto", "whole") or scheduler != "inline"
     with (
-        heard_by(progress),
+        set_listener(progress),
         open_scheduler(scheduler, threads) as where,
         # Tasks that run side by side have a processor each.
         sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),

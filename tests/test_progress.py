@@ -16,7 +16,7 @@ import pytest
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import OptionError
-from mstflow.progress import PATIENCE, heard_by, notebook_bar, patient, tell
+from mstflow.progress import DELAY, delayed, notebook_bar, report_progress, set_listener
 
 GRAPH = tuple(np.random.default_rng(2).integers(0, 500, (2, 2000)))
 
@@ -63,7 +63,7 @@ def test_all_long_work_tells(tmp_path):
     (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(lines.encode(), 1))
     path, folder = str(tmp_path / "graph.txt.gz"), str(tmp_path / "graph")
     ear = Ear()
-    with heard_by(ear):
+    with set_listener(ear):
         assert main(["convert", path, "-o", folder]) == 0
         assert main(["info", folder]) == 0
         assert main(["solve", folder, "--memory", "8GB", "-o", str(tmp_path / "f.npz")]) == 0
@@ -82,16 +82,16 @@ def test_all_long_work_tells(tmp_path):
 
 def test_silence_is_kept():
     ear = Ear()
-    with heard_by(ear):
+    with set_listener(ear):
         mstflow.minimum_spanning_forest(GRAPH, progress=False)
         assert ear == []
-        with heard_by(False):
+        with set_listener(False):
             mstflow.minimum_spanning_forest(GRAPH)
         assert ear == []
         mstflow.minimum_spanning_forest(GRAPH)
     assert ear != []
     ear.clear()
-    tell("nobody listens any more", 1, 2)
+    report_progress("nobody listens any more", 1, 2)
     assert ear == []
 
 
@@ -110,9 +110,9 @@ def test_patience():
         yield ear
         log.append("closed")
 
-    with patient(display, clock=lambda: now) as listen:
+    with delayed(display, clock=lambda: now) as listen:
         listen("a", 1, 9)
-        now += PATIENCE - 0.01
+        now += DELAY - 0.01
         listen("a", 2, 9)
         assert log == []
         now += 0.01
@@ -123,7 +123,7 @@ def test_patience():
         assert log == ["opened"]
     assert ear == [("a", 3, 9), ("b", 5, 9)]
     assert log == ["opened", "closed"]
-    with patient(display, clock=lambda: now) as listen:
+    with delayed(display, clock=lambda: now) as listen:
         listen("a", 1, 9)
     assert log == ["opened", "closed"]
 
@@ -136,7 +136,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def watched(monkeypatch):
     """Call a function with a terminal as standard error and no patience; return what is drawn."""
-    monkeypatch.setattr("mstflow.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("mstflow.progress.DELAY", 0.0)
     monkeypatch.setenv("TERM", "xterm-256color")
 
     def watch(function, screen=Terminal):
@@ -164,20 +164,20 @@ def test_bar_on_a_terminal(watched, tmp_path):
 
 def test_names_are_no_markup(watched):
     def read():
-        tell("read [red]roads[/blue].gr", 1, 2)
-        tell("count edges", 1, 0)
+        report_progress("read [red]roads[/blue].gr", 1, 2)
+        report_progress("count edges", 1, 0)
 
-    assert "[red]roads[/blue].gr" in watched(heard_by(True)(read))
+    assert "[red]roads[/blue].gr" in watched(set_listener(True)(read))
 
 
 @pytest.mark.parametrize("stdout", [Terminal, io.StringIO])
 def test_what_is_printed_meanwhile(watched, stdout):
     def listen_and_print():
-        tell("a", 1, 2)
+        report_progress("a", 1, 2)
         print("printed")
 
     with contextlib.redirect_stdout(stdout()) as printed:
-        drawn = watched(heard_by(True)(listen_and_print))
+        drawn = watched(set_listener(True)(listen_and_print))
     assert ("printed" in drawn) == (stdout is Terminal)  # above the bar
     assert ("printed" in printed.getvalue()) == (stdout is io.StringIO)
 
@@ -211,7 +211,7 @@ def notebook(monkeypatch):
 
 
 def test_bar_in_a_notebook(notebook, monkeypatch):
-    monkeypatch.setattr("mstflow.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("mstflow.progress.DELAY", 0.0)
     mstflow.minimum_spanning_forest(GRAPH)
     assert re.search(r'<progress value="0" max="500"></progress> round 0: ', str(notebook))
     assert notebook[-1] == {"text/plain": "", "text/html": ""}

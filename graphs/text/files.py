@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...errors import FileFormatError
-from ...progress import tell
+from ...progress import report_progress
 from ..file_errors import file_errors
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _TellingFile(io.FileIO):
 
     def readinto(self, buffer: Any) -> int | None:
         count = super().readinto(buffer)
-        tell(self.step, self.tell(), self.size)
+        report_progress(self.step, self.tell(), self.size)
         return count
 
 

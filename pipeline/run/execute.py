@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import PipelineError
 from ...primitives import array_module
-from ...progress import is_heard, tell
+from ...progress import has_listener, report_progress
 from ...stages import Stage
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
@@ -71,7 +71,7 @@ def execute(
     run.follow(flow.steps, frozenset(flow.result))
     found = [run.gather(run.fields(name)) for name in flow.result]
     run.report.final = run.counts
-    tell("done", run.total, run.total)
+    report_progress("done", run.total, run.total)
     return dict(zip(flow.result, found, strict=True)), run.report
 
 
@@ -201,7 +201,7 @@ class _Run:
         )
         self.submitted += 1
         if self.scheduler.eager:
-            self.tell(name)
+            self.report_progress(name)
         # A stage may stand in a round more than once: the number tells its tasks apart.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
         if is_shared and not self.scheduler.eager and any(map(is_reported, stage.writes.values())):
@@ -241,7 +241,7 @@ class _Run:
         """Bring a field to the caller; one that lies in partitions is put together."""
         handles: list[Any] = []
         slots = [_slots(value, handles) for value in values]
-        results = self.scheduler.gather(handles, self.done if is_heard() else None)
+        results = self.scheduler.gather(handles, self.done if has_listener() else None)
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
             self.take(note)
@@ -259,15 +259,15 @@ class _Run:
     def done(self, name: str) -> None:
         """Tell that a task has finished."""
         self.finished += 1
-        self.tell(name)
+        self.report_progress(name)
 
-    def tell(self, name: str) -> None:
+    def report_progress(self, name: str) -> None:
         """Tell how far the run is: by fragments joined, or by tasks where rounds do not join."""
         if self.joins_fragments:
             left = self.report.counts[self.round]["num_vertices"]
-            tell(f"round {self.round}: {name}", self.total - left, self.total)
+            report_progress(f"round {self.round}: {name}", self.total - left, self.total)
         elif not self.scheduler.eager:
-            tell(name, self.finished, self.total)
+            report_progress(name, self.finished, self.total)
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:

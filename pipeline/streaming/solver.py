@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...primitives import Backend, array_module
-from ...progress import heard_by
+from ...progress import set_listener
 from ...stages.fields import Columns
 from ..result import forest_ids
 from ..run.execute import execute
@@ -58,7 +58,7 @@ class Solver:
             "maximum": self.maximum,
             "weight_dtype": weight.dtype,
         }
-        with heard_by(False):  # the scan reports its own progress
+        with set_listener(False):  # the scan reports its own progress
             found, report = execute(
                 from_columns(self.pipeline),
                 [{"columns": Columns(u, v, weight, position)}],

@@ -16,7 +16,7 @@ from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_byt
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.pipeline.streaming.estimate import edges_taken
 from mstflow.pipeline.streaming.strategies import SCANNING
-from mstflow.progress import heard_by
+from mstflow.progress import set_listener
 from oracle import kruskal
 
 BEYOND = 2**33 + 5
@@ -162,7 +162,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
                 raise InterruptedOnPurposeError
 
         try:
-            with heard_by(progress):
+            with set_listener(progress):
                 found, _ = solve(graph, capacity, **options)
             break
         except InterruptedOnPurposeError:
