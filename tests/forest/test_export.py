@@ -22,7 +22,7 @@ METHODS = {
 
 @pytest.fixture
 def forest():
-    """Two trees and two isolated vertices, with a zero weight, u > v in places and two id dtypes."""
+    """Two trees, two isolated vertices, a zero weight, an edge with u > v and two id dtypes."""
     u, v = np.array([3, 0, 1, 4], np.int32), np.array([1, 1, 0, 5], np.uint64)
     graph = EdgeList(u, v, [0.0, 2.5, 9.0, -1.0], num_vertices=7)
     return minimum_spanning_forest(graph)

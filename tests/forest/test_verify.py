@@ -439,7 +439,7 @@ def test_command_right(capsys, solved, suffix):
     assert main(["verify", graph, forest]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "right: edge for edge the minimum spanning forest" in out
+    assert "right: this is the minimum spanning forest, edge for edge" in out
     assert "compared      edge ids, u, v, weight" in out
     assert main(["verify", graph, forest, "--quiet", "--format", "txt"]) == 0
     assert capsys.readouterr() == ("", "")
