@@ -7,7 +7,10 @@ import ast
 import contextlib
 import json
 import math
+import signal
+import threading
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
@@ -168,6 +171,8 @@ def _within(memory: str | None) -> Iterator[int | None]:
 @contextlib.contextmanager
 def _cluster(options: argparse.Namespace) -> Iterator[Any]:
     """Yield the scheduler; with --performance-report, a client that writes the report."""
+    if options.scheduler == "processes":
+        _start_resource_tracker()
     if options.performance_report is None:
         yield options.scheduler
         return
@@ -178,6 +183,18 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 
     with reporting_client(options.scheduler, options.performance_report) as client:
         yield client
+
+
+def _start_resource_tracker() -> None:
+    """Start the process that tracks resources of worker processes, ignoring SIGHUP.
+
+    A closing terminal sends SIGHUP to all processes. Without the tracker, unwinding would print
+    tracebacks about unknown semaphores.
+    """
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+        previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        resource_tracker.ensure_running()
+        signal.signal(signal.SIGHUP, previous)
 
 
 def _facts(forest: Forest) -> dict[str, Any]:

@@ -9,11 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from mstflow.__main__ import main
 from mstflow.forest.forest import Forest
 
+ROADS = Path(__file__).parents[2] / "examples" / "data" / "USA-road-d.NY.gr.gz"
 UNUSABLE = "error: cannot load a library"
 
 
@@ -120,3 +122,22 @@ def test_seconds_add_up(tmp_path, monkeypatch, capsys):
     passed = time.perf_counter() - started
     seconds = json.loads(capsys.readouterr().out)["seconds"]
     assert passed - 0.1 < sum(seconds.values()) <= passed
+
+
+def test_hangup_of_a_terminal_prints_nothing():
+    program = (
+        "import signal, sys; from mstflow.__main__ import main;"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL);"  # nohup ignores SIGHUP
+        "sys.exit(main())"
+    )
+    options = ["--scheduler", "processes", "--strategy", "iterate", "--partitions", "8"]
+    command = [sys.executable, "-c", program, "solve", str(ROADS), *options, "--threads", "2"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        while len(psutil.Process(process.pid).children()) < 3:  # two workers and the tracker
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGHUP)
+        assert process.communicate() == (b"", b"")
+    assert process.returncode == 128 + signal.SIGHUP
