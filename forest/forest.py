@@ -209,6 +209,8 @@ class Forest:
 
         If the weights of the graph come from `mutual_reachability`, these are the clusters of
         HDBSCAN with the selection method "excess of mass".
+        Edges of equal weight are removed together, so the labels do not depend on the order of
+        the edges.
 
         Parameters
         ----------

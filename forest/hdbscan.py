@@ -100,10 +100,12 @@ def _condense(
 ) -> tuple[list[int], list[int], list[float]]:
     """Condense a hierarchy from the root down.
 
-    A split creates two clusters if both sides have at least `min_cluster_size` vertices; otherwise
-    the cluster continues without the vertices of the small sides. Density is 1 / height. The
-    stability of a cluster is the sum, over its vertices, of the difference between the density at
-    which the vertex leaves and the density at which the cluster arises.
+    Edges of equal weight are removed together (Algorithm 1 of the source), so the result does not
+    depend on the order of tied edges. If this leaves at least two components of `min_cluster_size`
+    vertices, they become clusters; otherwise the cluster continues without the smaller components.
+    Density is 1 / height. The stability of a cluster is the sum, over its vertices, of the
+    difference between the density at which the vertex leaves and the density at which the cluster
+    arises.
 
     Returns
     -------
@@ -114,26 +116,36 @@ def _condense(
     """
     n = len(table) + 1
     left, right = table[:, :2].T.astype(np.int64).tolist()
-    density = [1 / height if height else math.inf for height in table[:, 2].tolist()]
+    height = table[:, 2].tolist()
     size = [1] * n + table[:, 3].astype(np.int64).tolist()
     home = [0] * len(size)
     parent, birth, stability = [0], [0.0], [0.0]
+    is_tied = [False] * (n - 1)  # rows of the same split as a row above
     for row in reversed(range(n - 1)):
-        cluster, children = home[n + row], (left[row], right[row])
-        home[left[row]] = home[right[row]] = cluster
+        if is_tied[row]:
+            continue
+        cluster, children, pending = home[n + row], [], [left[row], right[row]]
+        while pending:
+            child = pending.pop()
+            if child >= n and height[child - n] == height[row]:
+                is_tied[child - n] = True
+                pending += [left[child - n], right[child - n]]
+            else:
+                children.append(child)
+                home[child] = cluster
         if size[n + row] < min_cluster_size:
-            continue  # these vertices left the cluster together, at the split above
-        leaving = [child for child in children if size[child] < min_cluster_size]
-        if not leaving:
-            leaving.extend(children)
-            for child in children:
+            continue  # these vertices left the cluster together, at a split above
+        density = 1 / height[row] if height[row] else math.inf
+        large = [child for child in children if size[child] >= min_cluster_size]
+        if len(large) > 1:
+            for child in large:
                 home[child] = len(parent)
                 parent.append(cluster)
-                birth.append(density[row])
+                birth.append(density)
                 stability.append(0.0)
-        if density[row] > birth[cluster]:  # inf - inf would be nan
-            lifetime = density[row] - birth[cluster]
-            stability[cluster] += lifetime * sum(size[child] for child in leaving)
+        if density > birth[cluster]:  # inf - inf would be nan
+            stays = size[large[0]] if len(large) == 1 else 0
+            stability[cluster] += (density - birth[cluster]) * (size[n + row] - stays)
     return home[:n], parent, stability
 
 
