@@ -11,7 +11,7 @@ from ..errors import OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
 from .formats import format_of
-from .pieces import ArrayPiece, Sequential, file_fingerprint
+from .segments import ArraySegment, Sequential, file_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,17 +69,17 @@ def read(
 
 @dataclass(frozen=True)
 class WholeFile(Sequential):
-    """A file as a piece of a source: it is read as a whole whenever it is needed."""
+    """A file as a segment of a source: it is read as a whole whenever it is needed."""
 
     path: Path
     format: str | None
     weight: str | None
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Read the file."""
         with set_listener(False):  # the scan reports its own progress
             graph = read(self.path, format=self.format, weight=self.weight)
-        yield ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)
+        yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
     def fingerprint(self) -> str:
         """Return that of the file, and how it is read."""
