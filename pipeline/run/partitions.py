@@ -17,7 +17,10 @@ from ...graphs.segments import ArraySegment, Delayed
 from ...graphs.source import EdgeSource
 from ...graphs.write import write_graph
 from ...primitives import array_module
-from .workers import task_errors
+from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
+from ...stages.declare import stage
+from ...stages.fields import Columns, Count
+from .workers import add_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,8 +149,11 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
 
 def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
     """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
-    with task_errors("count_chunk", on_cluster=True):
+    try:
         found = Chunked(source, (chunk,)).filled().with_sizes()
+    except Exception as error:
+        add_place(error, "count_chunk", on_cluster=True)
+        raise
     return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 
 
@@ -177,6 +183,20 @@ def _with_chunk(segment: Any, values: Any) -> Any:
     if chunk_of(segment) is None:
         return segment
     return replace(segment, segment=_with_chunk(segment.segment, values))
+
+
+@stage(writes="columns")
+def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
+    """Read a partition into arrays.
+
+    Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
+    as they are.
+    """
+    u, v, weight = map(ops.asarray, source.columns())
+    stop = source.first_id + len(u)
+    edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
+    u, v = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
+    return Columns(read_only(u), read_only(v), read_only(weight), edge_id)
 
 
 def read_only(column: Any) -> Any:
