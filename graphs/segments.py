@@ -1,4 +1,9 @@
-"""Segments of an edge list: edges in a row that can be read block by block, wherever they lie."""
+"""Segments of a source: consecutive edges from one place, read block by block.
+
+Each kind of place has a class: columns in memory (`ArraySegment`), an iterable of chunks
+(`Chunks`), a chunk that Dask computes (`Delayed`), rows of another segment (`Rows`). Classes for
+files are in `formats` and `read`.
+"""
 
 from __future__ import annotations
 
@@ -26,50 +31,50 @@ if TYPE_CHECKING:
 
     from .edge_list import Columns
 
-#: How many edges, and what reads them.
+#: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
 
-#: So many bytes at so many places tell a file from others.
+#: A file's fingerprint samples this number of bytes at this number of offsets.
 _BYTES, _PLACES = 4096, 64
 
 
 class Segment(Protocol):
-    """Some edges in a row."""
+    """Consecutive edges of a source."""
 
     @property
     def num_edges(self) -> int | None:
-        """Number of edges, or None where only reading can tell."""
+        """Number of edges; None if it is unknown until they are read."""
 
     @property
     def is_direct(self) -> bool:
-        """Whether any part can be read without what comes before it."""
+        """Whether a slice can be read without the edges before it."""
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that are read where some are asked for; 0 if no more than those."""
+        """Number of edges that any read loads at least; 0 if it loads only those asked for."""
 
     @property
     def num_vertices(self) -> int:
-        """Number of vertices that the segment is known to have; 0 if nothing is known."""
+        """Number of vertices that the segment states; 0 if it states none."""
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield what reads the edges in order, mostly at most `size` at a time."""
+        """Yield functions that read the blocks, in order; most have at most `size` edges."""
 
     def slice(self, start: int, stop: int) -> Segment:
-        """Return the edges at these positions, if their number is known."""
+        """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
 
     def fingerprint(self) -> str:
-        """Return what tells its edges from others.
+        """Return a digest that identifies the edges.
 
         Raises
         ------
         GraphError
-            If nothing does, short of reading it.
+            If computing one would take a scan.
         """
 
 
 def digest(*data: Any) -> str:
-    """Return a digest of bytes-like values."""
+    """Return the BLAKE2b digest of bytes-like values."""
     found = hashlib.blake2b(digest_size=16)
     for each in data:
         found.update(each)
@@ -77,12 +82,12 @@ def digest(*data: Any) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Return a digest of a file's name, size, time of change, and bytes here and there.
+    """Return a digest of a file's name, size, modification time and a sample of its bytes.
 
     Raises
     ------
     FileFormatError
-        If it cannot be read. Names it.
+        If the file cannot be read. Names the file.
     """
     with file_errors(path), path.open("rb") as file:
         status = os.fstat(file.fileno())
@@ -95,7 +100,7 @@ def file_fingerprint(path: Path) -> str:
 
 @dataclass(frozen=True)
 class ArraySegment:
-    """Columns in memory; their parts are views. Their maker may know of vertices beyond them."""
+    """Columns in memory; slices are views. `num_vertices` may exceed the largest id plus one."""
 
     u: NDArray[Any]
     v: NDArray[Any]
@@ -112,8 +117,8 @@ class ArraySegment:
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views."""
         for start in range(0, self.num_edges, size):
-            segment = self.slice(start, min(start + size, self.num_edges))
-            yield segment.num_edges, partial(lambda part: (part.u, part.v, part.weight), segment)
+            block = self.slice(start, min(start + size, self.num_edges))
+            yield block.num_edges, partial(lambda block: (block.u, block.v, block.weight), block)
 
     def fingerprint(self) -> str:
         """Return a digest of all values."""
@@ -128,12 +133,12 @@ class ArraySegment:
 
 
 def column_segment(columns: Any, name: str) -> ArraySegment:
-    """Return a tuple (u, v) or (u, v, weight) of arrays as a segment; `name` is for messages.
+    """Return a tuple (u, v) or (u, v, weight) of arrays as a segment.
 
     Raises
     ------
     GraphError
-        If it is anything else.
+        If it is anything else. The message begins with `name`.
     """
     if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
         message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
@@ -148,17 +153,17 @@ def column_segment(columns: Any, name: str) -> ArraySegment:
         raise GraphError(message) from error
     if any(len(column) != len(u) for column in (v, *weight)):
         lengths = ", ".join(str(len(column)) for column in (u, v, *weight))
-        message = f"{name}: columns must be as long as each other, but have lengths {lengths}"
+        message = f"{name}: columns must have one length, found lengths {lengths}"
         raise GraphError(message)
     return ArraySegment(u, v, weight[0] if weight else None)
 
 
-#: What makes a segment of a chunk; the text is for messages.
+#: Converts a chunk to a segment; the string is the chunk's name in messages.
 Adopt = Callable[[Any, str], ArraySegment]
 
 
 class Sequential(ABC):
-    """Base of segments that are read from the beginning; only that tells their length."""
+    """Base of segments that can only be read from the beginning; their length is unknown."""
 
     num_edges: int | None = None
     is_direct = False
@@ -166,20 +171,20 @@ class Sequential(ABC):
 
     @abstractmethod
     def arrays(self) -> Iterator[ArraySegment]:
-        """Read what it is made of, in order."""
+        """Yield the edges, in order, as they are read."""
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield views of what it is made of."""
+        """Yield functions that return views."""
         for segment in self.arrays():
             yield from segment.reads(size)
 
     def slice(self, start: int, stop: int) -> Rows:
-        """Return those of the edges, found by reading from the beginning."""
+        """Return rows that are read from the beginning."""
         return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
-        """Refuse: what is read may be anything the next time."""
-        message = "chunks cannot be told from others; a checkpoint needs files or arrays"
+        """Raise: an iterable may yield different edges in the next run."""
+        message = "a checkpoint needs a graph in files or arrays; chunks have no fingerprint"
         raise GraphError(message)
 
 
@@ -192,11 +197,11 @@ class Chunks(Sequential):
 
     @property
     def is_iterator(self) -> bool:
-        """Whether it can be gone through only once."""
+        """Whether the iterable can be read only once."""
         return isinstance(self.chunks, Iterator)
 
     def arrays(self) -> Iterator[ArraySegment]:
-        """Go through the chunks once more.
+        """Iterate over the chunks from the beginning.
 
         Raises
         ------
@@ -209,7 +214,7 @@ class Chunks(Sequential):
                 chunk = next(chunks)
             except StopIteration:
                 return
-            except Exception as error:  # an iterable may raise anything
+            except Exception as error:  # code of the caller: it may raise anything
                 message = f"chunk {position}: {type(error).__name__}: {error}"
                 raise GraphError(message) from error
             yield self.adopt(chunk, f"chunk {position}")
@@ -217,7 +222,7 @@ class Chunks(Sequential):
 
 @dataclass(frozen=True)
 class Delayed(Sequential):
-    """A chunk that Dask computes: a `dask.delayed` object, a future, or the value of one."""
+    """A chunk that Dask computes: a `dask.delayed` object, a future, or its computed value."""
 
     chunk: Any
     name: str
@@ -229,7 +234,7 @@ class Delayed(Sequential):
 
 
 def _computed(chunk: Any) -> Any:
-    """Return the value of a chunk, in this thread unless it lies on a cluster."""
+    """Compute a chunk: on the cluster that holds its data, otherwise in this thread."""
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(chunk, distributed.Future):
         return chunk.result()
@@ -243,7 +248,7 @@ def _computed(chunk: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rows:
-    """Edges `start` to `stop` of a segment that is read from its beginning, or in its own units."""
+    """Edges `start` to `stop` - 1 of a segment that only reads whole units from the beginning."""
 
     segment: Segment
     start: int
@@ -252,12 +257,12 @@ class Rows:
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that are read where some are asked for; chunks are of any size."""
+        """Number of edges that a read loads; 0 for chunks, whose sizes are unknown."""
         return 0 if isinstance(self.segment, Chunks) else self.stop
 
     @property
     def is_direct(self) -> bool:
-        """Whether the segment is no larger than what is read anyway."""
+        """Whether the segment is direct."""
         return self.segment.is_direct
 
     @property
@@ -266,7 +271,7 @@ class Rows:
         return self.stop - self.start
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Read from the beginning, and leave out what comes before."""
+        """Read the segment from the beginning, and skip the edges before `start`."""
         if not self.stop:
             return
         first = 0
@@ -277,15 +282,15 @@ class Rows:
             first += count
             if first >= self.stop:
                 return
-        message = f"there were {self.stop} edges at first, and {first} when they were read again"
+        message = f"the first scan read {self.stop} edges, a later one only {first}"
         raise GraphError(message)
 
     def slice(self, start: int, stop: int) -> Rows:
-        """Return some of these rows."""
+        """Return a slice of these rows."""
         return Rows(self.segment, self.start + start, self.start + stop)
 
     def fingerprint(self) -> str:
-        """Return that of the segment, and which rows."""
+        """Return the fingerprint of the segment, and the range of rows."""
         return f"{self.segment.fingerprint()}[{self.start}:{self.stop}]"
 
 

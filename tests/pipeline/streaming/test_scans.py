@@ -207,7 +207,7 @@ def test_chunks_that_change_are_told():
 
     source = EdgeSource((Chunks(Changing()),), 3).with_sizes()
     assert source.num_edges == 6
-    with pytest.raises(ValueError, match="there were 6 edges at first, and 4 when"):
+    with pytest.raises(ValueError, match="the first scan read 6 edges, a later one only 4"):
         source.columns()
 
 

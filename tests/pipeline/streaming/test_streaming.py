@@ -235,7 +235,7 @@ def test_files_that_change_while_they_are_read(folder, harm):
         file.unlink()
     else:
         os.truncate(file, file.stat().st_size // 2)
-    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, but should hold"
+    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, expected"
     with pytest.raises(FileFormatError, match=message):
         mstflow.minimum_spanning_forest(opened)
 
@@ -244,7 +244,7 @@ def test_files_that_change_while_they_are_read(folder, harm):
 @pytest.mark.parametrize("again", [list, iter])
 def test_weights_of_two_dtypes_are_told(dtype, again):
     mixed = [(U[:10], V[:10], W[:10].astype(dtype)), (U[10:], V[10:], W[10:].astype(np.int64))]
-    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on, but {dtype}"):
+    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on and {dtype}"):
         mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
 
 
@@ -283,9 +283,9 @@ def test_weights_of_a_source_may_be_left_out(folder):
     [
         ((U, V, np.ma.array(W, mask=W > 3)), "chunk 0: weight must not be a masked array"),
         (([0, 0], [1, 1], [2**53 + 1, 0.5]), "chunk 0: edge 0: weight is 9007199254740993, which"),
-        ((U[:2], V[:3]), "chunk 0: columns must be as long as each other, but have lengths 2, 3"),
-        ("graph.csv", "chunk 0: files are no chunks"),
-        (3, "chunk 0: a graph is an EdgeList"),
+        ((U[:2], V[:3]), "chunk 0: columns must have one length, found lengths 2, 3"),
+        ("graph.csv", "chunk 0: expected columns, found a path"),
+        (3, "chunk 0: expected a graph: an EdgeList"),
     ],
 )
 def test_chunks_that_are_wrong(chunk, message):
@@ -371,7 +371,7 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
     (kept / "identity.json").write_text("null")
     with pytest.raises(OptionError, match="no checkpoint can be kept there"):
         mstflow.minimum_spanning_forest(folder, **options)
-    with pytest.raises(GraphError, match="a checkpoint needs files or arrays"):
+    with pytest.raises(GraphError, match="a checkpoint needs a graph in files or arrays"):
         mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
 
 
@@ -477,7 +477,7 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
     w = random.permutation(4000)
     segments = ArraySegment(u, v, (w + 1e6).astype(np.float32)), ArraySegment(u, v, w)
     source = EdgeSource(segments, 50)
-    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
+    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on and float32"):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
 
 
