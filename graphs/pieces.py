@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: How many edges, and what reads them.
 Read = tuple[int, Callable[[], "Columns"]]
 
-#: So many bytes at so many places tell a file from others.
-_BYTES, _PLACES = 4096, 64
+#: Bytes at the beginning of a file that its fingerprint covers.
+_HEADER = 4096
 
 
 class Piece(Protocol):
@@ -64,7 +64,7 @@ class Piece(Protocol):
         Raises
         ------
         GraphError
-            If nothing does, short of reading it.
+            If it can be read only once.
         """
 
 
@@ -77,20 +77,20 @@ def digest(*data: Any) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Return a digest of a file's name, size, time of change, and bytes here and there.
+    """Return a digest of a file's name, inode, size, times of change, and first bytes.
+
+    No program can set the time of the last status change (ctime) back.
 
     Raises
     ------
     FileFormatError
-        If it cannot be read. Names it.
+        If the file cannot be read. Names the file.
     """
     with file_errors(path), path.open("rb") as file:
         status = os.fstat(file.fileno())
-        data = [f"{path.name} {status.st_size} {status.st_mtime_ns}".encode()]
-        for place in range(_PLACES):
-            file.seek(status.st_size * place // _PLACES)
-            data.append(file.read(_BYTES))
-    return digest(*data)
+        times = status.st_mtime_ns, status.st_ctime_ns
+        stated = path.name, status.st_ino, status.st_size, *times
+        return digest(repr(stated).encode(), file.read(_HEADER))
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,8 @@ class Sequential(ABC):
         return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
-        """Refuse: what is read may be anything the next time."""
-        message = "chunks cannot be told from others; a checkpoint needs files or arrays"
-        raise GraphError(message)
+        """Return a digest of all values, which reads them once more."""
+        return digest(*(array.fingerprint().encode() for array in self.arrays()))
 
 
 @dataclass(frozen=True)
@@ -194,6 +193,22 @@ class Chunks(Sequential):
     def is_iterator(self) -> bool:
         """Whether it can be gone through only once."""
         return isinstance(self.chunks, Iterator)
+
+    def fingerprint(self) -> str:
+        """Return a digest of all values, which reads them once more.
+
+        Raises
+        ------
+        GraphError
+            If they can be read only once.
+        """
+        if self.is_iterator:
+            message = (
+                "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
+                "of chunks instead of an iterator"
+            )
+            raise GraphError(message)
+        return super().fingerprint()
 
     def arrays(self) -> Iterator[ArrayPiece]:
         """Go through the chunks once more.
