@@ -383,4 +383,4 @@ def _described(graph: EdgeSource, edge: int) -> str:
 def _edge(graph: EdgeSource, edge: int) -> tuple[NDArray[Any], ...]:
     """Return u, v and weight of one edge."""
     place = edge - graph.first_id
-    return graph.part(place, place + 1).columns()
+    return graph.slice(place, place + 1).columns()

@@ -127,9 +127,9 @@ def test_weights_are_compared_exactly():
         (EdgeList(U, V), {"num_vertices": 0}, "edge 0: joins 0 and 1, but there are 0 vertices"),
         (EdgeList(U, V), {"num_vertices": 4.0}, "num_vertices must be"),
         ((U, V, W), {"num_vertices": 2**64}, "num_vertices must be"),
-        ((U,), {}, "a graph is"),
-        ({"u": U}, {}, "a graph is .* not dict"),
-        (None, {}, "a graph is .* not NoneType"),
+        ((U,), {}, "expected a graph: "),
+        ({"u": U}, {}, "expected a graph: .* found dict"),
+        (None, {}, "expected a graph: .* found NoneType"),
         ("no/such/file.gr", {}, "no/such/file.gr"),
     ],
 )

@@ -26,7 +26,7 @@ def scan(
     """Scan a source that is cut into partitions; return the forest's edge ids and the report."""
     count = source.num_edges
     bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
-    partitions = [source.part(*pair) for pair in itertools.pairwise(bounds)]
+    partitions = [source.slice(*pair) for pair in itertools.pairwise(bounds)]
     solver = Solver(from_columns(algorithm(name)), Backend(backend, 2), maximum)
     shared = {
         "num_vertices": source.num_vertices,

@@ -17,7 +17,7 @@ import pytest
 import mstflow
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
-from mstflow.graphs.pieces import ArrayPiece, Chunks
+from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
@@ -237,7 +237,7 @@ def test_files_that_change_while_they_are_read(folder, harm):
         file.unlink()
     else:
         os.truncate(file, file.stat().st_size // 2)
-    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, but should hold"
+    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, expected"
     with pytest.raises(FileFormatError, match=message):
         mstflow.minimum_spanning_forest(opened)
 
@@ -246,7 +246,7 @@ def test_files_that_change_while_they_are_read(folder, harm):
 @pytest.mark.parametrize("again", [list, iter])
 def test_weights_of_two_dtypes_are_told(dtype, again):
     mixed = [(U[:10], V[:10], W[:10].astype(dtype)), (U[10:], V[10:], W[10:].astype(np.int64))]
-    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on, but {dtype}"):
+    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on and {dtype}"):
         mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
 
 
@@ -285,9 +285,9 @@ def test_weights_of_a_source_may_be_left_out(folder):
     [
         ((U, V, np.ma.array(W, mask=W > 3)), "chunk 0: weight must not be a masked array"),
         (([0, 0], [1, 1], [2**53 + 1, 0.5]), "chunk 0: edge 0: weight is 9007199254740993, which"),
-        ((U[:2], V[:3]), "chunk 0: columns must be as long as each other, but have lengths 2, 3"),
-        ("graph.csv", "chunk 0: files are no chunks"),
-        (3, "chunk 0: a graph is an EdgeList"),
+        ((U[:2], V[:3]), "chunk 0: columns must have one length, found lengths 2, 3"),
+        ("graph.csv", "chunk 0: expected columns, found a path"),
+        (3, "chunk 0: expected a graph: an EdgeList"),
     ],
 )
 def test_chunks_that_are_wrong(chunk, message):
@@ -540,22 +540,22 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
     random = np.random.default_rng(4)
     u, v = random.integers(0, 50, (2, 4000))
     w = random.permutation(4000)
-    pieces = ArrayPiece(u, v, (w + 1e6).astype(np.float32)), ArrayPiece(u, v, w)
-    source = EdgeSource(pieces, 50)
-    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
+    segments = ArraySegment(u, v, (w + 1e6).astype(np.float32)), ArraySegment(u, v, w)
+    source = EdgeSource(segments, 50)
+    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on and float32"):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
 def test_ids_of_two_dtypes_stay_integers(strategy):
     half = M // 2
-    pieces = (
-        ArrayPiece(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
-        ArrayPiece(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
+    segments = (
+        ArraySegment(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
+        ArraySegment(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
     )
     v = np.concatenate([V[:half], V[half:].astype(np.int8) & 127])
     expected = mstflow.minimum_spanning_forest((U, v, W), num_vertices=N)
-    forest = mstflow.minimum_spanning_forest(EdgeSource(pieces, N), strategy=strategy)
+    forest = mstflow.minimum_spanning_forest(EdgeSource(segments, N), strategy=strategy)
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.u.dtype.kind in "iu"
     assert np.array_equal(forest.u, expected.u)

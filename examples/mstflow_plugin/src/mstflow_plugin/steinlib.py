@@ -54,7 +54,7 @@ def write_stp(path: Path, table: EdgeTable) -> None:
     with path.open("wb") as file:
         counts = f"Nodes {table.num_vertices}\nEdges {table.num_edges}\n"
         file.write(f"SECTION Graph\n{counts}".encode())
-        for columns in table.chunks():
+        for columns in table.blocks():
             ends = (columns[name].astype(np.int64) + 1 for name in "uv")
             write_rows(file, [*ends, columns["weight"]], tag="E")
         file.write(b"END\n")

@@ -1,4 +1,9 @@
-"""Pieces of an edge list: edges in a row that can be read block by block, wherever they lie."""
+"""Segments of a source: consecutive edges from one place, read block by block.
+
+Each kind of place has a class: columns in memory (`ArraySegment`), an iterable of chunks
+(`Chunks`), a chunk that Dask computes (`Delayed`), rows of another segment (`Rows`). Classes for
+files are in `formats` and `read`.
+"""
 
 from __future__ import annotations
 
@@ -26,40 +31,40 @@ if TYPE_CHECKING:
 
     from .edge_list import Columns
 
-#: How many edges, and what reads them.
+#: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
 
 #: Bytes at the beginning of a file that its fingerprint covers.
 _HEADER = 4096
 
 
-class Piece(Protocol):
-    """Some edges in a row."""
+class Segment(Protocol):
+    """Consecutive edges of a source."""
 
     @property
     def num_edges(self) -> int | None:
-        """Number of edges, or None where only reading can tell."""
+        """Number of edges; None if it is unknown until they are read."""
 
     @property
     def is_direct(self) -> bool:
-        """Whether any part can be read without what comes before it."""
+        """Whether a slice can be read without the edges before it."""
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that are read where some are asked for; 0 if no more than those."""
+        """Number of edges that any read loads at least; 0 if it loads only those asked for."""
 
     @property
     def num_vertices(self) -> int:
-        """Number of vertices that the piece is known to have; 0 if nothing is known."""
+        """Number of vertices that the segment states; 0 if it states none."""
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield what reads the edges in order, mostly at most `size` at a time."""
+        """Yield functions that read the blocks, in order; most have at most `size` edges."""
 
-    def part(self, start: int, stop: int) -> Piece:
-        """Return the edges at these positions, if their number is known."""
+    def slice(self, start: int, stop: int) -> Segment:
+        """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
 
     def fingerprint(self) -> str:
-        """Return what tells its edges from others.
+        """Return a digest that identifies the edges.
 
         Raises
         ------
@@ -69,7 +74,7 @@ class Piece(Protocol):
 
 
 def digest(*data: Any) -> str:
-    """Return a digest of bytes-like values."""
+    """Return the BLAKE2b digest of bytes-like values."""
     found = hashlib.blake2b(digest_size=16)
     for each in data:
         found.update(each)
@@ -94,8 +99,8 @@ def file_fingerprint(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class ArrayPiece:
-    """Columns in memory; their parts are views. Their maker may know of vertices beyond them."""
+class ArraySegment:
+    """Columns in memory; slices are views. `num_vertices` may exceed the largest id plus one."""
 
     u: NDArray[Any]
     v: NDArray[Any]
@@ -112,8 +117,8 @@ class ArrayPiece:
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views."""
         for start in range(0, self.num_edges, size):
-            piece = self.part(start, min(start + size, self.num_edges))
-            yield piece.num_edges, partial(lambda part: (part.u, part.v, part.weight), piece)
+            block = self.slice(start, min(start + size, self.num_edges))
+            yield block.num_edges, partial(lambda block: (block.u, block.v, block.weight), block)
 
     def fingerprint(self) -> str:
         """Return a digest of all values."""
@@ -121,19 +126,19 @@ class ArrayPiece:
         shown = repr([(column.dtype.str, column.shape) for column in columns]).encode()
         return digest(shown, *(np.ascontiguousarray(host_array(column)).data for column in columns))
 
-    def part(self, start: int, stop: int) -> ArrayPiece:
+    def slice(self, start: int, stop: int) -> ArraySegment:
         """Return views."""
         weight = None if self.weight is None else self.weight[start:stop]
-        return ArrayPiece(self.u[start:stop], self.v[start:stop], weight)
+        return ArraySegment(self.u[start:stop], self.v[start:stop], weight)
 
 
-def columns_piece(columns: Any, name: str) -> ArrayPiece:
-    """Return a tuple (u, v) or (u, v, weight) of arrays as a piece; `name` is for messages.
+def column_segment(columns: Any, name: str) -> ArraySegment:
+    """Return a tuple (u, v) or (u, v, weight) of arrays as a segment.
 
     Raises
     ------
     GraphError
-        If it is anything else.
+        If it is anything else. The message begins with `name`.
     """
     if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
         message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
@@ -148,33 +153,33 @@ def columns_piece(columns: Any, name: str) -> ArrayPiece:
         raise GraphError(message) from error
     if any(len(column) != len(u) for column in (v, *weight)):
         lengths = ", ".join(str(len(column)) for column in (u, v, *weight))
-        message = f"{name}: columns must be as long as each other, but have lengths {lengths}"
+        message = f"{name}: columns must have one length, found lengths {lengths}"
         raise GraphError(message)
-    return ArrayPiece(u, v, weight[0] if weight else None)
+    return ArraySegment(u, v, weight[0] if weight else None)
 
 
-#: What makes a piece of a chunk; the text is for messages.
-Adopt = Callable[[Any, str], ArrayPiece]
+#: Converts a chunk to a segment; the string is the chunk's name in messages.
+Adopt = Callable[[Any, str], ArraySegment]
 
 
 class Sequential(ABC):
-    """Base of pieces that are read from the beginning; only that tells their length."""
+    """Base of segments that can only be read from the beginning; their length is unknown."""
 
     num_edges: int | None = None
     is_direct = False
     edges_at_once = num_vertices = 0
 
     @abstractmethod
-    def arrays(self) -> Iterator[ArrayPiece]:
-        """Read what it is made of, in order."""
+    def arrays(self) -> Iterator[ArraySegment]:
+        """Yield the edges, in order, as they are read."""
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield views of what it is made of."""
-        for piece in self.arrays():
-            yield from piece.reads(size)
+        """Yield functions that return views."""
+        for segment in self.arrays():
+            yield from segment.reads(size)
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Return those of the edges, found by reading from the beginning."""
+    def slice(self, start: int, stop: int) -> Rows:
+        """Return rows that are read from the beginning."""
         return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
@@ -187,11 +192,11 @@ class Chunks(Sequential):
     """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays."""
 
     chunks: Iterable[Any]
-    adopt: Adopt = columns_piece
+    adopt: Adopt = column_segment
 
     @property
     def is_iterator(self) -> bool:
-        """Whether it can be gone through only once."""
+        """Whether the iterable can be read only once."""
         return isinstance(self.chunks, Iterator)
 
     def fingerprint(self) -> str:
@@ -210,7 +215,7 @@ class Chunks(Sequential):
             raise GraphError(message)
         return super().fingerprint()
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Go through the chunks once more.
 
         Raises
@@ -224,7 +229,7 @@ class Chunks(Sequential):
                 chunk = next(chunks)
             except StopIteration:
                 return
-            except Exception as error:  # an iterable may raise anything
+            except Exception as error:  # code of the caller: it may raise anything
                 message = f"chunk {position}: {type(error).__name__}: {error}"
                 raise GraphError(message) from error
             yield self.adopt(chunk, f"chunk {position}")
@@ -232,19 +237,19 @@ class Chunks(Sequential):
 
 @dataclass(frozen=True)
 class Delayed(Sequential):
-    """A chunk that Dask computes: a `dask.delayed` object, a future, or the value of one."""
+    """A chunk that Dask computes: a `dask.delayed` object, a future, or its computed value."""
 
     chunk: Any
     name: str
-    adopt: Adopt = columns_piece
+    adopt: Adopt = column_segment
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
         yield self.adopt(_computed(self.chunk), f"chunk {self.name}")
 
 
 def _computed(chunk: Any) -> Any:
-    """Return the value of a chunk, in this thread unless it lies on a cluster."""
+    """Compute a chunk: on the cluster that holds its data, otherwise in this thread."""
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(chunk, distributed.Future):
         return chunk.result()
@@ -258,22 +263,22 @@ def _computed(chunk: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rows:
-    """Edges `start` to `stop` of a piece that is read from its beginning, or in its own units."""
+    """Edges `start` to `stop` - 1 of a segment that only reads whole units from the beginning."""
 
-    piece: Piece
+    segment: Segment
     start: int
     stop: int
     num_vertices = 0
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that are read where some are asked for; chunks are of any size."""
-        return 0 if isinstance(self.piece, Chunks) else self.stop
+        """Number of edges that a read loads; 0 for chunks, whose sizes are unknown."""
+        return 0 if isinstance(self.segment, Chunks) else self.stop
 
     @property
     def is_direct(self) -> bool:
-        """Whether the piece is no larger than what is read anyway."""
-        return self.piece.is_direct
+        """Whether the segment is direct."""
+        return self.segment.is_direct
 
     @property
     def num_edges(self) -> int:
@@ -281,27 +286,27 @@ class Rows:
         return self.stop - self.start
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Read from the beginning, and leave out what comes before."""
+        """Read the segment from the beginning, and skip the edges before `start`."""
         if not self.stop:
             return
         first = 0
-        for count, read in self.piece.reads(size):
+        for count, read in self.segment.reads(size):
             low, high = max(self.start - first, 0), min(self.stop - first, count)
             if low < high:
                 yield high - low, partial(_rows, read, low, high)
             first += count
             if first >= self.stop:
                 return
-        message = f"there were {self.stop} edges at first, and {first} when they were read again"
+        message = f"the first scan read {self.stop} edges, a later one only {first}"
         raise GraphError(message)
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Return some of these rows."""
-        return Rows(self.piece, self.start + start, self.start + stop)
+    def slice(self, start: int, stop: int) -> Rows:
+        """Return a slice of these rows."""
+        return Rows(self.segment, self.start + start, self.start + stop)
 
     def fingerprint(self) -> str:
-        """Return that of the piece, and which rows."""
-        return f"{self.piece.fingerprint()}[{self.start}:{self.stop}]"
+        """Return the fingerprint of the segment, and the range of rows."""
+        return f"{self.segment.fingerprint()}[{self.start}:{self.stop}]"
 
 
 def _rows(read: Callable[[], Columns], low: int, high: int) -> Columns:
