@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
 
-#: A file's fingerprint samples this number of bytes at this number of offsets.
-_BYTES, _PLACES = 4096, 64
+#: Bytes at the beginning of a file that its fingerprint covers.
+_HEADER = 4096
 
 
 class Segment(Protocol):
@@ -69,7 +69,7 @@ class Segment(Protocol):
         Raises
         ------
         GraphError
-            If computing one would take a scan.
+            If it can be read only once.
         """
 
 
@@ -82,7 +82,9 @@ def digest(*data: Any) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Return a digest of a file's name, size, modification time and a sample of its bytes.
+    """Return a digest of a file's name, inode, size, times of change, and first bytes.
+
+    No program can set the time of the last status change (ctime) back.
 
     Raises
     ------
@@ -91,11 +93,9 @@ def file_fingerprint(path: Path) -> str:
     """
     with file_errors(path), path.open("rb") as file:
         status = os.fstat(file.fileno())
-        data = [f"{path.name} {status.st_size} {status.st_mtime_ns}".encode()]
-        for place in range(_PLACES):
-            file.seek(status.st_size * place // _PLACES)
-            data.append(file.read(_BYTES))
-    return digest(*data)
+        times = status.st_mtime_ns, status.st_ctime_ns
+        stated = path.name, status.st_ino, status.st_size, *times
+        return digest(repr(stated).encode(), file.read(_HEADER))
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,8 @@ class Sequential(ABC):
         return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
-        """Raise: an iterable may yield different edges in the next run."""
-        message = "a checkpoint needs a graph in files or arrays; chunks have no fingerprint"
-        raise GraphError(message)
+        """Return a digest of all values, which reads them once more."""
+        return digest(*(array.fingerprint().encode() for array in self.arrays()))
 
 
 @dataclass(frozen=True)
@@ -200,8 +199,24 @@ class Chunks(Sequential):
         """Whether the iterable can be read only once."""
         return isinstance(self.chunks, Iterator)
 
+    def fingerprint(self) -> str:
+        """Return a digest of all values, which reads them once more.
+
+        Raises
+        ------
+        GraphError
+            If they can be read only once.
+        """
+        if self.is_iterator:
+            message = (
+                "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
+                "of chunks instead of an iterator"
+            )
+            raise GraphError(message)
+        return super().fingerprint()
+
     def arrays(self) -> Iterator[ArraySegment]:
-        """Iterate over the chunks from the beginning.
+        """Go through the chunks once more.
 
         Raises
         ------

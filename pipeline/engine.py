@@ -19,11 +19,11 @@ from ..runtime.team import kernel_threads, sharing
 from .options import check_count, choose_backend
 from .plan import Graph, Request, Where, plan
 from .run.execute import execute, forest_ids
-from .run.partitions import as_field, num_chunks, placed, sized, split
+from .run.partitions import as_field, fingerprint_input, num_chunks, placed, sized, split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
 from .streaming.bounds import parse_bytes
-from .streaming.checkpoint import fingerprint, open_checkpoint
+from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def run_on(
         records = None
         if checkpoint is not None:
             identity = {
-                "input": source.fingerprint(),
+                "version": version(),
+                "input": fingerprint_input(source, where),
                 "num_vertices": source.num_vertices,
                 "pipeline": [fingerprint(flow), fingerprint(solver.flow)],
                 "partitions": decided.partitions,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import multiprocessing
 import re
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -14,6 +14,8 @@ import dask
 from ...errors import OptionError
 from ...runtime.team import processors
 from .dask_scheduler import Cluster, LocalDask
+from .scratch import scratch_folder
+from .workers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,12 +62,20 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 message = f"the client is {choice.status}, not running"
                 raise OptionError(message)
             name = f"distributed ({choice.scheduler.address})"
+            stack.enter_context(_thread_released())
             cluster = Cluster(choice, stack.enter_context(_input_folder()), name)
             stack.callback(cluster.release)
             yield cluster
         elif choice in ("synchronous", "threads"):
             yield LocalDask(choice, 1 if choice == "synchronous" else threads or processors())
         elif choice == "processes":
+            if multiprocessing.current_process().daemon:
+                message = (
+                    "scheduler 'processes' cannot start workers in a daemonic process, such as a "
+                    "worker of Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or "
+                    "within a Dask task pass distributed.get_client()"
+                )
+                raise OptionError(message)
             folder = stack.enter_context(_input_folder())
             client = stack.enter_context(_local_cluster(threads or processors(), folder))
             yield Cluster(client, folder, choice)
@@ -97,13 +107,39 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
         yield client
 
 
-def _input_folder() -> tempfile.TemporaryDirectory[str]:
+@contextlib.contextmanager
+def _input_folder() -> Iterator[str]:
+    """Yield a scratch folder where Dask's configuration puts temporary files."""
     parent = dask.config.get("temporary-directory", None)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch_folder(parent))
+        except OSError as error:
+            message = f"no scratch folder can be made in {parent}: {error.strerror}"
+            raise OptionError(message) from error
+        yield folder
+
+
+@contextlib.contextmanager
+def _thread_released() -> Iterator[None]:
+    """Take this thread out of the pool of a worker, if it is in one.
+
+    A run within a task waits for tasks of its own: they may need this thread's place.
+    """
+    if this_worker() is None:
+        yield
+        return
+    from distributed import rejoin, secede
+
     try:
-        return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
-    except OSError as error:
-        message = f"no scratch folder can be made in {parent}: {error.strerror}"
-        raise OptionError(message) from error
+        secede()
+    except KeyError:  # the caller's task has done so, as within `worker_client`
+        yield
+        return
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _active_client() -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...graphs.formats.npy import npy_source
-from ...graphs.segments import ArraySegment, Delayed
+from ...graphs.segments import ArraySegment, Delayed, digest
 from ...graphs.source import EdgeSource
 from ...graphs.write import write_graph
 from ...primitives import array_module
@@ -23,6 +23,8 @@ from ...stages.fields import Columns, Count
 from .workers import add_place
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from ...graphs.segments import Segment
@@ -132,29 +134,60 @@ def num_chunks(source: EdgeSource) -> int:
 
 
 def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
-    """Return a source whose sizes are known; chunks of Dask's are counted by tasks of a cluster."""
-    unknown = source.num_edges is None or source.num_vertices is None
-    if not unknown or scheduler.input_folder is None or not num_chunks(source):
+    """Return a source with its sizes; tasks of a cluster count the chunks that Dask computes."""
+    is_known = source.num_edges is not None and source.num_vertices is not None
+    if is_known or not _computed_elsewhere(source, scheduler):
         return source.with_sizes()
-    counting = [
+    return source.of_sizes(_of_each_chunk(count_chunk, source, scheduler))
+
+
+def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
+    """Return a digest that identifies the input; a cluster computes those of Dask's chunks."""
+    if not _computed_elsewhere(source, scheduler):
+        return source.fingerprint()
+    digests = _of_each_chunk(fingerprint_chunk, source, scheduler)
+    return digest(repr((source.first_id, source.unweighted, digests)).encode())
+
+
+def count_chunk(source: EdgeSource) -> tuple[int, int, Any]:
+    """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
+    found = source.with_sizes()
+    return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
+
+
+def fingerprint_chunk(source: EdgeSource) -> str:
+    """Return the fingerprint of one chunk."""
+    return source.fingerprint()
+
+
+def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:
+    """Return whether Dask computes all chunks of a source in other processes."""
+    return scheduler.input_folder is not None and num_chunks(source) > 0
+
+
+def _of_each_chunk(
+    task: Callable[[EdgeSource], Any], source: EdgeSource, scheduler: Scheduler
+) -> list[Any]:
+    """Return the results of a task on each of Dask's chunks, where the chunks are computed."""
+    handles = [
         scheduler.submit(
-            partial(count_chunk, as_field(replace(source, segments=(segment,)), scheduler).source),
+            partial(
+                _on_chunk, task, as_field(replace(source, segments=(segment,)), scheduler).source
+            ),
             scheduler.compute(chunk_of(segment)),
-            key=f"count_chunk-{place}",
+            key=f"{task.__name__}-{place}",
         )
         for place, segment in enumerate(source.segments)
     ]
-    return source.of_sizes(scheduler.gather(counting))
+    return scheduler.gather(handles)
 
 
-def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
-    """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
+def _on_chunk(task: Callable[[EdgeSource], Any], source: EdgeSource, chunk: Any) -> Any:
     try:
-        found = Chunked(source, (chunk,)).filled().with_sizes()
+        return task(Chunked(source, (chunk,)).filled())
     except Exception as error:
-        add_place(error, "count_chunk", on_cluster=True)
+        add_place(error, task.__name__, on_cluster=True)
         raise
-    return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:

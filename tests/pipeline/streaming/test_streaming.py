@@ -1,6 +1,8 @@
 """Graphs that are streamed, from the front door: every source, strategy and scheduler."""
 
+import importlib
 import json
+import linecache
 import os
 import signal
 import subprocess
@@ -371,8 +373,71 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
     (kept / "identity.json").write_text("null")
     with pytest.raises(OptionError, match="no checkpoint can be kept there"):
         mstflow.minimum_spanning_forest(folder, **options)
-    with pytest.raises(GraphError, match="a checkpoint needs a graph in files or arrays"):
-        mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
+    with pytest.raises(GraphError, match="a checkpoint needs a graph that can be read again"):
+        mstflow.minimum_spanning_forest(chunks(), num_vertices=N, checkpoint=tmp_path / "c")
+
+
+def test_a_checkpoint_notices_a_file_written_in_place(tmp_path):
+    weight = np.random.default_rng(3).random(400_000)
+    folder = save(
+        tmp_path / "large", *np.random.default_rng(3).integers(0, N, (2, 400_000)), weight
+    )
+    options = {"strategy": "tree", "checkpoint": tmp_path / "kept"}
+    mstflow.minimum_spanning_forest(folder, **options)
+    before = os.stat(folder / "w.npy")
+    np.load(folder / "w.npy", mmap_mode="r+")[5000:6000] = -1
+    os.utime(folder / "w.npy", ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(folder, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheduler"),
+    [("list", "inline"), ("iterable", "threads"), ("delayed", "threads"), ("delayed", "cluster")],
+)
+def test_a_checkpoint_knows_its_chunks(kind, scheduler, tmp_path, request):
+    where = request.getfixturevalue("cluster") if scheduler == "cluster" else scheduler
+
+    def graph(weights):
+        parts = [(U[:7000], V[:7000], weights[:7000]), (U[7000:], V[7000:], weights[7000:])]
+        return {
+            "list": parts,
+            "iterable": type("Parts", (), {"__iter__": lambda _: iter(parts)})(),
+            "delayed": [dask.delayed(part, pure=False) for part in parts],
+        }[kind]
+
+    options = {"strategy": "tree", "checkpoint": tmp_path / "kept", "scheduler": where}
+    for _ in range(2):
+        forest = mstflow.minimum_spanning_forest(graph(W), num_vertices=N, **options)
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+    changed = W.copy()
+    changed[5000] -= 1
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(graph(changed), num_vertices=N, **options)
+
+
+def test_a_checkpoint_belongs_to_the_modules_that_a_stage_uses(tmp_path, folder, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "capping_stage.py").write_text(
+        "import mstflow, capping_helper\nfrom mstflow.stages.fields import Edges\n"
+        "@mstflow.stage(writes='edges')\n"
+        "def cap(ops, edges: Edges, weight_order) -> Edges:\n"
+        "    kept = edges.key <= weight_order.key_of(capping_helper.limit())\n"
+        "    return Edges(*ops.compact(kept, *edges))\n"
+    )
+    options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
+    for limit in (3, 3, 40):
+        (tmp_path / "capping_helper.py").write_text(f"def limit():\n    return {limit}\n")
+        for name in ("capping_stage", "capping_helper"):
+            sys.modules.pop(name, None)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        cap = importlib.import_module("capping_stage").cap
+        algorithm = mstflow.algorithm("kruskal").insert_before("bring_edges_together", cap)
+        if limit == 3:
+            mstflow.minimum_spanning_forest(folder, algorithm=algorithm, **options)
+    with pytest.raises(OptionError, match="of another run: pipeline differ"):
+        mstflow.minimum_spanning_forest(folder, algorithm=algorithm, **options)
 
 
 @mstflow.stage(writes="edges")
