@@ -58,7 +58,7 @@ class Joins(Protocol):
             root = self.gather(hook, root)
             joining.append(kept)
         smallest = self.scatter_reduce(root, node, size, "min", size)
-        return self.sort_distinct(tuple(joining)), self.gather(smallest, root)
+        return self.sorted_union(tuple(joining)), self.gather(smallest, root)
 
     def join_by_key(self: Any, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
         """Join pairs as `join_in_order` does, in ascending order of their keys, ties by position.

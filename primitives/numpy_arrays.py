@@ -18,7 +18,6 @@ _REDUCE: dict[str, np.ufunc] = {
     "min": np.minimum,
     "max": np.maximum,
     "sum": np.add,
-    "add": np.add,
 }
 
 
@@ -120,7 +119,7 @@ class NumpyArrays(ArrayModule):
         index: Array,
         values: Array,
         size: int,
-        op: Literal["min", "max", "add"],
+        op: Literal["min", "max", "sum"],
         initial: Any,
         /,
     ) -> Array:

@@ -49,7 +49,7 @@ body of each is its definition in functions of parts 1 and 2; an override must r
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
-| sort_distinct           | distinct integers of several arrays, sorted          | n log n, 8n    |
+| sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
 
 An array module has two further groups of functions: the algorithm kernels (`primitives.joins`),
 and its threads and memory (`runtime.resources`).
@@ -207,7 +207,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def scatter_reduce(
-        self, index: Array, values: Array, size: int, op: Literal["min", "max", "add"],
+        self, index: Array, values: Array, size: int, op: Literal["min", "max", "sum"],
         initial: Any, /,
     ) -> Array:  # fmt: skip
         """Reduce the values that share a place, starting from `initial`.
@@ -219,7 +219,7 @@ class ArrayModule(Joins, Resources, Protocol):
         values : array of length m
             Numbers; the result has their dtype.
         size : int
-        op : {"min", "max", "add"}
+        op : {"min", "max", "sum"}
         initial : number
         """
 
@@ -403,6 +403,12 @@ class ArrayModule(Joins, Resources, Protocol):
         number = self.scan(is_root, dtype=root.dtype, exclusive=True)
         return self.gather(number, root), self.count(is_root)
 
-    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
-        """Return the integers of several arrays in ascending order; no two of them are equal."""
+    def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
+        """Return the union of disjoint sets of integers, in ascending order.
+
+        Parameters
+        ----------
+        arrays : tuple of integer arrays
+            At least one. No integer may occur twice, neither in one array nor in two of them.
+        """
         return self.sort(self.concat(list(arrays)))

@@ -28,7 +28,7 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
     source = ops.concat([u, v])
     order = ops.argsort(source)
     degree = ops.scatter_reduce(
-        source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0
+        source, ops.full(len(source), 1, dtype=dtype), num_vertices, "sum", 0
     )
     return Arcs(
         ops.gather(ops.concat([edge, edge]), order),
@@ -85,7 +85,7 @@ def assign_edge_segments(
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
     dtype = crossing_degree.dtype
-    degree = ops.scatter_reduce(label, crossing_degree, num_fragments, "add", 0)
+    degree = ops.scatter_reduce(label, crossing_degree, num_fragments, "sum", 0)
     by_fragment = ops.argsort(label)
     start = ops.scan(ops.gather(crossing_degree, by_fragment), dtype=dtype, exclusive=True)
     return (

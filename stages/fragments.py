@@ -25,7 +25,7 @@ def remove_mirrored_edges(
 @stage(writes="forest")
 def list_forest(ops: ArrayModule, forest: Chosen) -> Index:
     """List the edges chosen in all rounds by id."""
-    return ops.sort_distinct(forest) if forest else ops.empty(0, ops.index_dtype(0))
+    return ops.sorted_union(forest) if forest else ops.empty(0, ops.index_dtype(0))
 
 
 @stage(writes="color")

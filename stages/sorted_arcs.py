@@ -29,7 +29,7 @@ def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edge
     """
     order = ops.argsort(edges.u)
     one = ops.full(len(order), 1, dtype=order.dtype)
-    degree = ops.scatter_reduce(edges.u, one, num_vertices, "add", 0)
+    degree = ops.scatter_reduce(edges.u, one, num_vertices, "sum", 0)
     arcs = Edges(*(ops.gather(column, order) for column in edges))
     return arcs, ops.offsets(degree, dtype=order.dtype)
 

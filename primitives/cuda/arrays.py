@@ -124,13 +124,8 @@ class CudaArrays(ArrayModule):
         """Scatter the values to their segments; sums of floats are added in any order."""
         segments, dtype = len(offsets) - 1, values.dtype
         neutral = {"min": self.largest(dtype), "max": self._smallest(dtype), "sum": 0}[op]
-        reduced = self.scatter_reduce(
-            self._segment_of_each(len(values), offsets),
-            values,
-            segments,
-            "add" if op == "sum" else op,
-            neutral,
-        )
+        segment = self._segment_of_each(len(values), offsets)
+        reduced = self.scatter_reduce(segment, values, segments, op, neutral)
         is_empty = offsets[1:] == offsets[:-1]
         return self.where(is_empty, self.full(segments, initial, dtype), reduced)
 
@@ -155,17 +150,17 @@ class CudaArrays(ArrayModule):
         index: Array,
         values: Array,
         size: int,
-        op: Literal["min", "max", "add"],
+        op: Literal["min", "max", "sum"],
         initial: Any,
         /,
     ) -> Array:
         out = self.full(size, initial, values.dtype)
-        if op == "add" and values.dtype.kind == "f":
+        if op == "sum" and values.dtype.kind == "f":
             sums = self._xp.bincount(index, weights=values, minlength=size)
             return (out + sums).astype(out.dtype)
         # Atomics exist for unsigned words of 32 and 64 bits.
         wide = np.dtype(f"u{max(4, values.itemsize)}")
-        if op == "add":
+        if op == "sum":
             values, sums = (each.astype(wide, copy=False) for each in (values, out))
             self._launch("scatter_add", (values, index), len(index), index, values, sums)
             return sums.astype(out.dtype, copy=False)
@@ -273,7 +268,7 @@ class CudaArrays(ArrayModule):
         self._launch("number_roots", (root,), len(root), *arguments)
         return number, roots.total
 
-    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+    def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         values = self._xp.concatenate(arrays)
         if not len(values):
             return values

@@ -177,14 +177,14 @@ class NumbaArrays(NumpyArrays):
         self._write(trees.number_roots, size, counts, _words(root), _words(number))
         return self.gather(number, root), sum(counts)
 
-    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+    def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         filled = [array for array in arrays if len(array)]
         count = sum(map(len, filled))
         lowest = min((int(array.min()) for array in filled), default=0)
         words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
         # Bits are for values from 0 on; one for each possible may take more than the values do.
         if lowest < 0 or words > count:
-            ordered: Array = super().sort_distinct(arrays)
+            ordered: Array = super().sorted_union(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
         rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
