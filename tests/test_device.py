@@ -310,7 +310,7 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(OptionError, match="'processes' cannot see arrays on the GPU"):
         solve(device, scheduler="processes")
     for chunk in (columns, device):
-        with pytest.raises(GraphError, match="chunk 1 lies on a GPU: copy it"):
+        with pytest.raises(GraphError, match="chunk 1 is on a GPU; copy it"):
             solve([(GRAPH.u, GRAPH.v, GRAPH.weight), chunk])
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", None)
