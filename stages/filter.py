@@ -21,7 +21,7 @@ def sparse_graph_left(
 
 
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
-    """Return columns of a sample of the edges that does not depend on the partitions.
+    """Return columns of a sample of the edges; it does not depend on the partitions.
 
     The sample consists of the edges whose ids are multiples of a power of two.
     """
