@@ -47,7 +47,7 @@ ACCESSES: dict[str, Callable[..., list[tuple[int, int]]]] = {
     "cut_mirrors": lambda target, ids: [(len(target), len(target))],
     "pointer_jump": lambda parent: [(len(parent), 2 * len(parent))],
     "number_roots": lambda root: [(len(root), len(root))],
-    "sort_distinct": lambda arrays: [(len(array), len(array)) for array in arrays],
+    "sorted_union": lambda arrays: [(len(array), len(array)) for array in arrays],
     "join_in_order": lambda u, v, size: [(size, 2 * len(u) + size)],
     "join_by_key": lambda u, v, key, size: [(size, 2 * len(u) + size)],
 }

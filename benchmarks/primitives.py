@@ -61,7 +61,7 @@ def arguments(size: int) -> dict[str, Call]:
         "scatter_min_pairs": (u, v, key, ids, size),
         "cut_mirrors": (target, best),
         "number_roots": (NumpyArrays().pointer_jump(parent),),
-        "sort_distinct": ((place[: size // 2], place[size // 2 :]),),
+        "sorted_union": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
         "join_by_key": (u[:size], v[:size], key[:size], size),
         "join_with_helpers": (u[order], v[order], size),

@@ -22,7 +22,7 @@ from mstflow.stages.fields import Edges, VertexIndex
 def blend_colors(ops, label: VertexIndex, num_fragments, red, green, blue, size):
     """Sum up the colors of the pixels of each new fragment, and count the pixels."""
     fields = (red, green, blue, size)
-    return tuple(ops.scatter_reduce(label, field, num_fragments, "add", 0) for field in fields)
+    return tuple(ops.scatter_reduce(label, field, num_fragments, "sum", 0) for field in fields)
 
 
 @mstflow.stage(writes="edges")

@@ -225,7 +225,7 @@ def test_report_of_rounds(algorithm):
 @pytest.mark.parametrize("kernels", ["USED", "LOADED", "COMPILED"])
 def test_auto_chooses_kernels_for_large_graphs(kernels, monkeypatch):
     monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: kernels == "USED")
-    monkeypatch.setattr(native.Kernels, "are_kept", lambda _: kernels == "LOADED")
+    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: kernels == "LOADED")
     least = getattr(native, f"{kernels}_FROM")
     best = "numba" if "numba" in mstflow.backends() else "numpy"
     assert primitives.resolve_backend("auto", least - 1) == "numpy"

@@ -1,4 +1,4 @@
-"""Conformance: every primitive of every array module against a loop in plain Python."""
+"""Tests that compare each primitive of each array module with a loop in plain Python."""
 
 import functools
 import random
@@ -27,7 +27,7 @@ from primitive_cases import (
 
 
 def check(layouts, name, dtype, n, case):
-    """Compare what a primitive returns for arguments in each layout with what it should."""
+    """Compare the result of a primitive with the expected one, for each layout of arguments."""
     args, options, expected = case
     for layout, ops in layouts.items():
         try:
@@ -52,12 +52,12 @@ def compare(name, results, expected):
 
 @functools.cache
 def built(name, dtype, n):
-    """One case for all modules: the larger take longer to build than to check."""
+    """Return a case, cached for all modules: large ones take longer to build than to check."""
     return CASES[name][1](random.Random(n), dtype, n)
 
 
 @pytest.mark.parametrize(("page", "words"), [(vocabulary, ArrayModule), (joins, Joins)])
-def test_every_primitive_is_in_the_table_and_has_a_case(page, words):
+def test_each_primitive_is_in_the_table_and_has_a_case(page, words):
     rows = re.findall(r"(?m)^\| ([a-z_, ]+?) +\|", page.__doc__)
     names = {name for name in vars(words) if not name.startswith("_")}
     listed = [name for row in rows for name in row.split(", ") if row != "primitive"]
@@ -82,13 +82,13 @@ def test_each_dtype(layouts, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_large_arrays(layouts, name):
-    """More elements than one thread, block or 16-bit position takes."""
+    """Exceed a block, the share of a thread and a position of 16 bits."""
     for dtype in CASES[name][0][-2:]:
         for n in (70_000, 70_001):
             check(layouts, name, dtype, n, built(name, dtype, n))
 
 
-def test_memory_for_values_to_come(module):
+def test_empty_arrays_can_be_written_to(module):
     for dtype in ALL:
         values = module.empty(9, dtype)
         values[:] = module.asarray(np.arange(9) % 2, dtype)
@@ -97,8 +97,8 @@ def test_memory_for_values_to_come(module):
 
 @pytest.mark.parametrize("span_bits", [60, 61, 62, 64])
 @pytest.mark.parametrize(("dtype", "lowest"), [("uint64", 0), ("int64", -(2**63))])
-def test_first_smallest_where_value_and_position_fill_a_word(ops, dtype, lowest, span_bits):
-    """Six positions take 3 bits: 61 bits of value fit into the same word, 62 do not."""
+def test_values_and_positions_that_just_fit_in_a_word(ops, dtype, lowest, span_bits):
+    """Six positions take 3 bits, so values of 61 bits fit in the same word, and 62 do not."""
     largest, half = 2**span_bits - 1, 2 ** (span_bits - 1)
     values = np.array([lowest + x for x in (half, largest, 0, largest, 0, half)], dtype)
     assert ops.argsort(values).tolist() == [2, 4, 0, 5, 1, 3]
@@ -132,7 +132,7 @@ def test_a_repeated_negative_zero_keeps_its_sign(module, monkeypatch, dtype):
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_order_key_of_every_short_weight_and_many_long_ones(ops, descending):
+def test_order_key_of_all_short_weights_and_many_long_ones(ops, descending):
     for dtype in ALL:
         unsigned = np.dtype(f"u{dtype.itemsize}")
         if dtype.kind == "b":
@@ -161,7 +161,7 @@ def test_pointer_jump_on_a_path_of_10_000(ops):
 
 
 @given(rng=st.randoms(), n=st.integers(0, 40), first=st.integers(0, 100))
-def test_ids_may_be_consecutive(ops, rng, n, first):
+def test_consecutive_stands_for_an_array_of_ids(ops, rng, n, first):
     dtype = rng.choice(INDEX)
     ids, stand_in = np.arange(first, first + n, dtype=dtype), ops.consecutive(first, n, dtype=dtype)
     (u, v, key, _, size), *_ = scatter_min_pairs(rng, np.dtype("uint16"), n)
@@ -177,8 +177,8 @@ def test_ids_may_be_consecutive(ops, rng, n, first):
         compare(name, call(stand_in), call(ids))
 
 
-def test_keys_that_differ_below_what_is_dealt_and_sorted_by(ops):
-    """Sixty-four bits, long runs of equal upper halves, and lower ones that descend."""
+def test_join_by_key_with_keys_that_differ_in_low_bits(ops):
+    """The keys have 64 bits; many upper halves are equal, and the lower ones descend."""
     rng, n = np.random.default_rng(0), 20_000
     u, v = rng.integers(0, n, (2, n), np.int32)
     for clusters in (1, 100, n):
@@ -196,14 +196,14 @@ def run_inside_a_set(bits):
 
 
 @pytest.mark.parametrize("bits", [10, 32, 64])
-def test_runs_of_which_most_lies_inside_a_set(ops, bits):
-    """They may be filtered, by more than one thread, while others are joined."""
+def test_join_by_key_with_most_pairs_inside_a_set(ops, bits):
+    """Several threads may filter runs while others are joined."""
     arguments, expected = run_inside_a_set(bits)
     compare("join_by_key", ops.join_by_key(*arguments), expected)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_helpers_leave_out_no_pair(threads):
+def test_the_ranges_of_helpers_cover_all_pairs(threads):
     for length in range(200):
         parts = helper_parts(length, threads)
         assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
@@ -213,7 +213,7 @@ def test_helpers_leave_out_no_pair(threads):
         check(layouts, "join_with_helpers", "int32", n, built("join_with_helpers", INDEX[0], n))
 
 
-def test_helpers_reject_what_lies_inside_a_set_before_the_main_thread_comes():
+def test_helpers_reject_pairs_inside_a_set():
     u, v = np.array([0, 1, 1, 0, 0, 2, 2, 2]), np.array([1, 0, 2, 2, 1, 2, 3, 3])
     joining, rejected = NumpyArrays(2).join_with_helpers(u, v, 4)
     assert (joining.tolist(), rejected) == ([0, 2, 6], 2)  # of the second half, 4 and 5

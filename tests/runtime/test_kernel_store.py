@@ -21,7 +21,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def load():
-    """Load an entry, and return how many of them were compiled by then."""
+    """Return a function that loads an entry and returns how many were compiled so far."""
     compiled = []
 
     def load(entry):

@@ -10,6 +10,7 @@ from mstflow.pipeline.strategies import SCANNING, from_columns
 from mstflow.pipeline.streaming.bounds import Size
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
+from mstflow.runtime.device import host_array
 
 
 def scan(
@@ -48,4 +49,4 @@ def scan(
         backend=solver.backend,
         **options,
     )
-    return fields["forest"], report
+    return host_array(fields["forest"]), report

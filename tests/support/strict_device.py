@@ -196,7 +196,7 @@ def _unwrapped(value):
 
 
 def _filler(value):
-    """Return what CuPy writes if it repeats a value: a zero becomes +0.0, by a memset."""
+    """Return the value that CuPy writes if it repeats `value`: any zero becomes +0.0."""
     is_zero = isinstance(value, float | np.floating) and value == 0
     return type(value)(0) if is_zero else value
 

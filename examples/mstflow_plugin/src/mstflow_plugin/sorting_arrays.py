@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mstflow.primitives.numpy_arrays import NumpyArrays
 
-REDUCE = {"min": np.minimum, "max": np.maximum, "add": np.add}
+REDUCE = {"min": np.minimum, "max": np.maximum, "sum": np.add}
 
 
 class SortingArrays(NumpyArrays):
@@ -23,7 +23,7 @@ class SortingArrays(NumpyArrays):
         index: NDArray[Any],
         values: NDArray[Any],
         size: int,
-        op: Literal["min", "max", "add"],
+        op: Literal["min", "max", "sum"],
         initial: Any,
         /,
     ) -> NDArray[Any]:
