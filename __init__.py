@@ -1,21 +1,27 @@
 """mstflow: minimum spanning forests as a dataflow of array primitives."""
 
-from . import errors, progress, testing
-from .forest.forest import Forest
-from .forest.hdbscan import mutual_reachability
-from .forest.verify import Verification, verify
-from .graphs.edge_list import EdgeList
-from .graphs.read import read
-from .graphs.text.coordinates import read_coordinates
-from .pipeline.catalogue import algorithm, algorithms, strategies, strategy
-from .pipeline.dataflow import ByBackend
-from .pipeline.pipeline import Pipeline
-from .pipeline.steps import Loop, When
-from .primitives import backends
-from .solve import minimum_spanning_forest
-from .stages import Stage, stage
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from . import errors, progress, testing
+    from .forest.forest import Forest
+    from .forest.hdbscan import mutual_reachability
+    from .forest.verify import Verification, verify
+    from .graphs.edge_list import EdgeList
+    from .graphs.read import read
+    from .graphs.text.coordinates import read_coordinates
+    from .pipeline.catalogue import algorithm, algorithms, strategies, strategy
+    from .pipeline.dataflow import ByBackend
+    from .pipeline.pipeline import Pipeline
+    from .pipeline.steps import Loop, When
+    from .primitives import backends
+    from .solve import minimum_spanning_forest
+    from .stages import Stage, stage
 
 __all__ = [
     "ByBackend",
@@ -41,3 +47,37 @@ __all__ = [
     "testing",
     "verify",
 ]
+
+# Names are imported when they are first used. So the command line can start before NumPy is loaded,
+# and report an interrupt or a lack of memory meanwhile in one line.
+_MODULES = {
+    "forest.forest": ("Forest",),
+    "forest.hdbscan": ("mutual_reachability",),
+    "forest.verify": ("Verification", "verify"),
+    "graphs.edge_list": ("EdgeList",),
+    "graphs.read": ("read",),
+    "graphs.text.coordinates": ("read_coordinates",),
+    "pipeline.catalogue": ("algorithm", "algorithms", "strategies", "strategy"),
+    "pipeline.dataflow": ("ByBackend",),
+    "pipeline.pipeline": ("Pipeline",),
+    "pipeline.steps": ("Loop", "When"),
+    "primitives": ("backends",),
+    "solve": ("minimum_spanning_forest",),
+    "stages": ("Stage", "stage"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = found
+        return found
+    if name in __all__:
+        return importlib.import_module(f".{name}", __name__)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 import threading
+import time
+import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
-from .commands import COMMANDS
-from .errors import MstflowError, OptionError
+from .errors import MstflowError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,27 +32,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 on success; 1 if `verify` found a wrong forest; 2 after a line ``error: ...`` on standard
         error; 130 after an interrupt; 128 plus the number of any other signal.
     """
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):  # unwind, so that temporary files are removed
-            number = getattr(signal, name, None)
-            if number and signal.getsignal(number) is signal.SIG_DFL:  # keep the settings of nohup
-                signal.signal(number, _terminate)
     try:
+        if arguments is None:
+            _silence_libraries()
+        _unwind_on_signals()
         try:
-            options = _parser().parse_args(arguments)
+            options = _parser(time.perf_counter()).parse_args(arguments)
             code: int | None = options.run(options)
         finally:
             _flush()
     except BrokenPipeError:  # as in `mstflow algorithms | head -1`
         return 128 + signal.SIGPIPE
-    except (MstflowError, OSError, MemoryError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        print(f"error: {reason}", file=sys.stderr)
-        return 2
+    except (MstflowError, OSError) as error:
+        return _fail("", error)
+    except MemoryError as error:
+        return _fail("not enough memory", error)
+    except ImportError as error:
+        cause = str(error).strip().splitlines()[-1:]  # NumPy puts a page of advice before it
+        return _fail("cannot load a library", ImportError(*cause))
     except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
+        _fail("interrupted")
         return 130
     return code or 0
+
+
+def _fail(problem: str, error: Exception | None = None) -> int:
+    """Print one line about an error, and return the exit code of errors."""
+    reason = "" if error is None else " ".join(str(error).split())
+    message = ": ".join(filter(None, [problem, reason])) or type(error).__name__
+    print(f"error: {message}", file=sys.stderr)
+    return 2
+
+
+def _silence_libraries() -> None:
+    """Hide warnings and logs of libraries, also in child processes, unless -W or a variable is set.
+
+    Our own warnings are printed in one line.
+    """
+    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+    if sys.warnoptions:
+        return
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    warnings.simplefilter("ignore")
+    warnings.filterwarnings("always", category=PluginWarning)
+    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+
+
+def _unwind_on_signals() -> None:
+    """Turn signals that end the process into exceptions, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) is signal.SIG_DFL:  # keep the settings of nohup
+            signal.signal(number, _terminate)
+
+
+def _terminate(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _flush() -> None:
@@ -65,10 +103,6 @@ def _flush() -> None:
         raise
 
 
-def _terminate(number: int, _: object) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
 class _Parser(argparse.ArgumentParser):
     """A parser that raises OptionError instead of printing its usage."""
 
@@ -79,10 +113,13 @@ class _Parser(argparse.ArgumentParser):
         raise OptionError(message)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(started: float) -> argparse.ArgumentParser:
+    from .commands import COMMANDS  # loads NumPy; errors and interrupts in here print one line
+
     parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
     parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
-    parser.set_defaults(parser=parser)  # the command completion prints it
+    # The command completion prints the parser; others report the seconds since the start.
+    parser.set_defaults(parser=parser, started=started)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     for name, module in COMMANDS.items():
         command = commands.add_parser(name, help=module.SUMMARY)

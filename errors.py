@@ -1,4 +1,12 @@
-"""The exceptions that mstflow raises, all derived from one base class."""
+"""The exceptions that mstflow raises, all derived from one base class, and its warnings."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class MstflowError(Exception):
@@ -31,6 +39,31 @@ class MemoryBoundError(OptionError):
         self.needed = needed
 
 
+class OutOfMemoryError(MstflowError, MemoryError):
+    """An allocation failed. The message names the size of the graph."""
+
+
+@contextmanager
+def memory_errors(num_vertices: int | None, num_edges: int | None) -> Iterator[None]:
+    """Raise OutOfMemoryError in place of the MemoryError of a library.
+
+    Parameters
+    ----------
+    num_vertices, num_edges : int, optional
+        Size of the graph that the memory is for, if known.
+    """
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError as error:
+        n, m = num_vertices or 0, num_edges or 0
+        remedy = "if vertex ids are sparse, renumber them from 0" if n > 2 * m else "set memory="
+        reason = f" ({error})" if str(error) else ""
+        message = f"not enough memory for {n:,} vertices and {m:,} edges{reason}; {remedy}"
+        raise OutOfMemoryError(message) from error
+
+
 class VerificationError(MstflowError, ValueError):
     """A forest is not the minimum spanning forest of its graph. The message names an edge."""
 
@@ -49,3 +82,7 @@ class PrimitiveError(MstflowError, ValueError):
 
 class KernelError(MstflowError, RuntimeError):
     """A GPU failed, or a kernel did not compile. The message names the task or kernel."""
+
+
+class PluginWarning(UserWarning):
+    """A plugin is ignored because its name is taken."""

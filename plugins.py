@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import OptionError
+from .errors import OptionError, PluginWarning
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -95,7 +95,7 @@ def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
             continue
         if name in owners:
             message = f"{plugin} is ignored: the name is taken by {owners[name]}"
-            warnings.warn(message, stacklevel=2)
+            warnings.warn(message, PluginWarning, stacklevel=2)
             continue
         found[name], owners[name] = plugin, plugin.distribution
     return found

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..graphs.formats import OUTPUTS
-from ..graphs.write import check_output, write_graph
+from ..graphs.write import check_output, check_overwrite, write_graph
 from ..progress import set_listener
-from .terminal import add_inputs, open_inputs
+from .terminal import add_inputs, add_output, open_inputs, output_path, print_size
 
 if TYPE_CHECKING:
     import argparse
@@ -18,15 +17,15 @@ SUMMARY = "write a graph in another format"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add_inputs(parser)
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help=f"file ({OUTPUTS}) or new folder"
-    )
+    add_output(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read the inputs, write the output, and print its size."""
-    check_output(options.output)
-    with set_listener(True):
-        graph = open_inputs(options)
-        write_graph(options.output, graph)
-    print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
+    check_overwrite([options.output], options.inputs)
+    with output_path(options.output) as output:
+        check_output(output)
+        with set_listener(not options.quiet):
+            graph = open_inputs(options)
+            write_graph(output, graph)
+    print_size(options, graph)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import inspect
 
-from ..graphs.formats import OUTPUTS
 from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
 from ..progress import set_listener
+from .terminal import add_output, output_path, print_size
 
 SUMMARY = "generate a graph of a family"
 
@@ -42,16 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add("--shuffle-vertices", action="store_true", help="renumber the vertices at random")
         add("--shuffle-edges", action="store_true", help="write the edges in random order")
         add("--seed", type=int, default=0, metavar="S", help="default: %(default)s")
-        add("-o", "--output", required=True, metavar="OUT", help=f"file ({OUTPUTS}) or new folder")
+        add_output(family)
 
 
 def run(options: argparse.Namespace) -> None:
     """Generate the graph, write it, and print its size."""
     names = [*(parameter.name for parameter in _parameters(options.family)), *_OPTIONS]
     graph = FAMILIES[options.family](**{name: getattr(options, name) for name in names})
-    with set_listener(True):
-        write_table(options.output, graph.table())
-    print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
+    with set_listener(not options.quiet), output_path(options.output) as output:
+        write_table(output, graph.table())
+    print_size(options, graph)
 
 
 def _parameters(family: str) -> list[inspect.Parameter]:

@@ -7,29 +7,38 @@ import ast
 import contextlib
 import json
 import math
-import time
+import signal
+import threading
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
-from ..graphs.formats import OUTPUTS
 from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
-from ..graphs.write import check_output
+from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue import algorithm, algorithms
 from ..pipeline.plan import STRATEGIES
 from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..primitives import known_backends
 from ..progress import set_listener
 from ..solve import minimum_spanning_forest
-from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded, rss_bytes
+from .terminal import (
+    STDOUT,
+    Stopwatch,
+    add_inputs,
+    add_output,
+    costs,
+    counts,
+    output_path,
+    peak_rss_bytes,
+    print_lines,
+    rss_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from ..forest.forest import Forest
     from ..pipeline.pipeline import Pipeline
@@ -41,8 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
-    outputs = f"write the forest to a file ({OUTPUTS}, .geojson) or a new folder"
-    add("-o", "--output", metavar="OUT", help=outputs)
+    add_output(parser, required=False)
     add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
@@ -64,33 +72,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--performance-report", metavar="FILE", help=reports)
     add("--maximum", action="store_true", help="compute the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
-    add("--quiet", action="store_true", help="print only errors and JSON")
 
 
 def run(options: argparse.Namespace) -> None:
     """Read the graph, compute and write its forest, and print a summary."""
+    watch = Stopwatch(options.started)
+    _check_files(options)
     places = None if options.coordinates is None else read_coordinates(options.coordinates)
-    if options.output is not None:
-        check_output(options.output, places)  # fail before the work, not after it
-    with set_listener(not options.quiet):
-        forest, seconds = _find_forest(options, places)
-    facts = _facts(forest, seconds)
+    watch.stop("start")
+    with contextlib.ExitStack() as stack:
+        output = None
+        if options.output is not None:
+            output = stack.enter_context(output_path(options.output))
+            check_output(output, places)  # fail before the work, not after it
+        stack.enter_context(set_listener(not options.quiet))
+        forest = _find_forest(options, watch)
+        if output is not None:
+            forest.save(output, coordinates=places)
+        watch.stop("write")
+        facts = _facts(forest)
+    watch.stop("sum")
+    facts = {**facts, "seconds": watch.seconds, "peak_rss_bytes": peak_rss_bytes()}
     if options.json:
         print(json.dumps(facts))
-    elif not options.quiet:
+    elif not options.quiet and options.output != STDOUT:
         print_lines(_summary(facts, options.output).items())
 
 
-def _find_forest(
-    options: argparse.Namespace, places: NDArray[np.float64] | None
-) -> tuple[Forest, dict[str, float]]:
-    """Read, solve and write; return the forest and the seconds of each step."""
-    started = time.perf_counter()
+def _check_files(options: argparse.Namespace) -> None:
+    """Check that each output has a place of its own."""
+    if options.output == STDOUT and options.json:
+        message = "-o - and --json both write to standard output; choose one"
+        raise OptionError(message)
+    if options.output == STDOUT and options.coordinates:
+        message = "-o - writes CSV, which has no coordinates; write to a .geojson file"
+        raise OptionError(message)
+    outputs = [options.output, options.performance_report, options.checkpoint]
+    inputs = [*options.inputs, options.coordinates]
+    check_overwrite(filter(None, outputs), filter(None, inputs))
+
+
+def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
+    """Read and solve."""
     is_local = options.strategy in ("auto", "whole") and options.scheduler == "inline"
     streamed = options.memory is not None or not is_local
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     graph = opened(options.inputs, format=options.format, weight=options.weight)
-    was_read = time.perf_counter()
+    watch.stop("read")
     with _cluster(options) as scheduler, _within(options.memory) as memory:
         forest = minimum_spanning_forest(
             graph,
@@ -104,15 +132,8 @@ def _find_forest(
             memory=memory,
             checkpoint=options.checkpoint,
         )
-    was_solved = time.perf_counter()
-    if options.output is not None:
-        forest.save(options.output, coordinates=places)
-    was_written = time.perf_counter()
-    return forest, {
-        "read": was_read - started,
-        "solve": was_solved - was_read,
-        "write": was_written - was_solved,
-    }
+    watch.stop("solve")
+    return forest
 
 
 def _value(text: str) -> tuple[str, Any]:
@@ -150,6 +171,8 @@ def _within(memory: str | None) -> Iterator[int | None]:
 @contextlib.contextmanager
 def _cluster(options: argparse.Namespace) -> Iterator[Any]:
     """Yield the scheduler; with --performance-report, a client that writes the report."""
+    if options.scheduler == "processes":
+        _start_resource_tracker()
     if options.performance_report is None:
         yield options.scheduler
         return
@@ -162,7 +185,19 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
         yield client
 
 
-def _facts(forest: Forest, seconds: dict[str, float]) -> dict[str, Any]:
+def _start_resource_tracker() -> None:
+    """Start the process that tracks resources of worker processes, ignoring SIGHUP.
+
+    A closing terminal sends SIGHUP to all processes. Without the tracker, unwinding would print
+    tracebacks about unknown semaphores.
+    """
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+        previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        resource_tracker.ensure_running()
+        signal.signal(signal.SIGHUP, previous)
+
+
+def _facts(forest: Forest) -> dict[str, Any]:
     total = forest.total_weight
     return {
         "vertices": forest.num_vertices,
@@ -175,8 +210,6 @@ def _facts(forest: Forest, seconds: dict[str, float]) -> dict[str, Any]:
         "scheduler": forest.scheduler,
         "strategy": forest.strategy,
         "partitions": forest.partitions,
-        "seconds": rounded(seconds),
-        "peak_rss_bytes": peak_rss_bytes(),
     }
 
 

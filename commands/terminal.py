@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
+import shutil
 import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ..graphs.formats import format_names
+from ..graphs.formats import OUTPUTS, format_names
 from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.source import EdgeSource
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+#: The output that means standard output.
+STDOUT = "-"
 
 
 def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
@@ -23,6 +31,47 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     formats = f"format, if not clear from the file names: {', '.join(format_names())}"
     add("--format", metavar="F", help=formats)
     add("--weight", default="weight", metavar="W", help="name of the column of weights")
+
+
+def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add the output file or folder, and --quiet."""
+    places = f"file ({OUTPUTS}), new folder, or - for CSV on standard output"
+    parser.add_argument("-o", "--output", required=required, metavar="OUT", help=places)
+    parser.add_argument("--quiet", action="store_true", help="print only errors and results")
+
+
+@contextlib.contextmanager
+def output_path(output: str) -> Iterator[str]:
+    """Yield the path to write to; copy it to standard output at the end if the output is -."""
+    if output != STDOUT:
+        yield output
+        return
+    with TemporaryDirectory(prefix="mstflow-") as folder:
+        path = Path(folder) / "output.csv"
+        yield str(path)
+        sys.stdout.flush()
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+class Stopwatch:
+    """Wall-clock seconds of consecutive steps; together they are the time since the start.
+
+    Parameters
+    ----------
+    started : float
+        A value of `time.perf_counter`.
+    """
+
+    def __init__(self, started: float) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = started
+
+    def stop(self, step: str) -> None:
+        """End a step that began with the end of the one before."""
+        now = time.perf_counter()
+        self.seconds[step] = round(now - self._last, 6)
+        self._last = now
 
 
 def open_inputs(options: argparse.Namespace) -> EdgeSource:
@@ -39,6 +88,12 @@ def print_lines(lines: Iterable[tuple[str, Any]]) -> None:
         print(f"{name:<13} {value}")
 
 
+def print_size(options: argparse.Namespace, graph: Any) -> None:
+    """Print the size of the graph that was written, unless standard output has the graph."""
+    if not options.quiet and options.output != STDOUT:
+        print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
+
+
 def counts(facts: dict[str, Any]) -> dict[str, str]:
     """Return the lines with the sizes of the graph and the forest."""
     names = ("vertices", "edges", "components", "forest_edges")
@@ -51,11 +106,6 @@ def costs(facts: dict[str, Any]) -> dict[str, str]:
         "seconds": ", ".join(f"{spent:.3g} {step}" for step, spent in facts["seconds"].items()),
         "peak memory": f"{facts['peak_rss_bytes'] / 1e6:,.0f} MB",
     }
-
-
-def rounded(seconds: dict[str, float]) -> dict[str, float]:
-    """Return the seconds, rounded to microseconds."""
-    return {step: round(spent, 6) for step, spent in seconds.items()}
 
 
 def rss_bytes() -> int:

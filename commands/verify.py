@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from ..errors import VerificationError
 from ..forest.verify import verify
 from ..graphs.open import open_files
 from ..progress import set_listener
-from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded
+from .terminal import Stopwatch, add_inputs, costs, counts, peak_rss_bytes, print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -31,18 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Return 0 if the forest is right; otherwise print a line ``wrong: ...`` and return 1."""
-    started = time.perf_counter()
+    watch = Stopwatch(options.started)
+    watch.stop("start")
     try:
         with set_listener(not options.quiet):
             graph = open_files(options.inputs, format=options.format, weight=options.weight)
-            was_read = time.perf_counter()
+            watch.stop("read")
             found = verify(graph, options.forest, maximum=options.maximum)
     except VerificationError as error:
         if options.json:
             print(json.dumps({"right": False, "problem": str(error)}))
         print(f"wrong: {options.forest}: {error}", file=sys.stderr)
         return 1
-    seconds = {"read": was_read - started, "verify": time.perf_counter() - was_read}
+    watch.stop("verify")
     facts = {
         "right": True,
         "vertices": found.num_vertices,
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         "components": found.num_components,
         "forest_edges": found.num_forest_edges,
         "compared": list(found.compared),
-        "seconds": rounded(seconds),
+        "seconds": watch.seconds,
         "peak_rss_bytes": peak_rss_bytes(),
     }
     if options.json:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..graphs.forest_file import graph_identity
 from ..graphs.source import EdgeSource
-from ..graphs.write import write_columns
+from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..primitives import Backend
 from ..runtime.device import host_array, is_on_device
 from . import export as interop
@@ -142,9 +142,11 @@ class Forest:
         Raises
         ------
         OptionError
-            If `path` cannot be written, or `coordinates` are missing, invalid or not applicable.
+            If `path` cannot be written or is a file that the graph is streamed from, or
+            `coordinates` are missing, invalid or not applicable.
         """
         source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
+        check_overwrite([path], source_paths(source))
         write_columns(
             path,
             self._columns,

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError, VerificationError
+from ..errors import GraphError, VerificationError, memory_errors
 from ..graphs.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..pipeline.options import check_count
+from ..pipeline.options import check_count, check_flag
 from ..primitives import array_module
 from ..progress import report_progress, set_listener
 from ..runtime.device import host_array
@@ -118,6 +118,7 @@ def verify(
     GraphError, OptionError
         If the graph, the edge ids or an option are invalid.
     """
+    check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
         found = open_graph(graph, num_vertices, weight, is_streamed=True)
@@ -129,7 +130,8 @@ def verify(
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
         columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype)
         edge_ids = columns.pop("edge_id")
-        with _mention_another_graph(edges, identity):
+        sizes = edges.num_vertices, edges.num_edges
+        with _mention_another_graph(edges, identity), memory_errors(*sizes):
             _check_ids(edge_ids, edges.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
             u, v, weights = edges.take(edge_ids)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from .format import EdgeTable
 from .formats import names_folder, writer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -50,6 +52,7 @@ def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
     OptionError
         As `write_table`.
     """
+    check_overwrite([path], source_paths(graph))
     dtypes = (column.dtype for column in graph.first_columns())
     table = EdgeTable(
         dict(zip(("u", "v", "weight"), dtypes, strict=True)),
@@ -127,10 +130,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
-            draft = Path(folder) / "draft"  # created by the writer, so with ordinary permissions
-            yield draft
-            if target.is_dir():  # empty; not every system can rename onto it
+            draft = Path(folder) / "draft"  # inside, it gets ordinary permissions
+            try:
+                yield draft
+            except OSError as error:
+                raise OptionError(_write_problem(target, draft, error)) from error
+            if target.is_dir():  # an empty one: not every system renames onto it
                 target.rmdir()
+            if target.is_file():
+                draft.chmod(stat.S_IMODE(target.stat().st_mode))
             draft.replace(target)
     except OSError as error:
         message = f"{target}: {error.strerror or error}"
@@ -140,7 +148,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _check_place(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     is_folder = names_folder(path)
-    if not target.parent.is_dir():
+    if os.fspath(path) == "-":
+        message = "-: only commands can write to standard output; name a file"
+    elif not target.parent.is_dir():
         message = f"{target}: the folder {target.parent} does not exist"
     elif not os.access(target.parent, os.W_OK):
         message = f"{target}: the folder {target.parent} is not writable"
@@ -153,3 +163,52 @@ def _check_place(path: str | os.PathLike[str]) -> None:
     else:
         return
     raise OptionError(message)
+
+
+def _write_problem(target: Path, draft: Path, error: OSError) -> str:
+    """Return the message for a write that failed; say how much was written before."""
+    files = [draft, *draft.rglob("*")] if draft.is_dir() else [draft]
+    written = sum(file.stat().st_size for file in files if file.is_file())
+    # NumPy reports only counts of elements, without the reason.
+    reason = error.strerror or "the disk is full, or a limit on file sizes was reached"
+    return f"{target}: {reason} after {written:,} bytes"
+
+
+def check_overwrite(
+    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]
+) -> None:
+    """Check that no output would replace an input, a file of an input folder, or another output.
+
+    Raises
+    ------
+    OptionError
+        Naming both paths.
+    """
+    paths = [Path(path) for path in inputs]
+    folders = (path for path in paths if path.is_dir())
+    known = dict.fromkeys([*paths, *(file for each in folders for file in each.iterdir())], "input")
+    for output in map(Path, outputs):
+        for other, role in known.items():
+            if _is_same(output, other):
+                message = f"{output}: would overwrite the {role} {other}; choose another output"
+                raise OptionError(message)
+        known[output] = "output"
+
+
+def _is_same(left: Path, right: Path) -> bool:
+    """Return whether two paths name the same file, by way of links, or the same place for one."""
+    if left.exists() and right.exists():
+        return left.samefile(right)
+    return left.resolve() == right.resolve()
+
+
+def source_paths(source: Any) -> Iterator[Path]:
+    """Yield the files that a source reads: all paths in the fields of its segments."""
+    if isinstance(source, Path):
+        yield source
+    elif isinstance(source, tuple):
+        for item in source:
+            yield from source_paths(item)
+    elif is_dataclass(source):
+        for field in fields(source):
+            yield from source_paths(getattr(source, field.name))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
@@ -16,7 +17,7 @@ from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import kernel_threads, sharing
-from .options import check_count, choose_backend
+from .options import check_count, check_flag, choose_backend
 from .plan import Graph, Request, Where, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, placed, sized, split
@@ -99,6 +100,7 @@ def run_on(
     `for_scans` takes the pipeline's place for the edges that a scan holds, few for each vertex; it
     must find the same forest.
     """
+    check_flag("maximum", maximum)
     check_count("threads", threads, 1)
     check_count("partitions", partitions, 1)
     check_count("split_every", split_every, 2, optional=False)
@@ -153,7 +155,7 @@ def run_on(
             }
             records = open_checkpoint(checkpoint, identity)
         keeping = keeping_blocks() if decided.strategy in SCANNING else contextlib.nullcontext()
-        with keeping:
+        with keeping, memory_errors(source.num_vertices, source.num_edges):
             fields, report = execute(
                 flow,
                 [

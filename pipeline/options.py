@@ -28,6 +28,19 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
         raise OptionError(message)
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Refuse anything but True and False: a string such as "no" would count as true.
+
+    Raises
+    ------
+    OptionError
+        Naming the option.
+    """
+    if not isinstance(value, bool | np.bool_):
+        message = f"{name} must be True or False, not {value!r}"
+        raise OptionError(message)
+
+
 def choose_backend(backend: str, num_edges: int, *, on_device: bool) -> str:
     """Return the name of an array module for a graph; one that lies on a GPU is left there.
 

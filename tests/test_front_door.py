@@ -1,6 +1,8 @@
 """minimum_spanning_forest: accepted forms of graphs, options, and errors."""
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import dask
@@ -13,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
-from mstflow.errors import GraphError, MstflowError, OptionError
+from mstflow.errors import GraphError, MstflowError, OptionError, OutOfMemoryError
 from mstflow.forest.forest import total
 from mstflow.runtime import native
 from oracle import kruskal
@@ -153,6 +155,8 @@ def test_bad_graphs(graph, options, message):
         ({"partitions": 0}, "partitions must be an integer of at least 1"),
         ({"partitions": 2.0}, "partitions must be"),
         ({"threads": True}, "threads must be"),
+        ({"maximum": "no"}, "maximum must be True or False, not 'no'"),
+        ({"maximum": 1}, "maximum must be True or False, not 1"),
         ({"split_every": None}, "split_every must be"),
         ({"split_every": 1}, "split_every must be an integer of at least 2"),
         ({"memory": "2 gallons"}, "'2 gallons'"),
@@ -165,6 +169,28 @@ def test_bad_options(options, message):
     with pytest.raises(OptionError, match=message) as raised:
         minimum_spanning_forest((U, V, W), **options)
     assert isinstance(raised.value, MstflowError)
+
+
+def test_too_little_memory():
+    graph = EdgeList(np.array([0, 1]), np.array([1, 10**18]))
+    message = "not enough memory for 1,000,000,000,000,000,001 vertices and 2 edges .* renumber"
+    for call in (minimum_spanning_forest, mstflow.mutual_reachability):
+        with pytest.raises(OutOfMemoryError, match=message):
+            call(graph)
+    with pytest.raises(OutOfMemoryError, match=message):
+        mstflow.verify(graph, [0, 1])
+    assert issubclass(OutOfMemoryError, MemoryError)
+
+
+def test_names_of_the_package_are_imported_lazily():
+    assert {*mstflow.__all__} <= {*dir(mstflow)}
+    for name in mstflow.__all__:
+        assert getattr(mstflow, name) is not None
+    with pytest.raises(AttributeError, match="module 'mstflow' has no attribute 'forrest'"):
+        mstflow.forrest  # noqa: B018
+    program = "import sys, mstflow; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "False\n"
 
 
 def test_unreachable_scheduler():

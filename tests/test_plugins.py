@@ -202,3 +202,13 @@ def test_name_clashes(site):
     ]
     assert (names.count("kruskal"), names[-1]) == (1, "new")
     assert mstflow.algorithm("kruskal").name == "kruskal"
+
+
+def test_name_clashes_on_the_command_line(tmp_path):
+    register(tmp_path, "beta", "1", {"mstflow.algorithms": {"kruskal": "math:e"}})
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, "-m", "mstflow", "algorithms"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    warning = "warning: algorithm 'kruskal' of beta 1 is ignored: the name is taken by mstflow\n"
+    assert (done.returncode, done.stderr) == (0, warning)

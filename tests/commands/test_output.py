@@ -1,0 +1,130 @@
+"""Outputs of commands: inputs are never overwritten, modes are kept, - is standard output."""
+
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow import EdgeList, minimum_spanning_forest
+from mstflow.__main__ import main
+from mstflow.errors import OptionError
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with a graph in several formats, and links to them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "graph.txt").write_text("0 1 3\n1 2 1\n2 0 2\n")
+    for name in ("graph.gr", "graph.npz", "graph.parquet", "columns"):
+        assert main(["convert", "graph.txt", "-o", name, "--quiet"]) == 0
+    (tmp_path / "link.gr").symlink_to("graph.gr")
+    (tmp_path / "hard.gr").hardlink_to("graph.gr")
+    (tmp_path / "hard.csv").hardlink_to("columns/u.npy")
+    (tmp_path / "linked").symlink_to(".")
+    return tmp_path
+
+
+def content(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "solve graph.gr -o graph.gr",
+        "solve graph.gr -o ./graph.gr",
+        "solve graph.gr -o link.gr",
+        "solve link.gr -o graph.gr",
+        "solve graph.gr -o hard.gr",
+        "solve graph.gr -o linked/graph.gr",
+        "solve graph.txt graph.gr -o graph.gr",
+        "solve graph.parquet --memory 1GB -o graph.parquet",
+        "solve columns -o hard.csv",
+        "convert graph.npz -o graph.npz",
+        "convert graph.txt graph.parquet -o graph.parquet",
+    ],
+)
+def test_inputs_are_not_overwritten(folder, capsys, arguments):
+    before = content(folder)
+    assert main(arguments.split()) == 2
+    assert "would overwrite the input" in capsys.readouterr().err
+    assert content(folder) == before
+
+
+def test_outputs_differ(folder, capsys):
+    assert (
+        main(["solve", "graph.gr", "-o", "new", "--checkpoint", "new", "--strategy", "fold"]) == 2
+    )
+    assert "would overwrite the output new" in capsys.readouterr().err
+    assert not (folder / "new").exists()
+
+
+def test_save_does_not_overwrite_a_streamed_graph(folder):
+    forest = minimum_spanning_forest("graph.parquet", strategy="fold")
+    with pytest.raises(OptionError, match="would overwrite the input"):
+        forest.save(folder / "graph.parquet")
+    forest = minimum_spanning_forest("columns", strategy="tree", partitions=2)
+    with pytest.raises(OptionError, match="would overwrite the input"):
+        forest.save(folder / "hard.csv")
+    assert mstflow.read("graph.parquet").num_edges == 3
+
+
+@pytest.mark.parametrize("name", ["forest.npz", "forest.csv", "forest.parquet", "forest.gr"])
+def test_modes(folder, name):
+    path = folder / name
+    mask = os.umask(0o027)
+    try:
+        assert main(["solve", "graph.gr", "-o", name, "--quiet"]) == 0
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o600)
+        assert main(["solve", "graph.gr", "-o", name, "--quiet"]) == 0
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    finally:
+        os.umask(mask)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("solve graph.gr -o -", "edge_id,u,v,weight\n1,1,2,1\n2,2,0,2\n"),
+        ("solve graph.gr -o - --quiet", "edge_id,u,v,weight\n1,1,2,1\n2,2,0,2\n"),
+        ("convert graph.gr -o -", "u,v,weight\n0,1,3\n1,2,1\n2,0,2\n"),
+        ("generate chain --vertices 3 --weights int:1:1 -o -", "u,v,weight\n0,1,1\n1,2,1\n"),
+    ],
+)
+def test_standard_output(folder, capfdbinary, arguments, expected):
+    before = content(folder)
+    assert main(arguments.split()) == 0
+    out, err = capfdbinary.readouterr()
+    assert (out.decode(), err) == (expected, b"")
+    assert content(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("solve graph.gr -o - --json", "-o - and --json both write to standard output"),
+        ("solve graph.gr -o - --coordinates x.co", "-o - writes CSV, which has no coordinates"),
+    ],
+)
+def test_standard_output_conflicts(folder, capsys, arguments, message):
+    assert main(arguments.split()) == 2
+    assert message in capsys.readouterr().err
+    assert not (folder / "-").exists()
+
+
+def test_no_file_is_named_minus(folder):
+    forest = minimum_spanning_forest(EdgeList(np.array([0]), np.array([1])))
+    with pytest.raises(OptionError, match="-: only commands can write to standard output"):
+        forest.save("-")
+    assert not (folder / "-").exists()
+
+
+@pytest.mark.parametrize("command", ["generate chain --vertices 3", "convert graph.gr"])
+def test_quiet(folder, capsys, command):
+    assert main([*command.split(), "-o", "new.csv", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert (folder / "new.csv").exists()

@@ -1,0 +1,143 @@
+"""The command line as a process: signals, closed pipes, full disks, and too little memory."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mstflow.__main__ import main
+from mstflow.forest.forest import Forest
+
+ROADS = Path(__file__).parents[2] / "examples" / "data" / "USA-road-d.NY.gr.gz"
+UNUSABLE = "error: cannot load a library"
+
+
+def start(arguments, *, modules=None, **options):
+    """Run `mstflow` in a process; `modules` is a folder of modules that replace installed ones."""
+    paths = [str(modules or ""), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, "-m", "mstflow", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("argument", "unbuffered"), [("algorithms", ""), ("algorithms", "1"), ("--help", "")]
+)
+def test_closed_pipe(argument, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "mstflow", argument]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")
+def test_standard_output_on_a_full_disk():
+    command = [sys.executable, "-m", "mstflow", "algorithms"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_leave_no_files(tmp_path, name):
+    program = (
+        "import signal, sys; from mstflow.__main__ import main;"
+        f"signal.signal(signal.{name}, signal.SIG_DFL);"  # nohup ignores SIGHUP
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "generate", "random", "--vertices", "1000000"]
+    command += ["--edges", "100000000", "-o", str(tmp_path / "graph")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    assert process.wait() == 128 + getattr(signal, name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("os.kill(os.getpid(), signal.SIGINT)", 130, "error: interrupted\n"),
+        ("warnings.warn('x'); raise MemoryError", 2, "error: not enough memory\n"),
+        (
+            "raise ImportError('Advice.\\n\\ncannot map')",
+            2,
+            "error: cannot load a library: cannot map\n",
+        ),
+    ],
+)
+def test_errors_while_libraries_are_loaded(tmp_path, line, code, message):
+    (tmp_path / "numpy.py").write_text(f"import os, signal, warnings\n{line}\n")
+    done = start(["info"], modules=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
+
+
+def test_workers_do_not_log_errors(tmp_path):
+    (tmp_path / "huge.txt").write_text("0 1 3\n1 1000000000000000000 1\n")
+    options = ["--scheduler", "processes", "--strategy", "tree", "--partitions", "1"]
+    done = start(["solve", str(tmp_path / "huge.txt"), *options])
+    assert done.stderr.startswith(
+        "error: not enough memory for 1,000,000,000,000,000,001 vertices and 2 edges"
+    )
+    assert "if vertex ids are sparse, renumber them from 0" in done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("name", ["forest", "forest.npz", "forest.csv"])
+def test_full_disk_names_file_and_bytes(tmp_path, name):
+    (tmp_path / "path.txt").write_text("".join(f"{i} {i + 1} 1\n" for i in range(20_000)))
+    done = start(
+        ["solve", str(tmp_path / "path.txt"), "-o", str(tmp_path / name)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"error: {tmp_path / name}: ")
+    assert "requested and" not in done.stderr
+    assert " bytes\n" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["path.txt"]
+
+
+def test_seconds_add_up(tmp_path, monkeypatch, capsys):
+    def slow(self):
+        time.sleep(0.3)  # as long as reading the weights again may take
+        return 1
+
+    monkeypatch.setattr(Forest, "total_weight", property(slow))
+    (tmp_path / "graph.txt").write_text("0 1 3\n")
+    started = time.perf_counter()
+    assert main(["solve", str(tmp_path / "graph.txt"), "--json"]) == 0
+    passed = time.perf_counter() - started
+    seconds = json.loads(capsys.readouterr().out)["seconds"]
+    assert passed - 0.1 < sum(seconds.values()) <= passed
+
+
+def test_hangup_of_a_terminal_prints_nothing():
+    program = (
+        "import signal, sys; from mstflow.__main__ import main;"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL);"  # nohup ignores SIGHUP
+        "sys.exit(main())"
+    )
+    options = ["--scheduler", "processes", "--strategy", "iterate", "--partitions", "8"]
+    command = [sys.executable, "-c", program, "solve", str(ROADS), *options, "--threads", "2"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        while len(psutil.Process(process.pid).children()) < 3:  # two workers and the tracker
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGHUP)
+        assert process.communicate() == (b"", b"")
+    assert process.returncode == 128 + signal.SIGHUP
