@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def ensure(name: str, cache: Path | None = None) -> Path:
 
 def load(folder: Path, mapped: bool = False) -> Graph:
     """Load the columns of a folder into memory, or map them."""
-    mode = "r" if mapped else None
+    mode: Literal["r"] | None = "r" if mapped else None
     u, v, w = (np.load(folder / f"{column}.npy", mmap_mode=mode) for column in "uvw")
     return Graph(u, v, w, int((folder / "n.txt").read_text()))
 
