@@ -194,9 +194,9 @@ class Exported:
     """A column that supports one array protocol and nothing else."""
 
     def __init__(self, array, protocol):
-        for name in ("__dlpack__", "__dlpack_device__"):
-            if protocol == "dlpack":
-                setattr(type(self), name, staticmethod(getattr(array, name)))
+        if protocol == "dlpack":
+            type(self).__dlpack__ = lambda self, **options: self.array.__dlpack__(**options)
+            type(self).__dlpack_device__ = lambda self: self.array.__dlpack_device__()
         if protocol == "interface":
             self.__array_interface__ = array.__array_interface__
         self.array = array  # keeps the memory

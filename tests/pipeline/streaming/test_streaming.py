@@ -94,16 +94,28 @@ def test_every_source(folder, parquet, strategy):
         assert forest.strategy == strategy
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes", "distributed"])
+def check_scheduler(graph, strategy, scheduler):
+    forest = mstflow.minimum_spanning_forest(
+        graph, num_vertices=N, strategy=strategy, partitions=6, scheduler=scheduler
+    )
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
 @pytest.mark.parametrize("strategy", ["tree", "two-scan", "iterate"])
-def test_every_scheduler(folder, parquet, strategy, scheduler, request):
+@pytest.mark.parametrize("name", ["npy", "parquet", "delayed", "arrays"])
+def test_every_scheduler(folder, parquet, name, strategy, scheduler, request):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
-    graphs = sources(folder, parquet)
-    for name in ("npy", "parquet", "delayed", "arrays"):
-        forest = mstflow.minimum_spanning_forest(
-            graphs[name], num_vertices=N, strategy=strategy, partitions=6, scheduler=where
-        )
-        assert np.array_equal(forest.edge_ids, EXPECTED), name
+    check_scheduler(sources(folder, parquet)[name], strategy, where)
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"),
+    [("npy", "tree"), ("parquet", "two-scan"), ("delayed", "iterate"), ("arrays", "tree")],
+)
+def test_processes(folder, parquet, name, strategy):
+    """A cluster of their own, which takes seconds to start: each source and strategy once."""
+    check_scheduler(sources(folder, parquet)[name], strategy, "processes")
 
 
 def test_columns_of_parquet_hold_numbers(parquet):
@@ -195,7 +207,7 @@ def test_each_process_may_come_to_do_a_task(folder):
 def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, scheduler):
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds.BLOCK_EDGES", 500)
     options = {"strategy": "iterate", "scheduler": scheduler, "threads": 2}
-    for partitions in (1, 3, 20):
+    for partitions in (3,) if scheduler == "processes" else (1, 3, 20):
         with pytest.raises(MemoryBoundError, match="'iterate' in") as refusal:
             mstflow.minimum_spanning_forest(folder, memory=1, partitions=partitions, **options)
         forest = mstflow.minimum_spanning_forest(
