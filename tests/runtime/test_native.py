@@ -128,12 +128,13 @@ def test_a_kernel_that_cannot_be_compiled(home, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_searched(monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PermissionError
 
-    monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr("os.stat", refuse)
-    assert not Kernels(MODULE).are_kept()
+    with monkeypatch.context() as patch:  # pytest itself looks at files after a failure
+        patch.setattr(Path, "stat", refuse)
+        patch.setattr("os.stat", refuse)
+        assert not Kernels(MODULE).are_kept()
 
 
 def test_one_kernel_for_arrays_of_many_kinds():
