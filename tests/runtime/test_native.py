@@ -132,13 +132,14 @@ def test_a_kernel_that_must_be_compiled_without_numba(home, monkeypatch):
         Kernels(MODULE).count_roots(0, 9, np.arange(9, dtype=np.uint16))  # a dtype no run uses
 
 
-def test_a_cache_folder_without_permission_has_no_kernels(monkeypatch):
-    def refuse(*_):
+def test_a_folder_that_cannot_be_searched(monkeypatch):
+    def refuse(*_, **__):
         raise PermissionError
 
-    monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr("os.stat", refuse)
-    assert not Kernels(MODULE).are_cached()
+    with monkeypatch.context() as patch:  # pytest itself looks at files after a failure
+        patch.setattr(Path, "stat", refuse)
+        patch.setattr("os.stat", refuse)
+        assert not Kernels(MODULE).are_kept()
 
 
 def test_kernels_accept_read_only_and_empty_but_not_strided_arrays():
