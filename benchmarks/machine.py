@@ -1,11 +1,14 @@
-"""What the machine is, and how many of its processors a measurement may use."""
+"""The machine of a measurement: what it is, its versions, and how to use part of it."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,28 +16,69 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PACKAGES = ("mstflow", "numpy", "numba", "scipy", "igraph", "rustworkx", "networkit", "networkx")
-
-#: Processors that other programs may use in a measurement that is worth keeping.
-DISTURBED = 0.15
-GLANCE = 0.2  # seconds
+PACKAGES = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "dask",
+    "scipy",
+    "igraph",
+    "networkx",
+    "rustworkx",
+    "networkit",
+    "pandas",
+    "pyarrow",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+)
 
 
 def about() -> dict[str, Any]:
-    """Tell the processor, the memory, and the versions of what is installed."""
+    """Describe the processor, the memory and the operating system.
+
+    Returns
+    -------
+    dict
+        `cores` counts those that the system reports; a virtual machine may report one for each
+        thread. `parallel_arithmetic` is measured: the arithmetic that all processors do in a
+        second, divided by that of one. It is near 1 where two processors are threads of one core.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    siblings = {_text(topology.format(number)) or str(number) for number in processors}
     return {
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": _first("/proc/cpuinfo", "model name"),
-        "processors": len(os.sched_getaffinity(0)),
-        "memory": _first("/proc/meminfo", "MemTotal"),
-        "python": platform.python_version(),
-        "packages": dict(_versions()),
+        "cpu": _field("/proc/cpuinfo", "model name"),
+        "cpu_family": _field("/proc/cpuinfo", "cpu family"),
+        "cpu_model": _field("/proc/cpuinfo", "model"),
+        "processors": len(processors),
+        "cores": len(siblings),
+        "parallel_arithmetic": round(_hash_rate(len(processors)) / _hash_rate(1), 2),
+        "memory_gb": round(int(_field("/proc/meminfo", "MemTotal").split()[0]) / 1e6, 1),
+        "system": f"{_system()}, {platform.machine()}",
     }
+
+
+def folder_name() -> str:
+    """Return the default name of the folder of this machine's records."""
+    names = (_field("/proc/cpuinfo", name) for name in ("model name", "cpu family", "model"))
+    words = re.findall(r"[a-z0-9.]+", "-".join(names).lower().replace("(r)", ""))
+    return "-".join([*words, f"{len(os.sched_getaffinity(0))}p"])
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed packages that are measured or used."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 @contextmanager
 def pinned(threads: int) -> Iterator[None]:
-    """Use the first so many processors only, in this thread and all that it starts meanwhile."""
+    """Restrict this thread, and all that it starts meanwhile, to the first processors."""
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(processors)[:threads])
     try:
@@ -43,32 +87,44 @@ def pinned(threads: int) -> Iterator[None]:
         os.sched_setaffinity(0, processors)
 
 
-def worked() -> float:
-    """Return how many seconds the processors have worked since they started, for all programs."""
+def processor_seconds() -> float:
+    """Return the seconds that all processors have worked since the machine started."""
     ticks = [int(text) for text in Path("/proc/stat").read_text().split()[1:9]]
     idle, waiting = ticks[3:5]
     return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_for_pause(seconds: float) -> None:
-    """Return when other programs rest, or after so many seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        before = worked()
-        time.sleep(GLANCE)
-        if worked() - before <= DISTURBED * GLANCE:
-            return
+def _hash_rate(threads: int) -> float:
+    """Return the blocks a second that some threads hash, which takes arithmetic only."""
+    block = bytes(2**20)  # hashlib releases the GIL
+
+    def hash_blocks(_: int) -> int:
+        end, count = time.perf_counter() + 0.1, 0
+        while time.perf_counter() < end:
+            hashlib.sha512(block)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(threads) as pool:
+        start = time.perf_counter()
+        return sum(pool.map(hash_blocks, range(threads))) / (time.perf_counter() - start)
 
 
-def _first(path: str, name: str) -> str:
-    """Return the first value called `name` in a file of `name: value` lines."""
-    lines = Path(path).read_text().splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "?")
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
 
 
-def _versions() -> Iterator[tuple[str, str]]:
-    for package in PACKAGES:
-        try:
-            yield package, importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            yield package, "not installed"
+def _field(path: str, name: str) -> str:
+    """Return the first value of a name in a file of lines `name: value`."""
+    pairs = (line.partition(":") for line in _text(path).splitlines())
+    return next((value.strip() for key, _, value in pairs if key.strip() == name), "0")
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

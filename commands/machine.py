@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 from ..graphs.formats import format_names
-from ..pipeline.run.opening import kernel_threads
 from ..plugins import plugins
 from ..primitives import known_backends, why_not
+from ..runtime.team import kernel_threads
 
 _PACKAGES = ("dask", "distributed", "pyarrow", "matplotlib")
 

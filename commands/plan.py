@@ -12,10 +12,10 @@ from ..graphs.open import open_files
 from ..pipeline.catalogue import FOR_SCANS, algorithm
 from ..pipeline.options import check_count
 from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
-from ..pipeline.run.opening import kernel_threads
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
+from ..runtime.team import kernel_threads
 from .terminal import add_inputs, print_lines, rss_bytes
 
 if TYPE_CHECKING:

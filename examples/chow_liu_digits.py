@@ -1,8 +1,8 @@
-"""Chow-Liu trees: for each handwritten digit, the tree of pixels that tell most of one another.
+"""Draw a Chow-Liu tree for each handwritten digit: which pixels depend on which.
 
-Of all distributions in which a pixel depends on one other, that along the maximum spanning tree of
-mutual information is nearest to the data (Chow and Liu, IEEE Trans. Inf. Theory, 1968). Below each
-tree are digits drawn from it at random. Needs mstflow[plot], scipy and scikit-learn.
+Consider the distributions in which each pixel depends on one other. The one closest to the data
+follows the maximum spanning tree of mutual information (Chow and Liu, IEEE Trans. Inf. Theory,
+1968). Below each tree are random digits drawn from it. Needs mstflow[plot], scipy and scikit-learn.
 Usage: python chow_liu_digits.py [picture.png]
 """
 
@@ -23,7 +23,7 @@ levels = (digits.data * LEVELS / 17).astype(int)  # of 17 shades
 
 
 def chow_liu(samples):
-    """Return the tree of the variables, and the joint frequencies of the values of each two."""
+    """Return the tree of the variables, and the joint frequencies of every two of them."""
     is_level = np.eye(LEVELS)[samples].reshape(len(samples), -1)
     joint = (is_level.T @ is_level / len(samples)).reshape(PIXELS, LEVELS, PIXELS, LEVELS)
     joint = joint.swapaxes(1, 2)
@@ -36,7 +36,7 @@ def chow_liu(samples):
 
 
 def draw(tree, joint):
-    """Draw values at random: of one pixel first, then of each other given that before it."""
+    """Draw a random digit: one pixel first, then every other given its parent in the tree."""
     root = PIXELS // 2
     order, before = breadth_first_order(tree.to_scipy(), root, directed=False)
     image = np.zeros(PIXELS, int)
@@ -48,7 +48,7 @@ def draw(tree, joint):
 
 
 def arcs(first, second):
-    """Return arcs between points of the plane as lines of 20 points, the more bent the longer."""
+    """Return arcs between points of the plane as lines of 20 points; longer arcs bend more."""
     across = (second - first)[:, ::-1] * (1, -1)
     bend = 0.06 * np.linalg.norm(across, axis=1, keepdims=True) - 0.06
     middle = (first + second) / 2 + np.minimum(bend, 0.3) * across
@@ -64,9 +64,10 @@ for digit, part in enumerate(figure.subfigures(2, 5).flat):
     tree, joint = chow_liu(images)
     panels = part.subplot_mosaic("TTTT;TTTT;TTTT;TTTT;abcd")
     large = panels["T"]
-    tells = tree.weight > 0.05  # pixels at the margin are always blank
-    lines = LineCollection(arcs(place[tree.u[tells]], place[tree.v[tells]]), cmap="plasma")
-    lines.set(array=tree.weight[tells], linewidths=1 + 5 * tree.weight[tells], capstyle="round")
+    depends = tree.weight > 0.05  # pixels at the margin are always blank
+    lines = LineCollection(arcs(place[tree.u[depends]], place[tree.v[depends]]), cmap="plasma")
+    shown = tree.weight[depends]
+    lines.set(array=shown, linewidths=1 + 5 * shown, capstyle="round")
     large.add_collection(lines)
     for name, panel in panels.items():
         image = images.mean(axis=0).reshape(8, 8) / 2 if name == "T" else draw(tree, joint)

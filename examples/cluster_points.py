@@ -1,8 +1,8 @@
-"""Single-linkage clustering of points: their tree, and the skyline of its hierarchy.
+"""Draw single-linkage clusters of points, their tree and its hierarchy.
 
-The shortest tree that joins points lies within their Delaunay triangulation, so 3n edges stand for
-all n^2 distances. Cutting its longest edges leaves the clusters; what is left of the noise between
-them is gray. Needs mstflow[io,plot]. Usage: python cluster_points.py [picture.png]
+The minimum spanning tree of points is part of their Delaunay triangulation, so 3n edges replace all
+n^2 distances. Cutting the longest edges of the tree leaves the clusters. Small clusters are noise,
+drawn in gray. Needs mstflow[io,plot]. Usage: python cluster_points.py [picture.png]
 """
 
 import sys
@@ -28,13 +28,13 @@ def arc(center, radius, start, stop, size):
 points = np.concatenate([
     arc((0.0, 0.25), 1.0, 0, 1, 900),  # two moons
     arc((1.0, -0.25), 1.0, 1, 2, 900),
-    arc((3.5, 0.0), 1.0, 0, 2, 1400),  # a ring, and what it surrounds
+    arc((3.5, 0.0), 1.0, 0, 2, 1400),  # a ring, and a blob inside it
     random.normal((3.5, 0.0), 0.19, (700, 2)),
     random.normal((1.15, 1.75), (0.32, 0.13), (500, 2)),
     random.uniform((-1.6, -1.8), (5.1, 2.4), (150, 2)),  # noise
 ])  # fmt: skip
 
-# Every side of every triangle; those of two triangles come twice, which does no harm.
+# The sides of all triangles. Sides of two triangles occur twice, which does not change the tree.
 triangles = Delaunay(points).simplices
 u, v = triangles[:, [0, 1, 2]].ravel(), triangles[:, [1, 2, 0]].ravel()
 tree = mstflow.minimum_spanning_forest((u, v, np.linalg.norm(points[u] - points[v], axis=1)))
@@ -47,11 +47,11 @@ gray = "#5b6785"
 colors = np.full(len(sizes), gray)
 colors[large] = ["#ff6b6b", "#4dd0e1", "#ffd166", "#b388ff", "#7bd88f"]
 
-# In the order of scipy's dendrogram each cluster is a run of points. Between neighbors stands the
-# height at which they join: clusters are valleys, and the dashed line is where the tree was cut.
+# In the order of scipy's dendrogram, the points of a cluster are consecutive. The skyline shows the
+# height at which neighbors join. Clusters are valleys, and the dashed line is the cut.
 table = tree.linkage()
 order = leaves_list(table)
-start = np.argsort(order).tolist()  # where the run of each node of the hierarchy starts
+start = np.argsort(order).tolist()  # first position of each node of the hierarchy
 height = np.full(len(points), np.nan)
 for left, right, joined in zip(*table[:, :2].T.astype(int), table[:, 2], strict=True):
     first, second = sorted((start[left], start[right]))

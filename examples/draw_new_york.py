@@ -1,7 +1,7 @@
-"""Draw the minimum spanning tree of New York's roads, colored by clusters of Boruvka's rounds.
+"""Draw the minimum spanning tree of New York's roads, colored by clusters of Boruvka's algorithm.
 
-Each color is a fragment of the moment when at most 100 were left; the edges that joined those
-fragments later are white. A second picture shows what the rounds took. Needs mstflow[plot].
+The colors are the fragments at the first round with at most 100 of them. Edges that join these
+fragments later are white. A second picture shows the time of the rounds. Needs mstflow[plot].
 Usage: python draw_new_york.py [folder]
 """
 

@@ -1,6 +1,6 @@
-"""Draw what the workers of a cluster did during two scans: a bar for each task, by its stage.
+"""Draw the task stream of two workers during two scans: a bar for each task, colored by stage.
 
-The data are those of the dashboard's task stream. Writes tasks.png.
+The data are those of the task stream on Dask's dashboard. Writes tasks.png.
 """
 
 import tempfile
@@ -13,8 +13,8 @@ import mstflow
 
 
 def draw(client, graph, path):
-    """Solve `graph` by two scans on the workers of `client`, and draw their tasks."""
-    client.get_task_stream()  # it is recorded from here on
+    """Solve `graph` in two scans on the workers of `client`, and draw their tasks."""
+    client.get_task_stream()  # starts the recording
     forest = mstflow.minimum_spanning_forest(
         graph, scheduler=client, strategy="two-scan", partitions=4, progress=False
     )

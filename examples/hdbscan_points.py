@@ -1,8 +1,9 @@
-"""HDBSCAN: clusters of very different density, which no one distance tells from the noise.
+"""Draw HDBSCAN clusters of very different density, which no single distance separates from noise.
 
-Distances to near neighbors become mutual reachability, and of its tree those clusters are kept that
-last longest as density grows. Below are the points in the order of the hierarchy: a cluster is a
-mountain as high as it is dense. Needs mstflow[plot], scipy and scikit-learn.
+Distances to near neighbors become mutual reachability distances. HDBSCAN keeps the clusters of
+their tree that persist longest as density grows. The lower picture has the points in the order of
+the hierarchy: a cluster is a mountain, as high as it is dense.
+Needs mstflow[plot], scipy and scikit-learn.
 Usage: python hdbscan_points.py [picture.png]
 """
 
@@ -29,7 +30,7 @@ def arm(center, size, start, count):
 
 points = np.concatenate([
     *(arm((0, 0), 3.0, start, 1000) for start in (0, 1)),
-    *(arm((6.3, 1.3), 0.9, start, 600) for start in (0.3, 1.3)),  # the same, small and dense
+    *(arm((6.3, 1.3), 0.9, start, 600) for start in (0.3, 1.3)),  # a small and dense one
     random.normal((4.2, -2.2), 0.08, (300, 2)),
     random.normal((7.2, -1.8), (0.7, 0.42), (500, 2)),
     random.uniform((-3.8, -3.5), (9.8, 3.5), (400, 2)),  # noise
@@ -40,10 +41,10 @@ cluster = tree.hdbscan(min_cluster_size=100)
 palette = ["#ff6b6b", "#4dd0e1", "#ffd166", "#b388ff", "#7bd88f", "#f48fb1", "#5b6785"]
 colors = np.array(palette)[np.where(cluster < 0, -1, cluster % 6)]
 
-# Between neighbors in scipy's dendrogram stands the height at which they join, here as a density.
+# The height at which neighbors in scipy's dendrogram join, shown as a density.
 table = tree.linkage()
 order = leaves_list(table)
-start = np.argsort(order).tolist()  # where the run of each node of the hierarchy starts
+start = np.argsort(order).tolist()  # first position of each node of the hierarchy
 density = np.zeros(len(points))
 for left, right, height in zip(*table[:, :2].T.astype(int), table[:, 2], strict=True):
     first, second = sorted((start[left], start[right]))

@@ -1,9 +1,10 @@
-"""Segment a photograph: Boruvka's algorithm on its pixels, comparing whole segments by color.
+"""Segment a photograph with Boruvka's algorithm and two stages of our own.
 
-An image is a graph: each pixel is joined to those beside, above and below it. Two stages of our own
-change the weights between rounds, so that a segment joins the neighbor most like it in mean color:
-superpixel hierarchy (Wei et al., IEEE TIP 2018). Needs mstflow[io,plot] and scikit-learn, which
-ships the photograph (danielbuechele, CC BY 2.0). Usage: python segment_photo.py [picture.jpg]
+An image is a graph: each pixel is joined to the pixels beside, above and below it. The two stages
+change the weights between rounds, so that a segment joins the neighbor with the most similar mean
+color: superpixel hierarchy (Wei et al., IEEE TIP 2018). Needs mstflow[io,plot] and scikit-learn,
+which includes the photograph (danielbuechele, CC BY 2.0).
+Usage: python segment_photo.py [picture.jpg]
 """
 
 import sys
@@ -20,14 +21,14 @@ from mstflow.stages.fields import Edges, VertexIndex
 
 @mstflow.stage(writes=("red", "green", "blue", "size"))
 def blend_colors(ops, label: VertexIndex, num_fragments, red, green, blue, size):
-    """Sum up the colors of the pixels of each new fragment, and count the pixels."""
+    """Add up the colors of the pixels of each new fragment, and count the pixels."""
     fields = (red, green, blue, size)
-    return tuple(ops.scatter_reduce(label, field, num_fragments, "add", 0) for field in fields)
+    return tuple(ops.scatter_reduce(label, field, num_fragments, "sum", 0) for field in fields)
 
 
 @mstflow.stage(writes="edges")
 def compare_colors(ops, edges: Edges, red, green, blue, size) -> Edges:
-    """Weigh each edge by how far apart the mean colors of the fragments are that it joins."""
+    """Set the weight of each edge to the distance between the mean colors of its two fragments."""
     colors = [total / size for total in (red, green, blue)]
     steps = [ops.gather(color, edges.u) - ops.gather(color, edges.v) for color in colors]
     return edges._replace(key=ops.order_key(sum(step**2 for step in steps)))

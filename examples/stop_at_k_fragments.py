@@ -1,6 +1,6 @@
-"""Clustering with a stage of one's own: stop Boruvka's algorithm at k fragments or fewer.
+"""Cluster roads with a stage of our own, which stops Boruvka's algorithm at k fragments or fewer.
 
-Stopped early, its fragments are clusters: affinity clustering (Bateni et al., NIPS 2017).
+The fragments are then clusters: affinity clustering (Bateni et al., NIPS 2017).
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from mstflow.testing import check_stage
 
 @mstflow.stage(writes="few_fragments")
 def few_fragments(num_vertices: Count, num_edges: Count, k: Count) -> Verdict:
-    """Return whether at most k fragments are left, or none can be joined."""
+    """Return whether at most k fragments remain, or no edge joins two of them."""
     return num_vertices <= k or num_edges == 0
 
 

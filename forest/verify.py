@@ -413,4 +413,4 @@ def _described(graph: EdgeSource, edge: int) -> str:
 def _edge(graph: EdgeSource, edge: int) -> tuple[NDArray[Any], ...]:
     """Return u, v and weight of one edge, as arrays of length 1."""
     place = edge - graph.first_id
-    return graph.part(place, place + 1).columns()
+    return graph.slice(place, place + 1).columns()

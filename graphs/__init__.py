@@ -1,1 +1,1 @@
-"""Data in and out: edge lists and files."""
+"""Graphs: in memory, in files, streamed, generated."""

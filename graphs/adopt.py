@@ -1,6 +1,6 @@
-"""Takes graphs as they come: edge lists, columns, files, the objects of other libraries.
+"""Convert columns, files, and graphs of other libraries to edge lists.
 
-None of those libraries is imported here: an object tells by its class where it is from.
+Libraries are recognised by the names of their classes, so none of them is imported here.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _SPARSE_FORMATS = ("coo", "csr", "csc")
-#: What speaks Arrow as tables do, but is one column.
+#: Classes that support Arrow's stream interface but hold a single column.
 _ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
 
 
 def edge_list(
     graph: Any, num_vertices: int | None = None, weight: str | None = "weight"
 ) -> EdgeList:
-    """Make an edge list of whatever `minimum_spanning_forest` takes for a graph.
+    """Convert a graph, in any form that `minimum_spanning_forest` accepts, to an edge list.
 
     Parameters
     ----------
     graph : EdgeList, tuple of columns, path, list of paths, or object of another library
-        `docs/formats.md` says for each which order gives the edge ids.
+        `docs/formats.md` defines the order of the edge ids for each.
     num_vertices : int, optional
-        In place of what the graph says.
+        Overrides the number of vertices that the graph states.
     weight : str or None
-        Which of its weights to take; None takes every weight as 1.
+        Name of the weights; with None every edge weighs 1.
 
     Raises
     ------
     GraphError
-        If it is no graph; names the edge.
+        If the argument is not a graph, or an edge is invalid. Names the edge.
     OptionError
-        If it has no weights of that name; names those that it has.
+        If the graph has no weights of that name. Lists the names it has.
     """
     found = _adopted(graph, weight)
     return found if num_vertices is None else found.on(num_vertices)
@@ -54,7 +54,7 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
     if isinstance(graph, str | os.PathLike) or _is_paths(graph):
         return read(graph, weight=weight)
     if isinstance(graph, list) and any(isinstance(item, tuple) for item in graph):
-        message = "a graph is no list of edges: give its columns, such as tuple(zip(*edges))"
+        message = "expected columns, found a list of edges; pass tuple(zip(*edges))"
         raise GraphError(message)
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
@@ -63,25 +63,25 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
     if take is not None:
         return take(graph, weight)
     message = (
-        "a graph is an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a list of "
-        "paths, or a sparse matrix, graph or table of scipy, networkx, igraph, pandas, Dask or "
-        f"anything that speaks Arrow, not {type(graph).__name__}"
+        "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "
+        "list of paths, a scipy sparse matrix, a networkx or igraph graph, or a table of pandas, "
+        f"Dask or any library that supports Arrow; found {type(graph).__name__}"
     )
     raise GraphError(message)
 
 
 def is_known(graph: Any) -> bool:
-    """Tell whether an object is a graph of another library."""
+    """Return whether an object is a graph or table of a supported library."""
     return _taker(graph) is not None
 
 
 def class_names(value: Any) -> list[str]:
-    """Return the library and the name of each class that an object is of."""
+    """Return `library.Class` for the class of an object and each of its bases."""
     return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
 
 
 def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
-    if isinstance(graph, type):  # it has the methods of its objects
+    if isinstance(graph, type):  # a class has the attributes that are looked for below
         return None
     names = class_names(graph)
     for name in names:
@@ -97,20 +97,20 @@ def _is_paths(graph: Any) -> bool:
 
 
 def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
-    """Take every stored entry, zeros among them, as it stands: nothing is summed."""
+    """Return an edge for each stored entry, including zeros; duplicates are not summed."""
     if matrix.format not in _SPARSE_FORMATS:
-        message = f"a {matrix.format} matrix keeps no list of entries; give its .tocsr()"
+        message = f"expected a COO, CSR or CSC matrix, found {matrix.format}; pass its .tocsr()"
         raise GraphError(message)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = f"a graph is a square matrix, not one of shape {matrix.shape}"
+        message = f"expected a square matrix, found shape {matrix.shape}"
         raise GraphError(message)
     if (np.diff(getattr(matrix, "indptr", ())) < 0).any():
-        message = "the matrix contradicts itself: indptr descends"
+        message = "the matrix is inconsistent: indptr must be ascending"
         raise GraphError(message)
     try:
         entries = matrix.tocoo()
     except ValueError as error:
-        message = f"the matrix contradicts itself: {error}"
+        message = f"the matrix is inconsistent: {error}"
         raise GraphError(message) from error
     values = entries.data if weight is not None else None
     graph = EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
@@ -119,7 +119,7 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
 
 def _from_networkx(graph: Any, weight: str | None) -> EdgeList:
     number = {node: i for i, node in enumerate(graph)}
-    edges = list(graph.edges(data=True))  # of a multigraph in the order of its keys
+    edges = list(graph.edges(data=True))  # in a multigraph in the order of the keys
     u, v = ([number[edge[end]] for edge in edges] for end in (0, 1))
     if weight is None:
         return EdgeList(u, v, num_vertices=len(number))
@@ -139,8 +139,8 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
 
 
 def _no_weights(weight: str, names: Collection[Any]) -> OptionError:
-    has = ", ".join(map(repr, sorted(map(str, names)))) or "none"
-    return OptionError(f"the graph has no weights called {weight!r}; its edges have: {has}")
+    known = ", ".join(map(repr, sorted(map(str, names)))) or "none"
+    return OptionError(f"no edge has the attribute {weight!r}; attributes found: {known}")
 
 
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
@@ -153,13 +153,13 @@ def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
 
 
 def _from_arrow(table: Any, weight: str | None) -> EdgeList:
-    """Take any table that hands itself over by Arrow's interface."""
+    """Convert a table of any library that supports Arrow's stream interface."""
     import pyarrow as pa
 
     try:
         converted = pa.table(table)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        message = f"the table cannot be handed over: {error}"
+        message = f"the table cannot be converted to Arrow: {error}"
         raise GraphError(message) from error
     return arrow_graph(converted, weight)
 

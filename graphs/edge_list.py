@@ -1,4 +1,4 @@
-"""The edge list: the one form in which a graph enters mstflow."""
+"""The edge list: a graph in memory, as three columns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    #: u, v and weight (None for 1 each) of some consecutive edges.
+    #: u, v and weight (None: every edge weighs 1) of consecutive edges.
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
-    #: Columns of edges by name: u, v, weight, edge_id.
+    #: Columns by name: u, v, weight, edge_id.
     NamedColumns = Mapping[str, NDArray[Any]]
 
 _LARGEST_ID = np.iinfo(np.int64).max - 1
@@ -26,26 +26,25 @@ _LARGEST_ID = np.iinfo(np.int64).max - 1
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class EdgeList:
-    """An undirected graph as columns, checked when it is made and never written to.
+    """An undirected graph as columns. They are checked once, here, and never written to.
 
-    Loops, parallel edges and both arcs of a symmetric graph are ordinary records. The edge id of
-    a record is its position.
+    Loops, parallel edges and both arcs of a symmetric graph are ordinary edges. The id of an edge
+    is its position. Columns on a GPU stay there; either all columns lie on the GPU, or none.
 
     Parameters
     ----------
     u, v : integer arrays of length m
         The two ends of each edge, as 0-based vertex ids.
     weight : bool, integer or floating array of length m, optional
-        Edge weights; integer 1 each if not given. Columns that lie on a GPU stay there: all of
-        them, or none.
+        Edge weights; by default every edge weighs integer 1.
     num_vertices : int, optional
-        Number of vertices; the largest id plus one if not given.
+        Number of vertices; by default the largest id plus one.
 
     Raises
     ------
     GraphError
-        On lengths that differ, a dtype that is not supported, an id that is negative or not below
-        `num_vertices`, and NaN weights. The first offending edge is named.
+        If the columns differ in length, a dtype is not supported, an id is negative or not less
+        than `num_vertices`, or a weight is NaN. Names the first such edge.
     """
 
     u: NDArray[Any]
@@ -63,11 +62,11 @@ class EdgeList:
     ) -> None:
         u, v, weight, num_vertices = checked(u, v, weight, num_vertices)
         values = {"u": u, "v": v, "weight": weight, "num_vertices": num_vertices}
-        self.__dict__.update(values)  # frozen: set once, here
+        self.__dict__.update(values)  # a frozen dataclass refuses assignment
 
     @property
     def num_edges(self) -> int:
-        """Number of records."""
+        """Number of edges."""
         return len(self.u)
 
     @property
@@ -76,23 +75,23 @@ class EdgeList:
         return is_on_device(self.u)
 
     def to_host(self) -> EdgeList:
-        """Return the same graph with its columns in the memory of the host."""
+        """Return the same graph with its columns in host memory."""
         if not self.is_on_device:
             return self
         columns = map(host_array, (self.u, self.v, self.weight))
         return EdgeList(*columns, num_vertices=self.num_vertices)
 
     def on(self, num_vertices: int) -> EdgeList:
-        """Return the same edges on another number of vertices.
+        """Return the same edges with another number of vertices.
 
         Raises
         ------
         GraphError
-            If there are ends beyond them. Names the edge.
+            If an id is not less than `num_vertices`. Names the edge.
         """
         if _checked_num_vertices(self.u[:0], self.v[:0], num_vertices, 0) < self.num_vertices:
             return EdgeList(self.u, self.v, self.weight, num_vertices=num_vertices)
-        larger = object.__new__(EdgeList)  # its ids need no second look
+        larger = object.__new__(EdgeList)  # skips the checks: the ids are known to be smaller
         larger.__dict__.update(self.__dict__, num_vertices=int(num_vertices))
         return larger
 
@@ -110,15 +109,15 @@ class EdgeList:
 def checked(
     u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
-    """Return columns as arrays and the number of vertices, if they make an edge list.
+    """Check columns as `EdgeList` does; return them as arrays, and the number of vertices.
 
-    `first_id` is the id of the first edge, for messages; otherwise see `EdgeList`.
+    Messages count edges from `first_id`.
     """
     u, v = _ids("u", u), _ids("v", v)
     weight = _weights(ones(u) if weight is None else weight, first_id)
-    where = [("on the GPU" if is_on_device(column) else "not") for column in (u, v, weight)]
+    where = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
     if len(set(where)) > 1:
-        message = "all columns must lie on the GPU or none; u is {}, v is {}, weight is {}"
+        message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
         raise GraphError(message.format(*where))
     if not len(u) == len(v) == len(weight):
         message = (
@@ -130,18 +129,18 @@ def checked(
 
 
 def ones(column: NDArray[Any]) -> NDArray[np.int64]:
-    """Return integer 1 for each entry of a column: one that stands for all, in no memory."""
+    """Return an array of integer ones as long as a column; it takes no memory."""
     one = np.zeros_like(column, np.int64, shape=(1,)) + 1
     return np.broadcast_to(one, column.shape)
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
-    """Join edge lists into one graph; edge ids run on in the order given.
+    """Concatenate edge lists, in order, into one graph.
 
     Raises
     ------
     GraphError
-        If no common dtype holds all weights exactly.
+        If no dtype represents all weights exactly.
     """
     if len(graphs) == 1:
         return graphs[0]
@@ -153,63 +152,66 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
     )
 
 
-def join_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate vertex ids, which fit in any integer dtype that holds those of one part."""
-    dtype = np.result_type(*parts)
-    if dtype.kind == "f":  # of int64 and uint64: checked ids fit either
+def join_ids(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate vertex ids."""
+    dtype = np.result_type(*columns)
+    if dtype.kind == "f":  # NumPy promotes int64 and uint64 to float64; ids fit either
         dtype = np.dtype(np.int64)
-    return np.concatenate([part.astype(dtype, copy=False) for part in parts])
+    return np.concatenate([column.astype(dtype, copy=False) for column in columns])
 
 
-def join_weights(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate weights in a dtype that holds all of them exactly.
+def join_weights(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate weights in a dtype that represents all of them exactly.
 
     Raises
     ------
     GraphError
-        If there is none; names the first edge whose weight would be rounded.
+        If there is no such dtype. Names the first edge whose weight would be rounded.
     """
-    dtype = np.result_type(*parts)
-    if dtype.kind == "f" and all(part.dtype.kind != "f" for part in parts):
-        dtype = np.dtype(np.uint64)  # beside int64: holds them unless one is negative
+    dtype = np.result_type(*columns)
+    if dtype.kind == "f" and all(column.dtype.kind != "f" for column in columns):
+        dtype = np.dtype(np.uint64)  # NumPy promotes int64 and uint64 to float64, which rounds
     lowest, largest = (0, 2**64 - 1) if dtype.kind == "u" else (-(2**53), 2**53)
     start = 0
-    for part in parts:
-        if part.dtype != dtype and part.dtype.kind in "iu" and not _holds(dtype, part.dtype):
-            inexact = (part < lowest) | (part > largest)
+    for column in columns:
+        if column.dtype != dtype and column.dtype.kind in "iu" and not _holds(dtype, column.dtype):
+            inexact = (column < lowest) | (column > largest)
             if inexact.any():
                 edge = int(inexact.argmax())
                 message = (
-                    f"edge {start + edge}: weight {part[edge]} is not exact as {dtype}, "
+                    f"edge {start + edge}: weight {column[edge]} is not exact as {dtype}, "
                     "which other weights need"
                 )
                 raise GraphError(message)
-        start += len(part)
-    return np.concatenate([part.astype(dtype, copy=False) for part in parts])
+        start += len(column)
+    return np.concatenate([column.astype(dtype, copy=False) for column in columns])
 
 
 def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
-    """Whether every integer of `narrow` is one of `wide`; NumPy calls int64 to float64 safe."""
+    """Return whether `wide` represents every integer of `narrow`.
+
+    Unlike `numpy.can_cast`, which calls int64 to float64 safe.
+    """
     return np.can_cast(narrow, wide) and not (wide.kind == "f" and narrow.itemsize == 8)
 
 
 def checked_column(name: str, values: Any) -> NDArray[Any]:
-    """Return values as a column of numbers in the machine's order of bytes, none of them rounded.
+    """Return values as a one-dimensional array in native byte order, without rounding any.
 
     Raises
     ------
     GraphError
-        If that cannot be; names the column.
+        If that is not possible. Names the column.
     """
     if isinstance(values, np.ma.MaskedArray):
-        message = f"{name} must not be a masked array; leave out what is masked"
+        message = f"{name} must not be a masked array; drop the masked edges first"
         raise GraphError(message)
     array = device_array(values) if is_on_device(values) else _host_array(name, values)
     if array.ndim != 1:
         message = f"{name} must be one-dimensional, not of shape {array.shape}"
         raise GraphError(message)
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
-        # NumPy turns a list of large or mixed integers into floats.
+        # NumPy converts lists of large integers, or of integers and floats, to float64.
         integers = [isinstance(value, int | np.integer) for value in values]
         if values and all(integers) and min(map(int, values)) >= 0:
             return np.array(values, np.uint64)
@@ -245,7 +247,7 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
-    # The minimum of floats is NaN if one of them is: no mask of length m is made.
+    # The minimum is NaN if any weight is: this needs no mask of length m.
     if array.dtype.kind == "f" and array.size and np.isnan(extreme("min", array)):
         message = f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN"
         raise GraphError(message)
@@ -253,12 +255,12 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
 
 
 def checked_num_vertices(given: Any) -> int:
-    """Return a number of vertices, of Python or NumPy, as Python's.
+    """Return a number of vertices as a Python int.
 
     Raises
     ------
     GraphError
-        If it is none.
+        If it is not an integer from 0 to 2^63 - 1.
     """
     is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not is_integer or not 0 <= given <= _LARGEST_ID + 1:
@@ -274,12 +276,12 @@ def _checked_num_vertices(
     for name, ids in (("u", u), ("v", v)):
         if not ids.size:
             continue
-        # Read without a sign, a negative id is larger than any other: one pass finds both.
+        # A negative id, viewed as unsigned, exceeds every valid id: one pass finds both errors.
         top = int(extreme("max", ids.view(f"u{ids.itemsize}")))
         if top > np.iinfo(ids.dtype).max:
             edge = int((ids < 0).argmax())
             message = (
-                f"edge {first_id + edge}: {name} is {ids[edge]}, but vertex ids are not negative"
+                f"edge {first_id + edge}: {name} is {ids[edge]}; vertex ids must not be negative"
             )
             raise GraphError(message)
         largest = max(largest, top)
@@ -290,7 +292,7 @@ def _checked_num_vertices(
         return largest + 1
     given = checked_num_vertices(given)
     if largest >= given:
-        # A dtype that does not hold `given` holds no id beyond it.
+        # A dtype that cannot represent `given` has no id beyond it.
         wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)
         edge = min(int(hits.argmax()) for ids in wide if (hits := ids >= given).any())
         message = (

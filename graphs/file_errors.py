@@ -1,4 +1,4 @@
-"""Errors of files: whatever fails in reading one names it."""
+"""Errors of reading name the file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
-    """Let what the system says against a file, and errors of these kinds, name it.
+    """Convert errors of the system, and exceptions of these kinds, to errors that name the file.
 
     Raises
     ------
     FileFormatError
-        In their place.
+        Instead of OSError and `kinds`.
     """
     reasons: tuple[type[Exception], ...] = (OSError, *kinds)
     try:

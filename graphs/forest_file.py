@@ -1,4 +1,4 @@
-"""Saved forests, which `write_columns` makes: what tells their graph, and how they are read."""
+"""Saved forests: the identity of their graph, and the reader. `write_columns` writes them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from .format import SavedForest
     from .source import EdgeSource
 
-#: What a saved forest may hold along its edges; only the first must be there.
+#: The columns of a saved forest; only the first is required.
 FOREST_COLUMNS = ("edge_id", "u", "v", "weight")
-#: So many of the first edges are in a graph's digest.
+#: Number of leading edges that the digest of a graph covers.
 _HEAD = 2**12
 
 
 def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
-    """Return what tells a graph from others, in whatever form it is stored.
+    """Return the identity of a graph, which does not depend on how it is stored.
 
     Returns
     -------
     dict
-        "num_vertices"; "num_edges" and "digest", which are None if it can be read but once. The
-        digest is BLAKE2b, 16 bytes, of the first 4,096 edges: their smaller ends, larger ends
-        (int64) and weights (binary64), column after column, little end first.
+        "num_vertices", "num_edges" and "digest". The last two are None if the graph can be read
+        only once. The digest is BLAKE2b with 16 bytes over the first 4,096 edges: one column of
+        smaller ends, one of larger ends (both int64) and one of weights (binary64), little-endian.
     """
     sizes: dict[str, int | str | None] = {"num_vertices": graph.num_vertices}
     if graph.is_read_once:
@@ -52,26 +52,26 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
 
 
 def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
-    """Read the columns of a forest, and what it says of its graph.
+    """Read the columns of a forest, and the identity of its graph.
 
-    Text is read in the dtype of the graph's weights, to lose none of them. The columns are
-    "edge_id" and, if they are there, "u", "v" and "weight"; all of one length, in any order.
+    Weights in text are parsed in the dtype of the graph's weights, so none is rounded. The columns
+    are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read or holds anything else. Names it.
+        If the file cannot be read, or is not a forest. Names the file.
     """
     with file_errors(path):
         path.stat()
     read = format_of(path).read_forest
     if read is None:
-        message = f"{path}: a forest is a .npz, .parquet or .csv file or a folder of .npy columns"
+        message = f"{path}: expected a forest as .npz, .parquet, .csv or a folder of .npy columns"
         raise FileFormatError(message)
     columns, identity = read(path, weight_dtype)
     if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
         found = ", ".join(columns) or "nothing"
-        message = f"{path}: expected columns edge_id, and maybe u, v, weight; found {found}"
+        message = f"{path}: expected columns edge_id and optionally u, v, weight; found {found}"
         raise FileFormatError(message)
     problems = [column_problem(name, column) for name, column in columns.items()]
     if len({column.shape for column in columns.values()}) > 1:
@@ -83,7 +83,7 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
 
 
 def column_problem(name: str, column: NDArray[Any]) -> str | None:
-    """Say why an array cannot be the column of that name, if it cannot."""
+    """Return why an array cannot be the column `name`, or None if it can."""
     if column.ndim != 1:
         return f"{name} must be one-dimensional, not of shape {column.shape}"
     kinds = "biuf" if name == "weight" else "iu"

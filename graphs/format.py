@@ -1,4 +1,4 @@
-"""A file format, and the edges that it writes."""
+"""What a file format is: functions that read and write it, and the table that is written."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ if TYPE_CHECKING:
     from .edge_list import EdgeList, NamedColumns
     from .source import EdgeSource
 
-    #: All columns, and the identity of the graph if it is stated.
+    #: All columns, and the identity of the graph if the file states it.
     SavedForest = tuple[dict[str, NDArray[Any]], dict[str, Any] | None]
 
 
 @dataclass(frozen=True)
 class Format:
-    """The functions that read and write a file format; `formats` holds one of these for each.
+    """The functions that read and write one file format.
 
-    Those that read raise FileFormatError on a file that cannot be read or holds anything else; it
-    names the file and the line, array, column or edge. Those that take the name of the weights
-    raise OptionError if there are none of that name, and any function may for a missing package.
+    Functions that read raise FileFormatError if the file cannot be read or is malformed; the error
+    names the file and the line, array, column or edge. Functions that take the name of the weights
+    raise OptionError if the file has no such column. All may raise OptionError for a missing
+    package.
 
     Parameters
     ----------
     name : str
-        As `format=` takes it. A plugin's format has the name of its entry point.
+        Value of `format=`. For a plugin, the name of its entry point.
     suffixes : tuple of str
-        The suffixes of its files, in lower case; output is written to the first.
+        Suffixes of its files, in lower case. Output has the first one.
     read : callable, optional
-        From a path to an `EdgeList`.
+        Takes a path, returns an `EdgeList`.
     stream : callable, optional
-        From a path to an `EdgeSource`, without reading the edges.
+        Takes a path, returns an `EdgeSource` without reading the edges.
     write : callable, optional
-        Writes an `EdgeTable` to a path that does not exist yet.
+        Takes a path that does not exist yet and an `EdgeTable`, and writes the file.
     read_forest : callable, optional
-        From a path and the dtype of the graph's weights to all columns of a saved forest and the
-        identity of its graph.
+        Takes a path and the dtype of the graph's weights; returns all columns of a saved forest
+        and the identity of its graph.
     begins : callable, optional
-        From a line of a file to whether such a file begins with it. Called with the first line
-        that is not a comment (`#`, `%`), and with the comments before it.
+        Takes a line and returns whether a file of this format may begin with it. Called with
+        leading comments (`#`, `%`) and with the first other line.
     has_columns : bool
-        Whether columns have names; `read` and `stream` then take the name of the weights, too.
+        Whether columns have names. If so, `read` and `stream` also take the name of the weights.
     is_folder : bool
-        Whether a graph is a folder, not a file.
+        Whether a graph is a folder instead of a file.
     needs_coordinates : bool
         Whether `write` needs the coordinates of the vertices.
     """
@@ -69,7 +70,7 @@ class Format:
     needs_coordinates: bool = False
 
     def graph(self, path: Path, weight: str | None) -> EdgeList:
-        """Read a graph with the weights of that name; None takes each weight as 1."""
+        """Read a graph with the weights of that name; with None every edge weighs 1."""
         if self.read is None:
             message = f"{path}: format {self.name!r} can only be written"
             raise OptionError(message)
@@ -78,7 +79,7 @@ class Format:
         return chosen_weight(self.read(path), weight)
 
     def source(self, path: Path, weight: str | None) -> EdgeSource | None:
-        """Return a graph with the weights of that name as a source, if the format is streamed."""
+        """Return a graph as a source; None if the format cannot be streamed."""
         if self.stream is None:
             return None
         if self.has_columns:
@@ -89,21 +90,21 @@ class Format:
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """Columns of edges that a format writes, in memory or computed chunk by chunk.
+    """Columns of edges to be written: in memory, or computed block by block.
 
     Parameters
     ----------
     dtypes : mapping of str to dtype
-        Of the columns, by name.
+        Dtype of each column.
     num_edges : int
     num_vertices : int, optional
-        For the formats that state it.
+        Needed by formats that state it.
     read : callable
-        From a number of edges to an iterator over the columns of about as many edges at a time.
+        Takes a number of edges; returns an iterator over blocks of about that size.
     columns : mapping of str to array, optional
         All columns, if they are in memory.
     identity : mapping, optional
-        The identity of the graph (see `forest_file.graph_identity`) whose forest this is.
+        For a forest, the identity of its graph (see `forest_file.graph_identity`).
     coordinates : array, optional
         Degrees east and north of each vertex.
     """
@@ -118,13 +119,13 @@ class EdgeTable:
 
     @property
     def is_graph(self) -> bool:
-        """Whether these are all edges of a graph, not a forest with edge ids."""
+        """Whether the table is a graph and not a forest, which has edge ids."""
         return "edge_id" not in self.dtypes
 
-    def chunks(self, size: int = 2**20) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the columns of about `size` edges at a time, and report the progress."""
+    def blocks(self, size: int = 2**20) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield blocks of about `size` edges as columns by name, and report progress."""
         done = 0
-        for chunk in self.read(size):
-            yield dict(zip(self.dtypes, chunk, strict=True))
-            done += len(chunk[0])
+        for block in self.read(size):
+            yield dict(zip(self.dtypes, block, strict=True))
+            done += len(block[0])
             report_progress("write edges", done, self.num_edges)

@@ -1,4 +1,4 @@
-"""From whatever a user calls a graph to an edge list, or to a source that is streamed."""
+"""Open a graph in any accepted form: as an edge list, or as a source that is streamed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..runtime.device import refuse_device
 from .adopt import class_names, edge_list, is_known
 from .edge_list import EdgeList, checked_num_vertices
 from .formats import format_of
-from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
 from .read import WholeFile
+from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
 from .tables import check_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .pieces import Adopt
+    from .segments import Adopt
 
 
 def open_graph(
@@ -35,25 +35,29 @@ def open_graph(
     is_streamed: bool = False,
     is_bounded: bool = False,
 ) -> EdgeList | EdgeSource:
-    """Return a graph in memory if it is or can be, else as a source.
+    """Return a graph as an edge list, or as a source if it is streamed.
 
     Parameters
     ----------
     graph
-        As `minimum_spanning_forest` takes it.
+        Any form that `minimum_spanning_forest` accepts.
     num_vertices : int, optional
-        In place of what the graph says.
+        Overrides the number of vertices that the graph states.
     weight : str or None
-        Which of its weights to take; None takes every weight as 1.
-    is_streamed, is_bounded : bool
-        Do not load what need not be; nor hold more than one file of those that must.
+        Name of the weights; with None every edge weighs 1.
+    is_streamed : bool
+        Stream files, instead of loading them.
+    is_bounded : bool
+        Hold at most one file at a time, among those that cannot be streamed.
 
     Raises
     ------
     GraphError
-        If it is no graph; names the edge.
-    FileFormatError, OptionError
-        If a file, or `weight`, is not what it should be.
+        If the argument is not a graph, or an edge is invalid. Names the edge.
+    FileFormatError
+        If a file cannot be read. Names the file.
+    OptionError
+        If `weight` is neither a name nor None, or the graph has no such weights.
     """
     if not isinstance(weight, str | None):
         message = f"weight must be a name or None, not {weight!r}"
@@ -76,10 +80,10 @@ def open_files(
     *,
     is_bounded: bool = False,
 ) -> EdgeSource:
-    """Return files that together are one graph as a source; edge ids run on from one to the next.
+    """Return a source of files that together are one graph; edge ids run through all of them.
 
-    Folders of `.npy` columns and Parquet files are streamed; others are read, in each scan again if
-    memory is bounded.
+    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded or, if memory
+    is bounded, read again in each scan.
 
     Raises
     ------
@@ -93,15 +97,15 @@ def open_files(
         if source is None:
             graph = found.graph(path, weight)
             source = EdgeSource.of(graph)
-            if is_bounded:  # its sizes are all that is kept
-                rows = WholeFile(path, format, weight).part(0, graph.num_edges)
+            if is_bounded:  # keep nothing but the sizes
+                rows = WholeFile(path, format, weight).slice(0, graph.num_edges)
                 source = EdgeSource((rows,), graph.num_vertices)
         sources.append(source)
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
-    pieces = tuple(piece for source in sources for piece in source.pieces)
+    segments = tuple(segment for source in sources for segment in source.segments)
     least = max(stated, default=0)
     return EdgeSource(
-        pieces,
+        segments,
         least if len(stated) == len(sources) else None,
         unweighted=weight is None,
         is_checked=len(sources) == 1 and sources[0].is_checked,
@@ -112,7 +116,7 @@ def open_files(
 def _source(
     graph: Any, weight: str | None, *, is_streamed: bool, is_bounded: bool
 ) -> EdgeSource | None:
-    """Return a source if the graph is one, or had better be."""
+    """Return a source if the graph is one or must be streamed, else None."""
     if isinstance(graph, EdgeSource):
         check_weight(weight, "a source")
         return graph
@@ -130,8 +134,8 @@ def _source(
         return EdgeSource((Chunks(items, adopt),))
     tables = items or [graph]
     if all(map(_is_dask_table, tables)):
-        parts = (part for table in tables for part in table.to_delayed())
-        return EdgeSource(tuple(Delayed(part, str(part.key), adopt) for part in parts))
+        chunks = (chunk for table in tables for chunk in table.to_delayed())
+        return EdgeSource(tuple(Delayed(chunk, str(chunk.key), adopt) for chunk in chunks))
     if all(map(_is_dask_array, tables)):
         return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
@@ -145,7 +149,7 @@ def _is_delayed(item: Any) -> bool:
 
 
 def _is_dask_table(item: Any) -> bool:
-    """Tell Dask's tables from its columns."""
+    """Return whether an object is a Dask table, not one of its columns."""
     return hasattr(item, "to_delayed") and hasattr(item, "columns")
 
 
@@ -154,12 +158,12 @@ def _is_dask_array(item: Any) -> bool:
 
 
 def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
-    """Yield the chunks of Dask's arrays: columns, or one array with a column for each.
+    """Yield the chunks of Dask arrays: two or three columns, or one array with as many columns.
 
     Raises
     ------
     GraphError
-        If the columns are not two or three of one length.
+        If there is another number of columns, or they differ in length.
     """
     import dask
     from dask.array import unify_chunks
@@ -169,13 +173,13 @@ def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
     lengths = {array.shape for array in arrays}
     if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
-        message = f"expected columns u, v and perhaps weight of one length, found shapes {shapes}"
+        message = f"expected columns u, v, maybe weight, of one length, found shapes {shapes}"
         raise GraphError(message)
     _, columns = unify_chunks(*(each for array in arrays for each in (array, "i")))
-    # Optimised, a graph loses what a client that is not the default one has persisted.
-    blocks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
-    for number, block in enumerate(blocks):
-        yield Delayed(dask.delayed(_columns)(*block), f"{number} of the arrays", adopt)
+    # Optimisation would drop data that a client other than the default one has persisted.
+    chunks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
+    for number, chunk in enumerate(chunks):
+        yield Delayed(dask.delayed(_columns)(*chunk), f"{number} of the arrays", adopt)
 
 
 def _columns(*columns: Any) -> tuple[Any, ...]:
@@ -183,18 +187,18 @@ def _columns(*columns: Any) -> tuple[Any, ...]:
 
 
 def _is_chunk(item: Any) -> bool:
-    """Tell chunks from columns: what they hold has a length of its own."""
+    """Return whether an item of a sequence is a chunk: a column would hold scalars."""
     if isinstance(item, tuple | list):
         return len(item) > 0 and all(map(np.ndim, item))
     return isinstance(item, EdgeList) or is_known(item)
 
 
-def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
+def _adopted(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
-        return columns_piece(chunk, name)
+        return column_segment(chunk, name)
     if isinstance(chunk, str | os.PathLike):
-        message = f"{name}: files are no chunks; a list of files is a graph"
+        message = f"{name}: expected columns, found a path; pass a list of paths instead"
         raise GraphError(message)
     try:
         graph = edge_list(chunk, None, weight)
@@ -202,4 +206,4 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
         message = f"{name}: {error}"
         raise GraphError(message) from error
     refuse_device(graph.u, name)
-    return ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)
+    return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

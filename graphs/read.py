@@ -1,4 +1,4 @@
-"""Reads a graph from files, by the name of the format or of the file."""
+"""Read a graph from files of any format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
 from .formats import format_of
-from .pieces import ArrayPiece, Sequential, file_fingerprint
+from .segments import ArraySegment, Sequential, file_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,21 +27,21 @@ def read(
     weight: str | None = "weight",
     progress: bool | Listener = True,
 ) -> EdgeList:
-    """Read a graph from one file, or from several that together hold one.
+    """Read a graph from one file, or from several that together are one graph.
 
     Parameters
     ----------
     source : path, or sequence of paths
-        Edge ids run on from one file to the next.
+        Edge ids run through all files, in this order.
     format : str, optional
-        One of `format_names`. By default it follows from the suffix (text may also be compressed:
-        `.gz`, `.xz`, `.bz2`, `.zst`), or else from the content; a folder is "npy".
+        One of `format_names`. By default the suffix decides (text may be compressed: `.gz`, `.xz`,
+        `.bz2`, `.zst`), otherwise the content. A folder has the format "npy".
     num_vertices : int, optional
-        In place of what the files say.
+        Overrides the number of vertices that the files state.
     weight : str or None
-        Name of the column of weights, where columns have names. None takes every weight as 1.
+        Name of the column of weights, in formats with named columns. With None every edge weighs 1.
     progress : bool or callable
-        As for `mstflow.minimum_spanning_forest`; text files tell how many of their bytes are read.
+        As for `mstflow.minimum_spanning_forest`. Text files report the bytes that are read.
 
     Returns
     -------
@@ -50,16 +50,15 @@ def read(
     Raises
     ------
     FileFormatError
-        If a file cannot be read or does not hold what it should; names the file, and the line,
-        array or edge.
+        If a file cannot be read or is malformed. Names the file, and the line, array or edge.
     OptionError
-        If `format`, `source` or `weight` is not one of the above.
+        If `format` or `weight` is unknown, or `source` is not a path or a sequence of paths.
     GraphError
-        If the files do not make one graph, or `num_vertices` does not fit it.
+        If no dtype represents the weights of all files, or `num_vertices` is too small.
     """
     paths: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
     if not paths or not all(isinstance(path, str | PathLike) for path in paths):
-        message = f"a source is a path or a list of paths, not {source!r}"
+        message = f"expected a path or a list of paths, found {source!r}"
         raise OptionError(message)
     with set_listener(progress):
         files = map(Path, paths)
@@ -69,18 +68,18 @@ def read(
 
 @dataclass(frozen=True)
 class WholeFile(Sequential):
-    """A file as a piece of a source: it is read as a whole whenever it is needed."""
+    """A file that cannot be streamed: each scan reads all of it."""
 
     path: Path
     format: str | None
     weight: str | None
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Read the file."""
-        with set_listener(False):  # the scan reports its own progress
+        with set_listener(False):  # the scan reports the progress
             graph = read(self.path, format=self.format, weight=self.weight)
-        yield ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)
+        yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
     def fingerprint(self) -> str:
-        """Return that of the file, and how it is read."""
+        """Return the fingerprint of the file, and the options it is read with."""
         return f"{file_fingerprint(self.path)} {self.format} {self.weight}"

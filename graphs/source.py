@@ -1,6 +1,6 @@
-"""Graphs that are streamed: pieces of an edge list that are read in order, as often as needed.
+"""Graphs that are streamed: a source reads its segments block by block, once for each scan.
 
-Nothing here holds more than a block of edges. Edge ids run through the pieces in order.
+A source holds no edges. Edge ids run through the segments in order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..errors import GraphError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
-from .pieces import ArrayPiece, Chunks, Rows, Sequential, digest
+from .segments import ArraySegment, Chunks, Rows, Sequential, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .edge_list import Columns, EdgeList
-    from .pieces import Piece
+    from .segments import Segment
 
-#: Edges of a block that stays in cache while it is looked at.
+#: Number of edges of a block: few enough to stay in the cache while they are filtered.
 BLOCK_EDGES = 2**19
-#: Of so many places, so many weights are looked at.
+#: A sample takes weights at this number of offsets, and this number at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -35,28 +35,27 @@ _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class EdgeSource:
-    """A graph that is streamed, never held.
+    """A graph that is streamed: the edges of all segments, in order.
 
     Parameters
     ----------
-    pieces : sequence of Piece
-        Its edges, in order.
+    segments : sequence of Segment
     num_vertices : int, optional
-        Number of vertices; if not given, the largest id plus one, which a scan finds, or the
-        largest number that a chunk states.
+        Number of vertices. By default `with_sizes` takes the largest id plus one, or the largest
+        number that a chunk states.
     first_id : int
-        The id of the first edge; the others follow.
+        Id of the first edge; the ids are consecutive.
     unweighted : bool
-        Take every weight as integer 1.
+        Whether to ignore the weights: every edge weighs integer 1.
     is_checked : bool
-        Whether ids and weights are known to be right.
+        Whether ids and weights are known to be valid.
     weight_dtype : dtype, optional
-        Of all weights: keys of two dtypes do not compare. `with_sizes` finds it.
+        Dtype of all weights; `with_sizes` finds it. Keys of different dtypes are not comparable.
     least_vertices : int
-        Number of vertices that some of the pieces are known to have, where others are not.
+        Largest number of vertices that a segment states, if others state none.
     """
 
-    pieces: tuple[Piece, ...]
+    segments: tuple[Segment, ...]
     num_vertices: int | None = None
     first_id: int = 0
     unweighted: bool = False
@@ -67,142 +66,148 @@ class EdgeSource:
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
         """Return an edge list as a source."""
-        piece = ArrayPiece(graph.u, graph.v, graph.weight)
-        return cls((piece,), graph.num_vertices, is_checked=True)
+        segment = ArraySegment(graph.u, graph.v, graph.weight)
+        return cls((segment,), graph.num_vertices, is_checked=True)
 
     @property
     def num_edges(self) -> int | None:
-        """Number of edges, or None where only reading can tell."""
-        counts = [piece.num_edges for piece in self.pieces]
+        """Number of edges; None if it is unknown until they are read."""
+        counts = [segment.num_edges for segment in self.segments]
         return None if None in counts else sum(counts)  # type: ignore[arg-type]
 
     @property
     def edges_at_once(self) -> int:
-        """How many edges a piece may read at once, beyond a block."""
-        return max((piece.edges_at_once for piece in self.pieces), default=0)
+        """Largest number of edges that a segment loads at once."""
+        return max((segment.edges_at_once for segment in self.segments), default=0)
 
     @property
     def is_on_device(self) -> bool:
-        """Whether its edges lie on a GPU; then all of them do."""
-        pieces = (piece for piece in self.pieces if isinstance(piece, ArrayPiece))
-        return any(is_on_device(piece.u) for piece in pieces)
+        """Whether the edges lie on a GPU."""
+        segments = (segment for segment in self.segments if isinstance(segment, ArraySegment))
+        return any(is_on_device(segment.u) for segment in segments)
 
     @property
     def is_read_once(self) -> bool:
-        """Whether a second reading would find nothing."""
-        return any(isinstance(piece, Chunks) and piece.is_iterator for piece in self.pieces)
+        """Whether the edges can be read only once."""
+        return any(isinstance(segment, Chunks) and segment.is_iterator for segment in self.segments)
 
-    def part(self, start: int, stop: int) -> EdgeSource:
-        """Return the source of the edges at positions `start` to `stop`, whose number is known."""
-        pieces, first = [], 0
-        for piece in self.pieces:
-            size = piece.num_edges or 0
+    def slice(self, start: int, stop: int) -> EdgeSource:
+        """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
+        segments, first = [], 0
+        for segment in self.segments:
+            size = segment.num_edges or 0
             low, high = max(start - first, 0), min(stop - first, size)
             if low < high:
-                pieces.append(piece if high - low == size else piece.part(low, high))
+                segments.append(segment if high - low == size else segment.slice(low, high))
             first += size
-        return replace(self, pieces=tuple(pieces), first_id=self.first_id + start)
+        return replace(self, segments=tuple(segments), first_id=self.first_id + start)
 
     def blocks(
         self, size: int = BLOCK_EDGES
     ) -> Iterator[tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]]:
-        """Yield for block after block its first edge id, its length and what reads and checks it.
+        """Yield for each block its first edge id, its length and a function that reads it.
 
-        The functions may be called in any thread, in any order.
+        The function checks the edges, too. It may be called in any thread, in any order.
         """
         first = self.first_id
-        for piece in self.pieces:
-            for count, read in piece.reads(size):
+        for segment in self.segments:
+            for count, read in segment.reads(size):
                 yield first, count, partial(self._checked, first, read)
                 first += count
 
     def with_sizes(self) -> EdgeSource:
         """Return this source with its numbers of vertices and edges and the dtype of its weights.
 
-        Where nothing else tells the numbers, a scan does. One that can be read but once tells
-        neither its number of edges nor a dtype.
+        Unknown numbers are counted in a scan. If the edges can be read only once, the number of
+        edges and the dtype stay unknown.
 
         Raises
         ------
         GraphError
-            If it can be read but once, and does not tell its number of vertices.
+            If the edges can be read only once, and the number of vertices is unknown.
         """
         if self.is_read_once:
             if self.num_vertices is None:
-                message = "a graph that can be read but once needs num_vertices="
+                message = "a graph that can be read only once needs num_vertices="
                 raise GraphError(message)
             return self
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
-        pieces, largest, first, dtype = [], self.least_vertices, self.first_id, None
-        for piece in self.pieces:
+        segments, largest, first, dtype = [], self.least_vertices, self.first_id, None
+        for segment in self.segments:
             begin = first
-            for part in piece.arrays() if isinstance(piece, Sequential) else (piece,):
-                largest = max(largest, part.num_vertices)  # a chunk may state it
-                for count, read in part.reads(BLOCK_EDGES):
+            for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
+                largest = max(largest, chunk.num_vertices)
+                for count, read in chunk.reads(BLOCK_EDGES):
                     u, v, given = read()
                     given = None if self.unweighted else given
                     *_, weight, size = checked(u, v, given, None, first)
                     dtype = check_dtype(first, weight.dtype, dtype)
                     largest, first = max(largest, size), first + count
                     report_progress("count edges", first - self.first_id, self.num_edges or 0)
-            is_known = piece.num_edges is not None
-            pieces.append(piece if is_known else Rows(piece, 0, first - begin))
+            is_known = segment.num_edges is not None
+            segments.append(segment if is_known else Rows(segment, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices
-        return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
+        return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def of_sizes(self, sizes: Sequence[tuple[int, int, np.dtype[Any] | None]]) -> EdgeSource:
-        """Return this source with its sizes, where others have counted each piece.
+        """Return this source with sizes that were counted elsewhere, segment by segment.
 
         Parameters
         ----------
         sizes : sequence of (int, int, dtype)
-            Number of edges, number of vertices, and dtype of the weights of each piece.
+            Number of edges, number of vertices and dtype of the weights, for each segment.
 
         Raises
         ------
         GraphError
             If the dtypes differ. Names the edge.
         """
-        first, dtype, pieces = self.first_id, self.weight_dtype, []
-        for piece, (count, _, found) in zip(self.pieces, sizes, strict=True):
+        first, dtype, segments = self.first_id, self.weight_dtype, []
+        for segment, (count, _, found) in zip(self.segments, sizes, strict=True):
             dtype = check_dtype(first, found, dtype) if count and found is not None else dtype
-            pieces.append(piece if piece.num_edges is not None else Rows(piece, 0, count))
+            segments.append(segment if segment.num_edges is not None else Rows(segment, 0, count))
             first += count
         largest = max((vertices for _, vertices, _ in sizes), default=0)
         known = self.num_vertices if self.num_vertices is not None else largest
-        return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
+        return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:
-        """Return what tells this graph from others."""
-        parts = [piece.fingerprint() for piece in self.pieces]
-        return digest(repr((self.first_id, self.unweighted, parts)).encode())
+        """Return a digest that identifies the edges.
+
+        Raises
+        ------
+        GraphError
+            If computing one would take a scan.
+        """
+        found = [segment.fingerprint() for segment in self.segments]
+        return digest(repr((self.first_id, self.unweighted, found)).encode())
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of all edges, in memory."""
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()
-        if not reads:  # an empty part must not change the dtype of what it is joined with
+        if not reads:  # an empty slice must not change the dtype of a concatenation
             *ends, weight = _NO_EDGES
             return *ends, weight.astype(self.weight_dtype or weight.dtype)
         return _joined([read() for read in reads])
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return the weights of a few thousand edges from all over; none if that takes a scan.
+        """Return the weights of a few thousand edges, spread evenly; none if that takes a scan.
 
-        Of `shares` sources that share a graph each takes its part of them; for 0, none.
+        Each of `shares` partitions of a graph returns its share of the sample; with 0, none.
         """
         count = self.num_edges
-        if not count or not shares or not all(piece.is_direct for piece in self.pieces):
+        if not count or not shares or not all(segment.is_direct for segment in self.segments):
             return np.empty(0, self.weight_dtype or np.int64)
         places = max(1, _SAMPLES // shares)
         starts = {count * place // places for place in range(places)}
-        parts = (self.part(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
-        return np.concatenate([part.columns()[2] for part in parts])
+        runs = (self.slice(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
+        return np.concatenate([run.columns()[2] for run in runs])
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        """Return u, v and weight of the edges of ascending `edge_ids`: one scan."""
+        """Return u, v and weight of the edges `edge_ids`, which ascend, in one scan."""
         found, low, known = [], 0, host_array(edge_ids)
         for first, count, read in self.blocks():
             high = int(np.searchsorted(known, first + count))
@@ -212,7 +217,7 @@ class EdgeSource:
         return _joined(found or [tuple(column[:0] for column in self.first_columns())])
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
-        """Return u, v and weight of the first edge, if there is one: for their dtypes."""
+        """Return u, v and weight of at most the first edge; their dtypes are those of all."""
         return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
 
     def _checked(self, first: int, read: Callable[[], Columns]) -> tuple[NDArray[Any], ...]:
@@ -226,23 +231,23 @@ class EdgeSource:
 
 
 def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
-    """Return the dtype of the weights from the edge `first` on, if it is what is known.
+    """Return `found`, the dtype of the weights from edge `first` on, if it is the known one.
 
     Raises
     ------
     GraphError
-        If it is not. Names the edge.
+        If it is another. Names the edge.
     """
-    if known is None or known == found:  # None equals float64, says NumPy
+    if known is None or known == found:  # the first test is needed: NumPy takes None for float64
         return found
     message = (
-        f"edge {first}: weights are {found} from here on, but {known} before; all pieces of "
-        "a graph that is streamed need one dtype"
+        f"edge {first}: weights are {found} from here on and {known} before; a graph that is "
+        "streamed needs one dtype"
     )
     raise GraphError(message)
 
 
 def _joined(columns: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Return u, v and weight (of one dtype) of several blocks in one."""
+    """Concatenate blocks whose weights have one dtype."""
     u, v, weight = zip(*columns, strict=True)
     return join_ids(u), join_ids(v), np.concatenate(weight)

@@ -1,4 +1,4 @@
-"""Tables as graphs: which columns are the ends and the weight, and Arrow's columns as arrays."""
+"""Tables as graphs: find the columns of the ends and the weight, and convert Arrow columns."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Under this name a table states its number of vertices, which may exceed the largest id plus one.
+#: Metadata key of the number of vertices, which may exceed the largest id plus one.
 NUM_VERTICES = "num_vertices"
-#: Under this name a saved forest states the identity of its graph, as JSON.
+#: Metadata key of the identity of a saved forest's graph, as JSON.
 IDENTITY = "graph"
 
-#: What the columns of the two ends may be called; the first pair that is there is taken.
+#: Names for the columns of the two ends, in order of preference.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let whatever is wrong with a file of columns name the file."""
+    """Make errors of pyarrow, and of the columns, name the file."""
     import pyarrow as pa
 
     with file_errors(path, pa.ArrowException, ValueError):
-        path.open("rb").close()  # pyarrow would say why it cannot in words of its own
+        path.open("rb").close()  # the system's message is shorter than pyarrow's
         yield
 
 
 class ColumnNames(NamedTuple):
-    """Names of the columns that make a graph; without a weight every edge weighs integer 1."""
+    """Names of the columns of a graph; if `weight` is None, every edge weighs integer 1."""
 
     u: str
     v: str
@@ -46,7 +46,7 @@ class ColumnNames(NamedTuple):
 
     @property
     def present(self) -> list[str]:
-        """The names without None."""
+        """The names that are not None."""
         return [name for name in self if name is not None]
 
 
@@ -56,19 +56,20 @@ def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
     Parameters
     ----------
     names : sequence of str
-        Of all columns.
+        Names of all columns.
     weight : str or None
-        The column of weights; None takes every weight as 1. The default of every caller,
-        "weight", may be absent from a table of two ends and nothing else.
+        Name of the weights; with None every edge weighs 1. "weight", the default of all callers,
+        may be missing if the table has no other columns than the ends and edge ids.
 
     Raises
     ------
     GraphError
-        If there are no columns for the ends, or none is called "weight" and another may be meant.
+        If the columns of the ends are missing, or "weight" is missing beside other columns.
     OptionError
-        If any other `weight` is not there.
+        If any other `weight` is missing.
     """
-    found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"  # prose has commas too
+    # Cut, since a line of prose may look like many long names.
+    found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
     ends = next((pair for pair in END_NAMES if set(pair) <= set(names)), None)
     repeated = {name for name in names if list(names).count(name) > 1}
     if ends is None or repeated & {*ends, weight}:
@@ -79,18 +80,20 @@ def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
         return ColumnNames(*ends, weight)
     if weight == "weight" and not set(names) - {*ends, "edge_id"}:
         return ColumnNames(*ends, None)
-    # A misspelt column of weights must not make an unweighted graph.
-    message = f"no column {weight!r} for the weights; found {found} (None takes each as 1)"
+    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
+    message = (
+        f"no column {weight!r} for the weights; found {found} (name it with weight=; None: all 1)"
+    )
     raise (GraphError if weight == "weight" else OptionError)(message)
 
 
 def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
-    """Return the dtype of an Arrow column of numbers.
+    """Return the NumPy dtype of an Arrow column of numbers.
 
     Raises
     ------
     GraphError
-        If it holds anything else; names the column.
+        If the column holds anything else. Names the column.
     """
     import pyarrow.types as kinds
 
@@ -103,12 +106,12 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
 
 
 def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
-    """Return an Arrow column, or a chunk of it that starts at edge `first_edge`, as an array.
+    """Return an Arrow column, or rows of it from `first_edge` on, as an array.
 
     Raises
     ------
     GraphError
-        If a value is missing; names the edge.
+        If a value is missing. Names the edge.
     """
     if column.null_count:
         edge = first_edge + column.is_null().index(True).as_py()
@@ -118,7 +121,7 @@ def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
 
 
 def arrow_graph(table: Any, weight: str | None) -> EdgeList:
-    """Make a graph of a `pyarrow.Table`; its columns are named as `choose_columns` has it.
+    """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns.
 
     Raises
     ------
@@ -133,22 +136,28 @@ def arrow_graph(table: Any, weight: str | None) -> EdgeList:
 
 
 def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
-    """Read the number of vertices that a table's metadata may give.
+    """Return the number of vertices in a table's metadata, or None if there is none.
 
     Raises
     ------
     GraphError
-        If that is no number.
+        If the entry is not a number.
     """
     stated = (metadata or {}).get(NUM_VERTICES.encode())
     if stated is not None and not stated.isdigit():
-        message = f"metadata {NUM_VERTICES!r} is {stated!r}, which is no number"
+        message = f"metadata {NUM_VERTICES!r} must be a number, not {stated!r}"
         raise GraphError(message)
     return None if stated is None else int(stated)
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
-    """Read the identity of a graph, if it is stated; a ValueError says what is wrong with it."""
+    """Parse the identity of a graph; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a JSON object.
+    """
     if text is None:
         return None
     found = json.loads(text)
@@ -159,24 +168,24 @@ def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
 
 
 def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
-    """Choose among the weights of a graph that has one, called "weight"; None: each edge 1.
+    """Return a graph with its only weights, "weight", or with None as an unweighted one.
 
     Raises
     ------
     OptionError
-        If it has none of that name.
+        If `weight` is another name.
     """
     check_weight(weight)
     return graph if weight else EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices)
 
 
 def check_weight(weight: str | None, owner: str = "the graph") -> None:
-    """Check that `weight` names the weights of a graph whose columns have no names, or is None.
+    """Check that `weight` is "weight", the only name in a graph without named columns, or None.
 
     Raises
     ------
     OptionError
-        If it is another name; names the owner.
+        If it is another name. The message begins with the owner.
     """
     if weight not in ("weight", None):
         message = f"{owner} has no weights called {weight!r}; it has: 'weight'"

@@ -1,4 +1,4 @@
-"""Writes the edges of graphs and forests to a file or folder, whole or not at all."""
+"""Write graphs and forests to a file or folder; on failure nothing is left behind."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 
 def check_output(path: str | os.PathLike[str], coordinates: ArrayLike | None = None) -> None:
-    """Check that `path` names an output that can be written, before the work that fills it.
+    """Check that an output can be written to `path`, before the work that computes it.
 
     Raises
     ------
     OptionError
-        On an unknown suffix, coordinates that it needs or has no use for, a missing parent folder,
-        or something in the way: a folder in place of a file, a file in place of a folder, or a
-        folder that is not empty.
+        If the suffix is unknown, coordinates are missing or not supported, the parent folder is
+        missing, a folder stands in place of a file or a file in place of a folder, or the folder
+        is not empty.
     """
     writer_of(path, has_coordinates=coordinates is not None)
     _check_place(path)
 
 
 def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
-    """Write a graph, edge for edge in order, a chunk in memory at a time.
+    """Write all edges of a graph, in order, holding one block at a time.
 
     Parameters
     ----------
     path : path
         As for `write_columns`, except `.geojson`.
     graph : EdgeSource
-        With its sizes, and columns of one dtype throughout.
+        Its sizes must be known, and each column must have one dtype in all segments.
 
     Raises
     ------
@@ -71,25 +71,25 @@ def write_columns(
     coordinates: ArrayLike | None = None,
     identity: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write columns under their names, in the format that the name of `path` asks for.
+    """Write columns under their names; the suffix of `path` decides the format.
 
     Parameters
     ----------
     path : path
-        `docs/formats.md` lists the formats and what they hold. No suffix or a slash at the end is
-        a folder of `.npy` files.
+        `docs/formats.md` lists the formats. A path without a suffix, or with a trailing slash, is a
+        folder of `.npy` files.
     columns : mapping of str to bool, integer or floating array of length m
     num_vertices : int, optional
         Number of vertices; `.gr`, `.mtx` and `.geojson` need it.
     coordinates : array of shape (n, 2), optional
         Degrees east and north of each vertex, for `.geojson`.
     identity : mapping, optional
-        The identity of the graph whose forest this is, in JSON's types.
+        For a forest, the identity of its graph, as JSON types.
 
     Raises
     ------
     OptionError
-        As `write_table`, and on coordinates that are wrong.
+        As `write_table`, and if coordinates are invalid.
     """
     dtypes = {name: values.dtype for name, values in columns.items()}
     num_edges = len(next(iter(columns.values())))
@@ -104,14 +104,12 @@ def write_columns(
 
 
 def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
-    """Write edges in the format that the name of `path` asks for.
-
-    A file is replaced; nothing is left behind on failure.
+    """Write edges; the suffix of `path` decides the format. An existing file is replaced.
 
     Raises
     ------
     OptionError
-        As `check_output`, or if writing fails.
+        As `check_output`, or if writing fails. Nothing is left behind then.
     """
     write = writer_of(path, has_coordinates=table.coordinates is not None)
     with replacing(path) as draft:
@@ -120,14 +118,13 @@ def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a place to make a file or folder in, which then takes the place of `path`.
-
-    Nothing is left behind if that fails.
+    """Yield a temporary path; when the block ends, rename it to `path`.
 
     Raises
     ------
     OptionError
-        If something is in the way, as `check_output` has it, or if writing fails.
+        If `path` cannot be replaced (see `check_output`), or if writing fails. Nothing is left
+        behind then.
     """
     _check_place(path)
     target = Path(path)
@@ -154,11 +151,11 @@ def _check_place(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == "-":
         message = "-: only commands can write to standard output; name a file"
     elif not target.parent.is_dir():
-        message = f"{target}: there is no folder {target.parent}"
+        message = f"{target}: the folder {target.parent} does not exist"
     elif not os.access(target.parent, os.W_OK):
-        message = f"{target}: the folder {target.parent} cannot be written to"
+        message = f"{target}: the folder {target.parent} is not writable"
     elif is_folder and target.exists() and not target.is_dir():
-        message = f"{target}: is a file; the columns need a folder, .npz or .csv"
+        message = f"{target}: is a file; name a new folder, .npz or .csv"
     elif is_folder and target.is_dir() and any(target.iterdir()):
         message = f"{target}: the folder is not empty"
     elif not is_folder and target.is_dir():

@@ -1,4 +1,4 @@
-"""Functions on arrays: one vocabulary, and one module of it for each array library."""
+"""Functions on arrays: one vocabulary, implemented by a module for each array library."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def _checked(name: str, function: Callable[..., Any], *args: Any, **options: Any
 
 def _dtype(name: str, argument: str, array: Any, kinds: str, wanted: str) -> None:
     if array.dtype.kind not in kinds:
-        message = f"{name}: {argument} must hold {wanted}, not {array.dtype}"
+        message = f"{name}: expected {wanted} for {argument}, got {array.dtype}"
         raise PrimitiveError(message)
 
 
@@ -47,7 +47,7 @@ def _places(name: str, argument: str, index: Any, size: int) -> None:
     _dtype(name, argument, index, "iu", "integers")
     if len(index) and not (int(index.min()) >= 0 and int(index.max()) < size):
         bad = index[(index < 0) | (index >= size)][0]
-        message = f"{name}: {argument} holds {bad}, but there are {size} places"
+        message = f"{name}: {argument} contains {bad}, but there are {size} places"
         raise PrimitiveError(message)
 
 
@@ -88,7 +88,7 @@ def _check_scatter(name: str, index: Any, values: Any, size: int, *_: Any, **__:
     ordered.sort()
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(repeated):
-        message = f"{name}: index holds {repeated[0]} more than once; use scatter_reduce"
+        message = f"{name}: index contains {repeated[0]} more than once; use scatter_reduce"
         raise PrimitiveError(message)
 
 
@@ -158,14 +158,14 @@ def _check_compact(name: str, mask: Any, *arrays: Any) -> None:
 def _check_order_key(name: str, weights: Any, **_: Any) -> None:
     _dtype(name, "weights", weights, "biuf", "real numbers")
     if bool((weights != weights).any()):
-        message = f"{name}: weights hold NaN"
+        message = f"{name}: weights contain NaN"
         raise PrimitiveError(message)
 
 
 def _check_weights_of(name: str, keys: Any, dtype: Any, **_: Any) -> None:
     wanted = f"u{np.dtype(dtype).itemsize}"
     if keys.dtype != wanted:
-        message = f"{name}: keys of {np.dtype(dtype)} must be {np.dtype(wanted)}, not {keys.dtype}"
+        message = f"{name}: expected {np.dtype(wanted)} keys of {np.dtype(dtype)}, got {keys.dtype}"
         raise PrimitiveError(message)
 
 
@@ -174,7 +174,7 @@ def _check_pointer_jump(name: str, parent: Any) -> None:
     ancestor = parent
     for _ in range(len(parent).bit_length()):
         ancestor = ancestor[ancestor]
-    # Now every node points at a root, or at a node of a cycle, which is not its own parent.
+    # Each ancestor is now a root or a node of a cycle, which is not its own parent.
     lost = ancestor[parent[ancestor] != ancestor]
     if len(lost):
         message = f"{name}: parent has a cycle through node {lost[0]}"

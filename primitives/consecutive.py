@@ -1,4 +1,4 @@
-"""Consecutive integers without memory, such as edge ids before edges are selected."""
+"""Consecutive integers that take no memory, such as edge ids before edges are selected."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Consecutive(NDArrayOperatorsMixin):
-    """`length` integers from `first` on, in place of a NumPy array that is only read.
+    """A read-only stand-in for a NumPy array of `length` consecutive integers from `first` on.
 
-    Kernels that know this class compute its elements. Other functions, and methods of arrays,
-    convert it to an array.
+    Kernels that know this class compute its elements. NumPy functions and array methods convert it
+    to an array.
     """
 
     ndim, nbytes = 1, 0
@@ -43,6 +43,6 @@ class Consecutive(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # looked up by copying, before there is a length
+        if name.startswith("_"):  # copy looks these up before the instance has a length
             raise AttributeError(name)
         return getattr(np.asarray(self), name)

@@ -1,7 +1,7 @@
-"""Algorithm kernels: the primitives that build trees, by joining sets of nodes.
+"""Algorithm kernels: primitives that build trees by joining sets of nodes.
 
-The body of each is its definition in functions of the vocabulary, which works in rounds. A module
-with loops over elements overrides it and returns the same.
+The body of each is its definition by functions of the vocabulary, which works in rounds. Modules
+with loops over elements override it and return the same result.
 
 | primitive         | result                                                                      |
 |-------------------|-----------------------------------------------------------------------------|
@@ -18,18 +18,19 @@ from typing import Any, Protocol
 
 Array = Any
 
-#: The time a helper takes for a pair, relative to the main thread. A helper is slower because it
-#: must not shorten paths, and because the main thread's writes are not in its cache.
+#: The time that a helper takes for a pair, relative to the main thread. A helper is slower: it
+#: cannot shorten paths, and the main thread's writes are not in its cache.
 _HELPER_COST = 1.6
 
 
 class Joins(Protocol):
-    """The part of an `ArrayModule` that joins sets; `self` is the whole."""
+    """The part of an `ArrayModule` that joins sets; `self` is the whole module."""
 
     def join_in_order(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join the sets of both members of each pair, one pair after another, as Kruskal does.
 
-        This definition finds the same pairs in rounds: each set is joined by its first pair.
+        This definition works in rounds: in each, every set is joined by its first pair. That finds
+        the same pairs.
 
         Parameters
         ----------
@@ -58,7 +59,7 @@ class Joins(Protocol):
             root = self.gather(hook, root)
             joining.append(kept)
         smallest = self.scatter_reduce(root, node, size, "min", size)
-        return self.sort_distinct(tuple(joining)), self.gather(smallest, root)
+        return self.sorted_union(tuple(joining)), self.gather(smallest, root)
 
     def join_by_key(self: Any, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
         """Join pairs as `join_in_order` does, in ascending order of their keys, ties by position.
@@ -85,9 +86,9 @@ class Joins(Protocol):
         """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.
 
         `helper_parts` divides the pairs among the threads. The main thread joins pairs in order.
-        Each helper scans its own range again and again until the main thread reaches it, and
-        rejects the pairs that are inside a set: they can never join two. This definition scans
-        each range once, just before it is joined.
+        Each helper scans its range repeatedly until the main thread reaches it, and rejects the
+        pairs inside a set, which can never join two sets. This definition scans each range once,
+        just before it is joined.
 
         Parameters
         ----------
@@ -100,14 +101,14 @@ class Joins(Protocol):
         joining : index array
             The positions of the pairs that joined two sets, ascending.
         rejected : int
-            The number of pairs rejected by helpers. It depends on timing if threads run.
+            The number of pairs rejected by helpers. With threads it depends on timing.
         """
         root = self.arange(size, dtype=self.index_dtype(size))
         dtype, joining, rejected = self.index_dtype(len(u)), [], 0
         for start, stop in helper_parts(len(u), self.threads):
             position = self.arange(stop - start, dtype=dtype) + start
             a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
-            if start:  # no helper looks at the main thread's own part
+            if start:  # no helper scans the main thread's range
                 rejected += stop - start - len(position)
             joined, hook = self.join_in_order(a, b, size)
             joining.append(self.gather(position, joined))
@@ -126,16 +127,15 @@ class Joins(Protocol):
         u, v : index arrays of length m
             Places below n.
         by_rank : bool
-            Whether threads link by rank, which bounds the length of paths, or link the smaller
-            root below the larger, which is simpler.
+            Whether threads link roots by rank, which bounds the length of paths, or make the
+            smaller root a child of the larger, which is simpler.
 
         Returns
         -------
         parent : index array of length n
             A tree for each set; its shape is unspecified.
         is_joining : array of bool, length m
-            Whether the pair joined two sets. If pairs close a cycle, which one did not is
-            unspecified.
+            Whether each pair joined two sets. Which pair of a cycle did not is unspecified.
         """
         root = self.pointer_jump(parent)
         joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
@@ -144,10 +144,15 @@ class Joins(Protocol):
 
 
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:
-    """Divide a range of pairs among the main thread, which comes first, and its helpers.
+    """Divide a range of pairs into one for the main thread, which comes first, and its helpers'.
 
-    The main thread's range is larger, as it is faster: when it reaches the helpers' ranges, each
-    helper has scanned its own once.
+    The main thread is faster, so its range is larger: when it reaches the helpers' ranges, each
+    helper has scanned its range once.
+
+    Returns
+    -------
+    list of (int, int)
+        The start and the stop of each range.
     """
     if threads == 1:
         return [(0, length)]

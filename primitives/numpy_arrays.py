@@ -18,7 +18,6 @@ _REDUCE: dict[str, np.ufunc] = {
     "min": np.minimum,
     "max": np.maximum,
     "sum": np.add,
-    "add": np.add,
 }
 
 
@@ -30,7 +29,7 @@ class NumpyArrays(ArrayModule):
     """The primitives as NumPy expressions in one thread."""
 
     def __init__(self, threads: int = 1) -> None:
-        self.threads = threads  # NumPy's loops use one
+        self.threads = threads  # only `join_with_helpers` depends on it
 
     index_dtype = staticmethod(_index_dtype)
 
@@ -89,7 +88,7 @@ class NumpyArrays(ArrayModule):
     ) -> Array:
         reduced = np.full(len(offsets) - 1, initial, values.dtype)
         starts = offsets[:-1]
-        # For an empty segment, reduceat would return the value that follows it.
+        # For an empty segment, reduceat would return the value after it.
         filled = starts < offsets[1:]
         if len(values):
             reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=values.dtype)
@@ -120,7 +119,7 @@ class NumpyArrays(ArrayModule):
         index: Array,
         values: Array,
         size: int,
-        op: Literal["min", "max", "add"],
+        op: Literal["min", "max", "sum"],
         initial: Any,
         /,
     ) -> Array:
@@ -186,7 +185,7 @@ class NumpyArrays(ArrayModule):
         sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
         if weights.dtype.kind == "f":
             key = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
-            # Negative floats compare in reverse, so all their bits flip; of others the sign does.
+            # Flip all bits of negative floats, which compare in reverse, and the sign of others.
             flip = (key.view(f"i{key.itemsize}") >> (8 * key.itemsize - 1)).view(unsigned)
             flip |= sign
             key ^= flip
@@ -202,7 +201,7 @@ class NumpyArrays(ArrayModule):
         bits = ~keys if descending else keys
         if signed and dtype.kind not in "bu":
             flip: Any = unsigned.type(1 << top)
-            if dtype.kind == "f":  # a key without the top bit is that of a negative weight
+            if dtype.kind == "f":  # keys of negative weights lack the top bit
                 flip = flip | ~(bits.view(f"i{bits.itemsize}") >> top).view(unsigned)
             bits = bits ^ flip
         weights: Array = bits.view(dtype)
@@ -220,7 +219,7 @@ _ALL_ONES = np.uint64(2**64 - 1)
 
 
 def _pack_with_position(values: Array) -> Array | None:
-    """Pack value and position into 64-bit words, so that a minimum includes its position.
+    """Pack each value above its position in 64-bit words, so that a minimum has its position.
 
     Return None if the values are floats or their range leaves too few bits for positions.
     """
@@ -241,7 +240,7 @@ def _pack_with_position(values: Array) -> Array | None:
 
 
 def _position(packed: Array, none: int) -> Array:
-    """Return the positions in packed words, and `none` for a word of ones."""
+    """Unpack the positions; a word of ones yields `none`."""
     mask = np.uint64((1 << none.bit_length()) - 1)
     position: Array = np.minimum(packed & mask, np.uint64(none))
     return position.astype(_index_dtype(none))

@@ -1,4 +1,4 @@
-"""The vocabulary: every function that an array module offers to stages.
+"""The vocabulary: the functions that an array module offers to stages.
 
 An array module is an object with these functions over its own one-dimensional arrays. All are
 pure: they never write to their arguments, which may be read-only. The arrays themselves have
@@ -37,9 +37,9 @@ operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 | order_key, weights_of   | weights to unsigned keys of the same order, and back | n, 0           |
 | pointer_jump            | root of every node of a forest of parents            | n log depth, n |
 
-**3. Fused functions**: several of the above, which a module may override with a single pass. The
-body of each is its definition in functions of parts 1 and 2; an override must return the same bits.
-*Pairs* are two index arrays of one length, such as the ends of edges.
+**3. Fused functions**: compositions of the above that a module may override with a single pass. The
+body of each is its definition by functions of parts 1 and 2; an override must return the same bits.
+*Pairs* are two index arrays of equal length, such as the ends of edges.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
@@ -49,7 +49,7 @@ body of each is its definition in functions of parts 1 and 2; an override must r
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
-| sort_distinct           | distinct integers of several arrays, sorted          | n log n, 8n    |
+| sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
 
 An array module has two further groups of functions: the algorithm kernels (`primitives.joins`),
 and its threads and memory (`runtime.resources`).
@@ -80,10 +80,10 @@ class ArrayModule(Joins, Resources, Protocol):
         """Return `values` as an array of this module, without a copy if possible."""
 
     def empty(self, size: int, /, dtype: DType) -> Array:
-        """Return `size` unspecified values; the caller may write to this array."""
+        """Return an uninitialised array of `size` elements, to which the caller may write."""
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
-        """Return `value`, `size` times."""
+        """Return an array of `size` elements, all equal to `value`."""
 
     def arange(self, size: int, /, dtype: DType) -> Array:
         """Return 0, 1, ..., size - 1."""
@@ -112,7 +112,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """Return int32 if it can hold `size`, else int64."""
 
     def largest(self, dtype: DType, /) -> Any:
-        """Return the largest value of a dtype, infinity for floats; it often stands for "none"."""
+        """Return the largest value of a dtype, infinity for floats; often a sentinel for "none"."""
 
     def to_host(self, array: Array, /) -> Any:
         """Return the values as a NumPy array, without a copy if they are in host memory."""
@@ -129,7 +129,7 @@ class ArrayModule(Joins, Resources, Protocol):
         index : integer array of length m
             Positions below n; with `fill`, also n.
         fill : one value, or array of length m, optional
-            What to return for position n.
+            The value at position n.
         """
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
@@ -154,12 +154,12 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def offsets(self, lengths: Array, /, dtype: DType) -> Array:
-        """Return the n + 1 CSR offsets of n segments: 0, then the inclusive scan of `lengths`."""
+        """Return the n + 1 CSR offsets of n segments: 0 and the inclusive scan of `lengths`."""
 
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``; empty ones give `initial`.
+        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``; an empty one to `initial`.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
-        """Return ``values[i]`` for every position of segment i: the inverse of a reduction.
+        """Return ``values[i]`` for each position of segment i: the inverse of a reduction.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
-        """Return an array of `size` elements: `values` at the places of `index`, else `fill`.
+        """Return an array of `size` elements: `values` at the places `index`, `fill` elsewhere.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def scatter_reduce(
-        self, index: Array, values: Array, size: int, op: Literal["min", "max", "add"],
+        self, index: Array, values: Array, size: int, op: Literal["min", "max", "sum"],
         initial: Any, /,
     ) -> Array:  # fmt: skip
         """Reduce the values that share a place, starting from `initial`.
@@ -219,12 +219,12 @@ class ArrayModule(Joins, Resources, Protocol):
         values : array of length m
             Numbers; the result has their dtype.
         size : int
-        op : {"min", "max", "add"}
+        op : {"min", "max", "sum"}
         initial : number
         """
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
-        """Return the position of the first smallest value sent to each place.
+        """Return the position of the first smallest value that is sent to each place.
 
         Parameters
         ----------
@@ -240,9 +240,9 @@ class ArrayModule(Joins, Resources, Protocol):
         """
 
     def partition(self, values: Array, k: int, /) -> Array:
-        """Return the values reordered: the one of rank `k` at `k`, the smaller ones before it.
+        """Return the values with the one of rank `k` at position `k`, no larger ones before it.
 
-        If `k` is not below the length, any order will do.
+        If `k` is not below the length, the order is unspecified.
         """
 
     def any_signed(self, weights: Array, /) -> bool:
@@ -261,7 +261,7 @@ class ArrayModule(Joins, Resources, Protocol):
             Whether sign bits may be set. If False, keys in ascending order are the weights' own
             bits and take no memory. Keys are comparable only if made with the same value.
         descending : bool
-            Reverse the order: the heaviest weight gets the smallest key.
+            Whether to reverse the order, so that the heaviest weight gets the smallest key.
         """
 
     def weights_of(
@@ -375,8 +375,8 @@ class ArrayModule(Joins, Resources, Protocol):
         Returns
         -------
         parent : index array of length n
-            The targets, but for the smaller of two nodes that point at each other: it becomes a
-            root, its own parent. So does a node that points at itself.
+            The target of each node, except that the smaller of two nodes that point at each other
+            becomes a root, its own parent. A node that points at itself is a root, too.
         kept : array
             The ids of the arrows of all other nodes, in order.
         """
@@ -403,6 +403,12 @@ class ArrayModule(Joins, Resources, Protocol):
         number = self.scan(is_root, dtype=root.dtype, exclusive=True)
         return self.gather(number, root), self.count(is_root)
 
-    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
-        """Return the integers of several arrays in ascending order; no two of them are equal."""
+    def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
+        """Return the union of disjoint sets of integers, in ascending order.
+
+        Parameters
+        ----------
+        arrays : tuple of integer arrays
+            At least one. No integer may occur twice, neither in one array nor in two of them.
+        """
         return self.sort(self.concat(list(arrays)))

@@ -21,7 +21,7 @@ _reference = NumpyArrays()
 
 @dataclass(frozen=True)
 class WeightOrder:
-    """The options with which `ArrayModule.order_key` made keys of weights.
+    """The options with which `ArrayModule.order_key` converted weights to keys.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class WeightOrder:
         return ops.weights_of(keys, self.dtype, signed=self.signed, descending=self.descending)
 
     def key_of(self, value: float | Fraction) -> int:
-        """Return the largest key of a weight that comes no later than `value`; -1 if none does.
+        """Return the largest key of a weight that comes no later than `value`, or -1.
 
-        A weight comes no later than `value` if and only if its key is at most the result. The value
-        is compared exactly: the dtype need not be able to represent it. Check for -1 before
-        comparing it with an array of unsigned keys.
+        A weight comes no later than `value` if and only if its key is at most the result. The
+        comparison is exact, even if the dtype cannot represent `value`. Before comparing the result
+        with an array of unsigned keys, check whether it is -1.
 
         Raises
         ------
@@ -61,13 +61,13 @@ class WeightOrder:
         lowest = {"f": -highest, "i": -highest - 1}.get(kind, 0) if self.signed else 0
         first, last = sorted(self._keys(lowest, highest))
         low, high = first - 1, last
-        while low < high:  # up to `low`, weights come no later; above `high`, they come later
+        while low < high:  # `value` comes before keys above `high`, but not before `low`
             middle = (low + high + 1) // 2
             if comes_no_later(self._weight(middle), value):
                 low = middle
             else:
                 high = middle - 1
-        return self._keys(self._weight(low))[0] if low >= first else -1  # -0.0 shares a key
+        return self._keys(self._weight(low))[0] if low >= first else -1  # -0.0 and 0.0 share a key
 
     def _keys(self, *weights: float) -> list[int]:
         array = np.array(weights, self.dtype)

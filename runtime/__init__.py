@@ -1,1 +1,1 @@
-"""What primitives and readers stand on: threads, memory, kept kernels, devices."""
+"""The base of primitives and readers: threads, a memory pool, the kernel cache, devices."""

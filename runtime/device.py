@@ -1,7 +1,7 @@
-"""Arrays on a GPU, told by how they describe themselves; CuPy is loaded for them only.
+"""Detection and conversion of arrays on a GPU; CuPy is imported only if there are any.
 
-What else is asked of them here are methods and operators that they share with NumPy's arrays, and
-functions of NumPy's that hand themselves over to CuPy.
+Arrays on a GPU are recognised by the CUDA array interface. Other modules use only methods and
+operators that they share with NumPy arrays, and NumPy functions that dispatch to CuPy.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ..errors import GraphError, OptionError
 
 
 def is_on_device(values: Any) -> bool:
-    """Tell whether values lie on a GPU, in whichever library's array."""
+    """Return whether `values` is an array on a GPU, of any library."""
     return hasattr(values, "__cuda_array_interface__")
 
 
 def device_array(values: Any) -> Any:
-    """Return values on a GPU as an array of CuPy's, in the memory where they lie.
+    """Return an array on a GPU as a CuPy array that shares its memory.
 
     Raises
     ------
@@ -33,18 +33,24 @@ def device_array(values: Any) -> Any:
 
 
 def host_array(values: Any) -> Any:
-    """Return values on a GPU as an array of NumPy's, a copy; any others as they are."""
+    """Copy an array on a GPU to a NumPy array; return any other object unchanged."""
     return device_array(values).get() if is_on_device(values) else values
 
 
 def refuse_device(values: Any, what: str) -> None:
-    """Refuse values on a GPU where only those of the host can be taken.
+    """Raise an error if `values` is an array on a GPU.
+
+    Parameters
+    ----------
+    values : object
+    what : str
+        What the values are, for the message: such as "column 'u'".
 
     Raises
     ------
     GraphError
-        Naming what they are.
+        If `values` is on a GPU.
     """
     if is_on_device(values):
-        message = f"{what} lies on a GPU: copy it to the host (cupy.asnumpy)"
+        message = f"{what} is on a GPU; copy it to the host with cupy.asnumpy"
         raise GraphError(message)

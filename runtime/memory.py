@@ -1,8 +1,8 @@
-"""Memory that is handed on: an array that goes leaves its pages to the next one.
+"""A pool that reuses the memory of freed arrays.
 
-The first touch of fresh memory costs several times what writing to it does, and a run makes and
-drops an array for every step. Blocks that go are kept while any other is in use, so that a run
-takes its peak from the system once; when the last has gone, all are given back.
+The first write to a new page costs several times as much as a later one, and a run creates and
+frees arrays at every step. The pool keeps freed blocks while any block is in use, so a run gets its
+peak memory from the system only once. When the last block is freed, all memory is returned.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-#: Smaller arrays are left to NumPy, which keeps their memory itself.
+#: Smaller arrays come from NumPy's allocator, which reuses memory itself.
 _SMALLEST = 2**20
-#: Blocks are whole huge pages, and begin where one does: the ends of others would get small pages,
-#: of which each first touch takes as long as that of 50 kB of a huge one.
+#: Blocks consist of whole, aligned huge pages. Otherwise their ends would consist of small pages,
+#: and the first write to a small page takes as long as the first write to 50 kB of a huge one.
 _PAGE = 2**21
 
 
 class _Pool:
-    """Blocks in use, and idle ones that are kept for those to come."""
+    """The number and size of the blocks in use, and the idle blocks to reuse."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.returned: deque[tuple[NDArray[np.uint8], int]] = deque()
-        self.idle: list[NDArray[np.uint8]] = []  # by size
+        self.idle: list[NDArray[np.uint8]] = []  # ascending by size
         self.leases = 0
-        self.used = self.most = self.held = 0  # bytes now in use, at most, and with idle blocks
+        self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> NDArray[np.uint8]:
+        """Return a block of `size` to 2 * `size` bytes, an idle one if possible."""
         with self.lock:
             self._take_back()
             most = max(self.most, self.used + size)
@@ -47,7 +48,7 @@ class _Pool:
             if position < len(self.idle) and len(self.idle[position]) <= 2 * size:
                 block = self.idle.pop(position)
             else:
-                self._trim(most - size)  # no more is held than was in use at once
+                self._trim(most - size)  # the pool never holds more than the peak in use
                 block = _mapped(size)
                 self.held += size
             self.leases, self.used, self.most = self.leases + 1, self.used + size, most
@@ -55,19 +56,23 @@ class _Pool:
         return block
 
     def give_back(self, block: NDArray[np.uint8], size: int) -> None:
-        """Return a block: at any time, since a collection of garbage may do so within `take`."""
+        """Return a block of which `size` bytes were requested.
+
+        The garbage collector may call this at any time, even while this thread is in `take` and
+        holds the lock. So the block first goes to a queue.
+        """
         self.returned.append((block, size))
         self._settle()
 
     def clear(self) -> None:
-        """Let all idle blocks go."""
+        """Return all idle blocks to the system."""
         with self.lock:
             self._take_back()
             self._trim(0)
         self._settle()
 
     def _settle(self) -> None:
-        """Take back what is returned, or leave it to the one who has the lock, who does so next."""
+        """Process the queue; if another thread has the lock, that thread does it afterwards."""
         while self.returned and self.lock.acquire(blocking=False):
             try:
                 self._take_back()
@@ -75,6 +80,7 @@ class _Pool:
                 self.lock.release()
 
     def _take_back(self) -> None:
+        """Move the blocks in the queue to the idle ones; the caller has the lock."""
         while self.returned:
             block, size = self.returned.popleft()
             self.leases -= 1
@@ -85,30 +91,32 @@ class _Pool:
             self._trim(0)
 
     def _trim(self, size: int) -> None:
-        """Let idle blocks go until no more than so many bytes are held."""
+        """Return the largest idle blocks to the system until at most `size` bytes are held."""
         while self.idle and self.held > size:
             self.held -= len(self.idle.pop())
 
 
 def _mapped(size: int) -> NDArray[np.uint8]:
-    """Return memory that the system has back when it goes: NumPy's allocator may keep it.
+    """Return new memory that goes back to the system when it is freed.
+
+    NumPy's allocator might keep it instead.
 
     Raises
     ------
     MemoryError
-        If there is no more.
+        If the system has not enough memory.
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
         return np.empty(size, np.uint8)
     try:
         block = mmap.mmap(-1, size + _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
-        message = f"{size:,} bytes: {error.strerror}"
+        message = f"cannot allocate {size:,} bytes: {error.strerror}"
         raise MemoryError(message) from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        block.madvise(mmap.MADV_HUGEPAGE)  # first touches are fewer
+        block.madvise(mmap.MADV_HUGEPAGE)  # fewer page faults
     pages = np.frombuffer(block, np.uint8)
-    start = -pages.ctypes.data % _PAGE  # what lies before and after is never touched
+    start = -pages.ctypes.data % _PAGE  # pages outside the block are never touched
     return pages[start : start + size]
 
 
@@ -116,14 +124,14 @@ _pool = _Pool()
 
 
 class _Lease:
-    """A block in use: the owner of the arrays that look at it."""
+    """A block in use. NumPy arrays over it keep it alive; then it returns to the pool."""
 
     def __init__(self, block: NDArray[np.uint8], size: int) -> None:
         self._block, self._size = block, size
         self.__array_interface__ = self._block.__array_interface__
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not is_ending():  # or names are gone
+        if not is_ending():  # at exit, globals may be gone
             _pool.give_back(self._block, self._size)
 
 
@@ -133,7 +141,13 @@ def _lease(size: int) -> _Lease:
 
 
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of unspecified values."""
+    """Return an uninitialised one-dimensional array, from the pool if it is large.
+
+    Raises
+    ------
+    MemoryError
+        If the system has not enough memory.
+    """
     dtype = np.dtype(dtype)
     size = length * dtype.itemsize
     if size < _SMALLEST:
@@ -143,7 +157,7 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 
 @contextlib.contextmanager
 def keeping_blocks() -> Iterator[None]:
-    """Keep blocks that go for those to come, also while none is in use; none afterwards."""
+    """Return a context in which the pool keeps freed blocks even while none is in use."""
     lease = _lease(1)
     yield
     del lease

@@ -1,13 +1,13 @@
-"""Compiled kernels: machine code that is kept and loaded without Numba, or Numba's dispatcher.
+"""Calls of compiled kernels: cached machine code without Numba, or Numba's dispatcher.
 
-Numba compiles a kernel for the types it is called with, but importing Numba takes most of a second,
-longer than many a graph. So the machine code is kept, and a process that finds it needs only
-llvmlite, which links a kernel in a fraction of a millisecond.
+Numba compiles a kernel for the types of its arguments. But importing Numba takes most of a second,
+longer than many graphs take to solve. So the machine code is cached. A process that finds it in the
+cache needs only llvmlite, which links a kernel in a fraction of a millisecond.
 
-Calling machine code without Numba rests on symbols and a calling convention that Numba does not
-document. So this is done only for the versions in `TESTED`, and each kernel is compared with
-Numba's dispatcher on its `example` before it is kept. Other versions use Numba's dispatcher and
-cache.
+Calling machine code without Numba relies on symbols and a calling convention that Numba does not
+document. So this happens only for the versions in `TESTED`, and only after the machine code and
+Numba's dispatcher gave the same result on the kernel's `example`. Other versions use Numba's
+dispatcher and cache.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .toolchain import TESTED, folder_of, is_tested, versions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: The number of edges from which "auto" uses kernels: if some are loaded,
+#: The number of edges from which "auto" uses kernels that this process has used before,
 USED_FROM = 30_000
-#: if they are kept, so that loading them takes less than a tenth of a second,
+#: kernels that are in the cache, which load in less than a tenth of a second,
 LOADED_FROM = 500_000
-#: and if they must be compiled, which takes some seconds.
+#: and kernels that must be compiled, which takes some seconds.
 COMPILED_FROM = 4_000_000
 
-#: The number of int64 that a kernel of each return type returns.
+#: The number of int64 values in each return type of a kernel.
 _NUM_RESULTS = {"none": 0, "bool": 1, "int64": 1, "UniTuple(int64 x 2)": 2}
-#: The status codes of functions that end without an exception: with a result, and without.
+#: The status codes of calls that end without an exception: with a result, and with None.
 _ENDED = (0, -2)
 _NOTHING = ctypes.c_char * 0
 
@@ -47,12 +47,12 @@ _lock = threading.Lock()
 
 @functools.cache
 def has_numba() -> bool:
-    """Return whether Numba is installed, without loading it."""
+    """Return whether Numba is installed, without importing it."""
     return importlib.util.find_spec("numba") is not None
 
 
 class Kernels:
-    """The kernels of a module, by name. The module and Numba are imported to compile one."""
+    """The kernels of a module as attributes; the module is imported only to compile one."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -67,51 +67,81 @@ class Kernels:
         return kernel
 
     def pay_for(self, num_edges: int) -> bool:
-        """Return whether "auto" uses them for that number of edges."""
+        """Return whether using these kernels pays for a graph with this number of edges."""
         if num_edges < LOADED_FROM:
             return num_edges >= USED_FROM and self.are_loaded()
-        return num_edges >= COMPILED_FROM or self.are_kept()
+        return num_edges >= COMPILED_FROM or self.are_cached()
 
     def are_loaded(self) -> bool:
-        """Return whether this process has used any of them."""
+        """Return whether this process has used any of these kernels."""
         return self._are_used
 
-    def are_kept(self) -> bool:
-        """Return whether any of them is kept, as they are now, for this processor."""
-        folder = private_folder(folder_of(self._module))
+    def are_cached(self) -> bool:
+        """Return whether the cache has any of these kernels, for this source and processor."""
+        folder = private_folder(folder_of(self._module), create=False)
         with contextlib.suppress(OSError):
             return folder is not None and any(folder.iterdir())
         return False
 
 
 class DispatchedKernel:
-    """A kernel called through Numba's dispatcher, which returns what a `NativeKernel` does."""
+    """A kernel called through Numba's dispatcher; it returns what a `NativeKernel` does."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call it, compiled first if it is not yet for such types.
+        """Call the kernel, compiling it first if it is new for these types.
 
         Raises
         ------
         KernelError
-            If the installed version of Numba cannot compile it.
+            If the installed version of Numba cannot compile the kernel. Exceptions of the kernel
+            itself propagate.
         """
         try:
-            return _dispatcher(self._module, self._name)(*arguments)
-        except Exception as error:
+            return self._call(arguments)
+        except _CompileError:
+            self._clear_cache()  # an entry of Numba's cache may be damaged
+        try:
+            return self._call(arguments)
+        except _CompileError as failed:
+            error = failed.__cause__
             message = (
                 f"numba {versions()[0]} cannot compile the kernel {self._name} "
                 f"({type(error).__name__}); tested versions are {', '.join(TESTED)}"
             )
             raise KernelError(message) from error
 
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        try:
+            return _dispatcher(self._module, self._name)(*arguments)
+        except Exception as error:
+            if self._is_compiled(arguments):
+                raise
+            raise _CompileError from error
+
+    def _is_compiled(self, arguments: tuple[Any, ...]) -> bool:
+        with contextlib.suppress(Exception):
+            types = tuple(map(importlib.import_module("numba").typeof, arguments))
+            return types in _dispatcher(self._module, self._name).overloads
+        return False
+
+    def _clear_cache(self) -> None:
+        folder = private_folder(folder_of(self._module), create=False)
+        for path in folder.rglob("*.nb[ci]") if folder else ():
+            path.unlink(missing_ok=True)
+
+
+class _CompileError(Exception):
+    """A kernel could not be compiled, or loaded from Numba's cache."""
+
 
 class NativeKernel:
-    """A kernel for arguments of any types: contiguous arrays and integers.
+    """A kernel called by its machine code.
 
-    It returns None, an int64, a bool as 0 or 1, or a tuple of int64. It does not hold the GIL.
+    Arguments are contiguous arrays and integers. A kernel returns None, an int64, a bool as 0 or 1,
+    or a tuple of int64, and releases the GIL.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -119,14 +149,14 @@ class NativeKernel:
         self._functions: dict[tuple[Any, ...], _Function] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call it, loaded or compiled first if it is not yet for such types.
+        """Call the kernel, loading or compiling it first if it is new for these types.
 
         Raises
         ------
         TypeError
             If an array is not contiguous.
         KernelError
-            If it cannot be compiled, or fails.
+            If the kernel cannot be compiled, or if it raises an exception.
         """
         types, words = _lowered(arguments)
         function = self._functions.get(types)
@@ -138,7 +168,7 @@ class NativeKernel:
 
 
 class _Type(NamedTuple):
-    """The type of a number, or of an array if `ndim` is not zero."""
+    """The type of a number, or of an array if `ndim` is not 0."""
 
     dtype: str
     ndim: int
@@ -158,7 +188,11 @@ class _Type(NamedTuple):
 
 
 class _Function(NamedTuple):
-    """Machine code that takes places for results and an exception, addresses, shapes, numbers."""
+    """A linked function in Numba's calling convention.
+
+    It takes pointers to memory for results and for an exception, then the arguments: a number, or
+    an address and a shape for an array. It returns a status code.
+    """
 
     name: str
     native: Callable[..., int]
@@ -168,13 +202,13 @@ class _Function(NamedTuple):
         results = (ctypes.c_int64 * 3)()
         place = ctypes.addressof(results)
         if self.native(place, place + 16, *words) not in _ENDED:
-            message = f"the kernel {self.name} failed"
+            message = f"the kernel {self.name} raised an exception"
             raise KernelError(message)
         return results[0] if self.num_results == 1 else tuple(results[: self.num_results]) or None
 
 
 def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
-    """Return the types of arguments, and the words that a function takes for them."""
+    """Return the types of arguments, and the machine words that represent them."""
     types: list[Any] = []
     words: list[int] = []
     for argument in arguments:
@@ -188,7 +222,7 @@ def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
     return tuple(types), words
 
 
-@functools.cache  # called by one thread at a time, or code might be linked twice
+@functools.cache  # callers hold `_lock`, or two threads could link the same code
 def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
     def compiled() -> tuple[str, bytes]:
         label, code = _compile(module, name, types)
@@ -214,7 +248,13 @@ def _link(name: str, types: tuple[_Type, ...], label: str, code: bytes) -> _Func
 
 
 def _prove(function: _Function, dispatcher: Any, types: tuple[_Type, ...]) -> None:
-    """Compare machine code with Numba's dispatcher on the kernel's example."""
+    """Compare machine code with Numba's dispatcher on the kernel's example.
+
+    Raises
+    ------
+    KernelError
+        If results or arrays differ after the calls.
+    """
     found = []
     for call in (lambda *given: function(_lowered(given)[1]), dispatcher):
         arguments = [
@@ -222,13 +262,13 @@ def _prove(function: _Function, dispatcher: Any, types: tuple[_Type, ...]) -> No
         ]
         found.append((call(*arguments), [argument.tobytes() for argument in arguments]))
     if found[0] != found[1]:
-        message = f"the machine code of the kernel {function.name} does not do what Numba's does"
+        message = f"the machine code of the kernel {function.name} and Numba give different results"
         raise KernelError(message)
 
 
 @functools.cache
 def _dispatcher(module: str, name: str) -> Any:
-    """Return a kernel as Numba's dispatcher."""
+    """Return the Numba dispatcher of a kernel."""
     from .intrinsics import kernel
 
     function = getattr(importlib.import_module(module), name)
@@ -236,15 +276,20 @@ def _dispatcher(module: str, name: str) -> Any:
 
 
 def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, bytes]:
-    """Return the symbol of a function with its number of results, and its machine code.
+    """Compile a function that calls a kernel with arrays made from addresses and shapes.
 
-    The function calls the kernel on arrays that it makes from addresses and shapes.
+    Returns
+    -------
+    label : str
+        The symbol of the function and its number of results.
+    code : bytes
+        An object file.
     """
     from .intrinsics import OPTIONS, array_at
 
     numba: Any = importlib.import_module("numba")
     if numba.config.DISABLE_JIT:
-        message = f"the kernel {name} is not compiled yet, and NUMBA_DISABLE_JIT is set"
+        message = f"the kernel {name} must be compiled, but NUMBA_DISABLE_JIT is set"
         raise KernelError(message)
     parameters, arguments, signature = [], [], []
     for i, (dtype, ndim) in enumerate(types):
@@ -265,7 +310,7 @@ def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, byt
 
 @functools.cache
 def _linker() -> tuple[Any, Any]:
-    """Return llvmlite's binding, and the one engine that links object files."""
+    """Return llvmlite's binding module and this process's engine, which links object files."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -280,4 +325,4 @@ def _address(array: Any) -> int:
     except TypeError:
         if not array.flags.c_contiguous:
             raise
-        return int(array.ctypes.data)  # of a read-only array, which is slower
+        return int(array.ctypes.data)  # slower, but accepts read-only arrays

@@ -1,4 +1,4 @@
-"""The threads and the memory that an array module computes with; the host's by default."""
+"""The threads and the memory of an array module; by default those of the host."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Protocol
 
 
 class Resources(Protocol):
-    """What an executor asks of an array module."""
+    """The part of an `ArrayModule` that describes its threads and its memory."""
 
-    #: The most threads that share a call.
+    #: The maximal number of threads that share a call.
     threads: int
 
     def device_memory(self) -> int | None:
-        """Return the free bytes of the device's memory; None if arrays use the host's."""
+        """Return the bytes that one array can take on the device; None for the host."""
         return None
 
     def beside(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which another thread computes on the same device.
 
-        Work queued before entry runs first; work queued after exit runs last. Threads of the host
-        need no such order.
+        Work queued before entry runs first; work queued after exit runs last. On the host, where
+        nothing is queued, the context does nothing.
         """
         return contextlib.nullcontext()

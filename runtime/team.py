@@ -1,4 +1,4 @@
-"""A team of threads that share the work of one call: equal shares of a range, in order."""
+"""Teams of threads that divide the range of one call into equal shares."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Elements below which a share is not worth waking a thread for, and a pass of NumPy's is not.
+#: The least elements for which waking a thread pays: in a share of a kernel, in a NumPy reduction.
 _SMALLEST_SHARE, _SMALLEST_PASS = 2**16, 2**19
 
 
 class Team:
-    """The calling thread and `size` - 1 others, started when first needed.
+    """The calling thread and `size` - 1 worker threads, which start on first use.
 
-    The functions it runs release the GIL, or gain nothing by it.
+    Only functions that release the GIL run faster on a team.
     """
 
     def __init__(self, size: int) -> None:
@@ -34,12 +34,15 @@ class Team:
             os.register_at_fork(after_in_child=self._forget)
 
     def shares(self, length: int) -> list[tuple[int, int]]:
-        """Return ranges, at most one for each thread, that cover 0 to `length` in order."""
+        """Divide the range up to `length` into consecutive shares, at most one per thread."""
         count = max(1, min(self.size, length // _SMALLEST_SHARE))
         return [(length * i // count, length * (i + 1) // count) for i in range(count)]
 
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Call `function` on each tuple of arguments at once, and return the results in order."""
+        """Call `function` on all tuples of arguments concurrently; return the results in order.
+
+        If calls fail, the exception of the first one propagates after all calls have ended.
+        """
         own, *others = arguments
         if not others:
             return [function(*own)]
@@ -50,13 +53,13 @@ class Team:
             for other in others:
                 tasks += [self._others.submit(function, *other)]
             result = function(*own)
-        finally:  # they may still write to what the caller lent them
+        finally:  # until they end, they may write to the arguments
             for task in tasks:
-                task.exception()  # which waits, in half the time of `concurrent.futures.wait`
+                task.exception()  # waits; takes half the time of `concurrent.futures.wait`
         return [result, *(task.result() for task in tasks)]
 
     def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
-        """Call ``function(start, stop, *arguments)`` on every share of `length` elements."""
+        """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`."""
         return self.call(function, [(*share, *arguments) for share in self.shares(length)])
 
     def _forget(self) -> None:
@@ -65,17 +68,17 @@ class Team:
 
 @functools.cache
 def team(size: int) -> Team:
-    """Return the one team of that size in this process."""
+    """Return this process's team of that size."""
     return Team(size)
 
 
-#: How many threads look for an `extreme`: one where it was not said how many a call may take.
+#: The number of threads that `extreme` uses; see `sharing`.
 _sharing = ContextVar("sharing", default=1)
 
 
 @contextmanager
 def sharing(threads: int) -> Iterator[None]:
-    """Let so many threads look for an `extreme` meanwhile."""
+    """Return a context in which `extreme` uses this number of threads instead of one."""
     token = _sharing.set(threads)
     try:
         yield
@@ -84,10 +87,26 @@ def sharing(threads: int) -> Iterator[None]:
 
 
 def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
-    """Return the minimum or maximum of an array that is not empty, NaN if any element is."""
+    """Return the minimum or maximum of a nonempty array; NaN if it contains NaN."""
     reduce = operator.methodcaller(op)
-    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # or it is on a GPU
+    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # as CuPy's are
         return reduce(array)
     helpers = team(_sharing.get())
     parts = [(array[start:stop],) for start, stop in helpers.shares(len(array))]
     return reduce(np.stack(helpers.call(reduce, parts)))
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def kernel_threads() -> int:
+    """Return the default number of threads of a kernel.
+
+    OMP_NUM_THREADS limits it; Dask's workers set it to 1.
+    """
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

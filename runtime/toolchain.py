@@ -1,4 +1,4 @@
-"""The installed Numba and llvmlite: whether they were tested, and what compiled code depends on."""
+"""The installed versions of Numba and llvmlite, and the names of compiled code in the cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TESTED = {
 
 @functools.cache
 def is_tested() -> bool:
-    """Return whether machine code of the installed versions may be called without Numba."""
+    """Return whether machine code of the installed versions can be called without Numba."""
     numba, llvmlite = (".".join(version.split(".")[:2]) for version in versions())
     return TESTED.get(numba) == llvmlite
 
@@ -40,9 +40,10 @@ def versions() -> list[str]:
 
 
 def example(*arguments: Any) -> Callable[[Any], Any]:
-    """Decorate a kernel with small arguments to prove its machine code on.
+    """Decorate a kernel with example arguments on which its machine code is tested.
 
-    They are numbers from 0 to 127, and lists of such numbers for arrays, so that they fit any type.
+    They are integers from 0 to 127, and lists of these in place of arrays, so that they fit any
+    dtype.
     """
 
     def decorate(function: Any) -> Any:
@@ -54,16 +55,19 @@ def example(*arguments: Any) -> Callable[[Any], Any]:
 
 @functools.cache
 def folder_of(module: str) -> str:
-    """Return a name for everything that the code of a module's kernels depends on."""
+    """Return a name in the kernel cache that changes with whatever a module's kernels depend on.
+
+    The kernels may call any function in the folder of the module, so all its files count.
+    """
     spec = importlib.util.find_spec(module)
     source = Path(str(spec and spec.origin))
-    beside = [path.read_text() for path in sorted(source.parent.glob("*.py"))]
-    return f"{source.stem}-{digest(source.read_text(), beside, *_compilers())}"
+    texts = [path.read_text() for path in sorted(source.parent.glob("*.py"))]
+    return f"{source.stem}-{digest(texts, *_compilers())}"
 
 
 @functools.cache
 def _compilers() -> tuple[Any, ...]:
-    """Return what all kernels depend on: shared sources, versions, the processor, options."""
+    """Return what all kernels depend on: our compiler code, versions, processor and options."""
     from llvmlite import binding
 
     folder = Path(__file__).parent

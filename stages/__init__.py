@@ -1,4 +1,4 @@
-"""What one step of an algorithm does: plain functions over arrays, declared by `stage`."""
+"""The stages of all algorithms: functions over arrays, each declared with `stage`."""
 
 from .declare import Stage, stage
 

@@ -1,4 +1,4 @@
-"""How the results of a stage over several partitions join into the result over all of them."""
+"""Functions that combine the results of a stage in several partitions into one result."""
 
 from __future__ import annotations
 
@@ -9,49 +9,53 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..primitives.vocabulary import ArrayModule
 
-#: What a stage wrote in one partition: the value of each field.
+#: The values of the fields that a stage wrote in one partition.
 Written = tuple[Any, ...]
-#: Joins what a stage wrote in several partitions, in order. May name shared fields as further
-#: parameters.
+#: A function of the array module and of the partitions' results in order. It may have further
+#: parameters, which are names of shared fields.
 Combine = Callable[..., Written]
 
 
 def _each(ops: ArrayModule, parts: list[Written], join: Callable[[list[Any]], Any]) -> Written:
-    """Join the values of each field."""
+    """Apply `join` to the list of the partitions' values of each field."""
     return tuple(join(list(values)) for values in zip(*parts, strict=True))
 
 
 def _is_scalar(value: Any) -> bool:
-    return isinstance(value, bool | int | float)  # Python's, which never wrap
+    return isinstance(value, bool | int | float)  # Python integers do not overflow
 
 
 def add(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Add arrays or numbers."""
+    """Return the elementwise sum."""
     return _each(ops, parts, lambda values: reduce(lambda a, b: a + b, values))
 
 
 def minimum(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Take the smallest values."""
+    """Return the elementwise minimum."""
     return _each(ops, parts, lambda v: min(v) if _is_scalar(v[0]) else reduce(ops.minimum, v))
 
 
 def maximum(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Take the largest values."""
+    """Return the elementwise maximum."""
     return _each(ops, parts, lambda v: max(v) if _is_scalar(v[0]) else reduce(ops.maximum, v))
 
 
 def every(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return true where all partitions have true."""
+    """Return the elementwise logical and."""
     return _each(ops, parts, lambda values: reduce(lambda a, b: a & b, values))
 
 
 def some(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return true where any partition has true."""
+    """Return the elementwise logical or."""
     return _each(ops, parts, lambda values: reduce(lambda a, b: a | b, values))
 
 
 def lexicographic_minimum(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Take the smallest rows: by the first field, then the second; the others come along."""
+    """Return the smallest rows, elementwise.
+
+    A row consists of one element of each field. Rows are compared by the first field, ties by the
+    second.
+    """
 
     def smaller(left: Written, right: Written) -> Written:
         if _is_scalar(left[0]):
@@ -64,7 +68,7 @@ def lexicographic_minimum(ops: ArrayModule, parts: list[Written]) -> Written:
 
 
 def concatenation(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Put the arrays, or the columns of records, of all partitions one after another."""
+    """Concatenate arrays, or the columns of records, in the order of the partitions."""
 
     def joined(values: list[Any]) -> Any:
         if isinstance(values[0], tuple):

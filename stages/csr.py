@@ -1,7 +1,7 @@
-"""Stages over a compressed sparse row graph (CSR) that holds both arcs of each edge.
+"""Stages over a graph in compressed sparse row form (CSR), with both arcs of each edge.
 
-Edges are sorted once, by weight and id, so an edge's position is its rank: no two arcs at a vertex
-tie, in any round.
+Edges are sorted once, by weight and id. The position of an edge is its rank, so no two edges tie in
+any round.
 """
 
 from ..primitives.vocabulary import ArrayModule
@@ -11,14 +11,14 @@ from .fields import Arcs, Count, Edges, Flags, Index, VertexIndex, VertexKeys
 
 @stage(writes="edges")
 def sort_edges(ops: ArrayModule, edges: Edges) -> Edges:
-    """Sort edges by weight, ties by id: from here on the position of an edge is its rank."""
+    """Sort the edges by weight, ties by id, so that the position of an edge is its rank."""
     order = ops.argsort(edges.key)
     return Edges(*(ops.gather(column, order) for column in edges))
 
 
 @stage(writes="arcs")
 def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
-    """List the arcs of each vertex one after another: the edge and the destination of each.
+    """Build the CSR form of the graph: edge and destination of each arc, ordered by source.
 
     Source: Sousa, Mariano and Proenca, section IV-A.
     """
@@ -28,7 +28,7 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
     source = ops.concat([u, v])
     order = ops.argsort(source)
     degree = ops.scatter_reduce(
-        source, ops.full(len(source), 1, dtype=dtype), num_vertices, "add", 0
+        source, ops.full(len(source), 1, dtype=dtype), num_vertices, "sum", 0
     )
     return Arcs(
         ops.gather(ops.concat([edge, edge]), order),
@@ -41,11 +41,11 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
 def find_min_edge_per_vertex(
     ops: ArrayModule, arcs: Arcs, edges: Edges
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
-    """Find the lightest edge of each vertex in its segment of arcs: its key, id and other end.
+    """Find the lightest edge of each vertex: its key, its id and its other end.
 
-    A vertex without arcs gets the largest key and id, and itself as the end. The text scans each
-    vertex's arcs in a thread and breaks ties by destination, which is no order once edges are
-    parallel; here it is one segmented reduction over ranks.
+    A vertex without arcs gets the largest key and id, and itself as the other end. The paper scans
+    the arcs of each vertex in a thread and breaks ties by destination. That does not order parallel
+    edges, so this stage takes the minimum rank of each segment.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 1.
     """
@@ -62,7 +62,7 @@ def find_min_edge_per_vertex(
 
 @stage(writes=("is_crossing", "crossing_degree"))
 def count_new_edges(ops: ArrayModule, arcs: Arcs, label: VertexIndex) -> tuple[Flags, VertexIndex]:
-    """Flag the arcs that lead to another fragment, and count them at each vertex.
+    """Flag the arcs between fragments, and count those of each vertex.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
@@ -76,16 +76,16 @@ def count_new_edges(ops: ArrayModule, arcs: Arcs, label: VertexIndex) -> tuple[F
 def assign_edge_segments(
     ops: ArrayModule, crossing_degree: VertexIndex, label: VertexIndex, num_fragments: Count
 ) -> tuple[VertexIndex, Index]:
-    """Give each fragment a segment of the new arcs, and in it each of its vertices a place.
+    """Assign a segment of the new arcs to each fragment, and a range in it to each of its vertices.
 
-    The degrees of a fragment's vertices add up to its own, whose exclusive scan starts the
-    segments. The text lets threads draw places from an atomic counter; a second scan, over the
-    vertices in order of fragment, gives every run the same layout.
+    The degree of a fragment is the sum of its vertices' degrees; a scan of these sums gives the
+    segments. In the paper, threads draw places from an atomic counter. A second scan, over the
+    vertices sorted by fragment, makes the layout deterministic.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
     dtype = crossing_degree.dtype
-    degree = ops.scatter_reduce(label, crossing_degree, num_fragments, "add", 0)
+    degree = ops.scatter_reduce(label, crossing_degree, num_fragments, "sum", 0)
     by_fragment = ops.argsort(label)
     start = ops.scan(ops.gather(crossing_degree, by_fragment), dtype=dtype, exclusive=True)
     return (
@@ -104,15 +104,15 @@ def insert_new_edges(
     segment_start: VertexIndex,
     fragment_offsets: Index,
 ) -> Arcs:
-    """Scatter the crossing arcs into the segments of the contracted graph.
+    """Move the arcs between fragments to their segments of the contracted graph.
 
-    Parallel arcs between two fragments stay: dropping them costs more than it saves.
+    Parallel arcs are kept: removing them costs more than it saves.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
     dtype = crossing_degree.dtype
     edge, end = ops.compact(is_crossing, arcs.edge, arcs.destination)
-    # The arcs of one vertex move together: from where they start now to where they will.
+    # All arcs of one vertex move by the same distance.
     shift = segment_start - ops.scan(crossing_degree, dtype=dtype, exclusive=True)
     moved = ops.segmented_broadcast(shift, ops.offsets(crossing_degree, dtype=dtype))
     place = ops.arange(len(edge), dtype=dtype) + moved
@@ -125,5 +125,5 @@ def insert_new_edges(
 
 @stage(writes="num_edges", combine="sum")
 def count_arcs(arcs: Arcs) -> Count:
-    """Count the edges that are left, two arcs each."""
+    """Count the remaining edges, of two arcs each."""
     return len(arcs.edge) // 2

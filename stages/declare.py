@@ -1,15 +1,15 @@
-"""The stage protocol: how a plain function over arrays says what it reads and writes.
+"""The decorator `stage`, which declares the fields that a function reads and writes.
 
-A stage is a function one of whose parameters may be ``ops``, the array module, and whose other
-parameters name the fields it reads. `stage` declares the fields it writes. Annotations from
-`fields` say what each field holds::
+The parameters of the function name the fields that it reads; the parameter ``ops``, if present,
+receives the array module. The decorator names the fields that the function writes. Annotations from
+`stages.fields` describe the values of each field::
 
     @stage(writes="num_light", combine="sum")
     def count_light_edges(edges: Edges, limit: Count) -> Count:
         return int((edges.key <= limit).sum())
 
-A stage that reads a field that lies in partitions runs once for each partition. With `combine` the
-results become one shared field; without it they stay in the partitions.
+A stage that reads a partitioned field runs once for each partition. With `combine`, the results are
+combined into one shared field; without it, they are partitioned too.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ if TYPE_CHECKING:
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
 
-#: Parameters that are not fields: the array module, and where a task keeps unfinished work.
+#: Parameters that are not fields: the array module, and the checkpoint record of a task.
 INJECTED = ("ops", "record")
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One step of an algorithm, with its declaration; call it like the function it wraps.
+    """A step of an algorithm: a function with its declaration. Call it like the function.
 
     Attributes
     ----------
     function : callable
-        Pure: takes fields and returns one field, or a tuple with one value for each it writes.
+        A pure function. It returns the value of the field it writes, or a tuple with one value for
+        each field.
     reads, writes : dict of str to Field
-        The fields it takes and gives, in order.
+        The fields that the function reads and writes, in order.
     combine : str or callable, optional
-        How the partitions' results join into one: a name in `combine.COMBINE`, or a function of
-        ``ops``, the list of results, and any shared fields that it names as parameters.
+        The combination of the partitions' results: a key of `combine.COMBINE`, or a function of
+        ``ops``, the list of results, and any shared fields, named by its parameters.
     """
 
     function: Callable[..., Any]
@@ -56,7 +57,7 @@ class Stage:
     writes: Mapping[str, Field]
     combine: str | Combine | None
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The function's name."""
         return self.function.__name__
@@ -68,18 +69,18 @@ class Stage:
 
     @cached_property
     def injected(self) -> tuple[str, ...]:
-        """The parameters of the function that are not fields."""
+        """The names of the parameters that are not fields."""
         parameters = inspect.signature(self.function).parameters
         return tuple(name for name in INJECTED if name in parameters)
 
     @cached_property
     def combiner(self) -> Combine | None:
-        """The function that joins the results of several partitions."""
+        """The function that combines the results of several partitions, if there is one."""
         return COMBINE[self.combine] if isinstance(self.combine, str) else self.combine
 
     @cached_property
     def combiner_reads(self) -> tuple[str, ...]:
-        """The shared fields that the combination reads."""
+        """The names of the shared fields that the combination reads."""
         if self.combiner is None:
             return ()
         _, _, *names = inspect.signature(self.combiner).parameters
@@ -87,25 +88,25 @@ class Stage:
 
     @cached_property
     def combiner_keeps(self) -> bool:
-        """Whether the combination keeps unfinished work."""
+        """Whether the combination writes a checkpoint record."""
         return self.combiner is not None and "record" in inspect.signature(self.combiner).parameters
 
-    @property
+    @cached_property
     def combine_name(self) -> str:
-        """The name of the combination in pictures, reports and on dashboards."""
+        """The name of the combination in drawings, reports and dashboards."""
         if isinstance(self.combine, str):
             return f"{self.combine.replace(' ', '_')}_of_{self.name}"
         return getattr(self.combine, "__name__", "")
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call the function itself."""
+        """Call the function."""
         return self.function(*args, **options)
 
     def __repr__(self) -> str:
         return f"<stage {self.name}({', '.join(self.reads)}) -> {', '.join(self.writes)}>"
 
     def __reduce__(self) -> Any:
-        # Every process finds a stage of this package under its name; others are sent whole.
+        # Stages of this package are pickled by name, others by value.
         module, name = self.function.__module__, self.function.__qualname__
         if module.startswith(_PACKAGE) and _find(module, name) is self:
             return _find, (module, name)
@@ -115,28 +116,36 @@ class Stage:
 def stage(
     *, writes: str | tuple[str, ...], combine: str | Combine | None = None
 ) -> Callable[[Callable[..., Any]], Stage]:
-    """Declare a function a stage; see `Stage` for the parameters.
+    """Return a decorator that turns a function into a `Stage`.
+
+    Parameters
+    ----------
+    writes : str or tuple of str
+        The names of the fields that the function writes, in the order of its return values.
+    combine : str or callable, optional
+        See `Stage`.
 
     Raises
     ------
     PipelineError
-        If the declaration contradicts itself or the function. Names the stage.
+        If the declaration is inconsistent or does not fit the function. The message names the
+        stage.
     """
     names = writes if isinstance(writes, tuple | list) else (writes,)
     if not all(isinstance(name, str) for name in names):
-        message = f"writes must be a name or a tuple of names, not {writes!r}"
+        message = f"expected a name or a tuple of names for writes, got {writes!r}"
         raise PipelineError(message)
 
     def declare(function: Callable[..., Any]) -> Stage:
         name = getattr(function, "__name__", None)
         if name is None:
-            message = f"a stage needs a function with a name, not {function!r}"
+            message = f"expected a function with a name, got {function!r}; define it with def"
             raise PipelineError(message)
         try:
             parameters = inspect.signature(function).parameters.values()
             hints = get_type_hints(function, include_extras=True)
-        except Exception as error:  # any expression may be a hint; max, for one, has no signature
-            message = f"stage {name!r}: its declaration must be readable when it runs: {error}"
+        except Exception as error:  # a hint may be any expression; builtins lack signatures
+            message = f"stage {name!r}: cannot read its signature and annotations: {error}"
             raise PipelineError(message) from error
         outputs = _outputs(hints.get("return"), len(names))
         problem = _contradiction(tuple(names), combine, parameters, outputs)
@@ -155,18 +164,18 @@ def _contradiction(
     parameters: Iterable[Parameter],
     outputs: list[Field],
 ) -> str | None:
-    """Say what is wrong with a declaration, if anything is."""
+    """Return what is wrong with a declaration, or None."""
     unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     if not names or len(set(names)) < len(names):
-        return f"writes must be distinct names, not {names!r}"
+        return f"expected distinct names for writes, got {names!r}"
     if not (combine is None or callable(combine) or combine in COMBINE):
-        return f"combine must be a function or one of: {', '.join(COMBINE)}, not {combine!r}"
+        return f"combine is {combine!r}; use a function or one of: {', '.join(COMBINE)}"
     if combine == "lexicographic minimum" and len(names) < 2:
-        return f"combine={combine!r} compares two fields, so write two"
+        return f"combine={combine!r} compares two fields, but only one is written"
     if any(parameter.kind in unnamed for parameter in parameters):
-        return "reads must be named, not positional-only, *args or **kwargs"
+        return "parameters name fields, so they cannot be positional-only, *args or **kwargs"
     if len(outputs) != len(names):
-        return f"returns {len(outputs)} fields, but writes {len(names)}"
+        return f"writes {len(names)} fields, but its annotation returns {len(outputs)}"
     return None
 
 
@@ -187,5 +196,5 @@ def _field(hint: Any) -> Field:
 def _outputs(hint: Any, written: int) -> list[Field]:
     if get_origin(hint) is tuple:
         return [_field(part) for part in get_args(hint)]
-    # Without an annotation any number of fields is accepted.
+    # Without a return annotation, any number of values is accepted.
     return [_field(hint)] * (written if hint is None else 1)

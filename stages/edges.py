@@ -1,4 +1,4 @@
-"""Stages over the edge list: order, lightest edge at each vertex, relabel, drop loops, count."""
+"""Stages over the edge list: keys, lightest edges, relabelling, loops, counts."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from .fields import Columns, Count, Edges, Verdict, VertexIndex, VertexKeys
 
 @stage(writes="signed", combine="any")
 def find_signs(ops: ArrayModule, columns: Columns) -> Verdict:
-    """Return whether any weight has a sign bit set; without any, the bits themselves are keys."""
+    """Return whether any weight has its sign bit set; if none has, its bits can serve as key."""
     return ops.any_signed(columns.weight)
 
 
 @stage(writes="weight_order")
 def choose_weight_order(weight_dtype: Any, signed: Verdict, maximum: Verdict) -> Any:
-    """Choose how weights become keys, the same in all partitions; reversed for a maximum forest."""
+    """Choose the conversion from weights to keys, one for all partitions."""
     return WeightOrder(weight_dtype, signed, maximum)
 
 
 @stage(writes="edges")
 def order_weights(ops: ArrayModule, columns: Columns, weight_order: Any) -> Edges:
-    """Turn weights into unsigned keys of the same order."""
+    """Convert the weights to unsigned keys of the same order."""
     u, v, weight, edge_id = columns
     signed, descending = weight_order.signed, weight_order.descending
     return Edges(u, v, ops.order_key(weight, signed=signed, descending=descending), edge_id)
@@ -30,7 +30,7 @@ def order_weights(ops: ArrayModule, columns: Columns, weight_order: Any) -> Edge
 
 @stage(writes="edges")
 def drop_loops(ops: ArrayModule, edges: Edges) -> Edges:
-    """Keep the edges whose ends differ, in order, so that position still breaks ties.
+    """Remove loops; the order of the other edges is preserved.
 
     Source: Bhargava and Zaia, "Background" (filtering self edges).
     """
@@ -42,13 +42,13 @@ def drop_loops(ops: ArrayModule, edges: Edges) -> Edges:
 
 @stage(writes="num_edges", combine="sum")
 def count_edges(edges: Edges) -> Count:
-    """Count the edges that are left."""
+    """Count the remaining edges."""
     return len(edges.u)
 
 
 @stage(writes="no_edges_left")
 def no_edges_left(num_edges: Count) -> Verdict:
-    """Return whether every fragment is a whole component: then no edge joins two of them."""
+    """Return whether no edges are left, so that every fragment is a component."""
     return num_edges == 0
 
 
@@ -56,10 +56,10 @@ def no_edges_left(num_edges: Count) -> Verdict:
 def find_min_edges(
     ops: ArrayModule, edges: Edges, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
-    """Find the lightest edge at each vertex: its key, its id and its other end.
+    """Find the lightest edge of each vertex: its key, its id and its other end.
 
-    Ties go to the smaller id, which is the smaller position: among edges of one key ids ascend
-    throughout. A vertex without edges gets the largest key and id, and itself as the end.
+    Ties go to the smaller id, which is the smaller position because ids ascend. A vertex without
+    edges gets the largest key and id, and itself as the other end.
 
     Source: Bhargava and Zaia, "Background" step 1 and "Tie-Breaking" (cheapest edge by index).
     """
@@ -68,11 +68,11 @@ def find_min_edges(
 
 @stage(writes="edges")
 def relabel_edges(ops: ArrayModule, edges: Edges, label: VertexIndex) -> Edges:
-    """Replace both ends of each edge by their fragments; drop edges inside a fragment."""
+    """Replace the ends of each edge by their fragments; remove edges inside a fragment."""
     return Edges(*ops.relabel_pairs(label, *edges))
 
 
 @stage(writes="whole_edges", combine="concatenation")
 def bring_edges_together(edges: Edges) -> Edges:
-    """Bring the edges that are left in all partitions to one place, in order."""
+    """Concatenate the remaining edges of all partitions."""
     return edges

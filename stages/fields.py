@@ -1,8 +1,8 @@
-"""The types of the fields that stages exchange: an axis and a kind of value each.
+"""The types of the fields that stages read and write; each has a kind and may have an axis.
 
-A graph is one field, `Edges`: four columns of one length. Other arrays may name the axis they run
-along; two fields along one axis have one length. Fields along "vertices" are lost when a stage
-writes a new ``num_vertices``.
+A graph is a single field, `Edges`: four columns of equal length. The type of another array may name
+an axis; arrays along the same axis have equal lengths. Fields along "vertices" are discarded when a
+stage writes a new ``num_vertices``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Annotated, Any, NamedTuple
 
 
 class Edges(NamedTuple):
-    """An edge list, in whole or a partition of it, ordered by edge id.
+    """An edge list or a partition of one, ordered by edge id.
 
     Attributes
     ----------
     u, v : index arrays of length m
-        The ends of each edge.
+        The two ends of each edge.
     key : unsigned integer array of length m
-        The weights in their order; `weight_order` turns keys into weights and a weight into a key.
+        The keys of the weights, which have the same order; the field ``weight_order`` converts
+        between both.
     edge_id : index array of length m
         Ascending.
     """
@@ -31,7 +32,7 @@ class Edges(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """An edge list as it is read: an `Edges` whose weights are no keys yet."""
+    """An edge list with weights in place of keys, as it is read; see `Edges`."""
 
     u: Any
     v: Any
@@ -40,16 +41,16 @@ class Columns(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """A compressed sparse row graph (CSR) that holds both arcs of each edge.
+    """A graph in compressed sparse row form (CSR), with both arcs of each edge.
 
     Attributes
     ----------
     edge : index array of length k
-        The position of each arc's edge.
+        The position of the edge of each arc.
     destination : index array of length k
-        The vertex that each arc leads to.
+        The vertex to which each arc leads.
     offsets : index array of length n + 1
-        The arcs of vertex i are those from ``offsets[i]`` up to ``offsets[i + 1]``.
+        The arcs of vertex i are at the positions ``offsets[i]`` to ``offsets[i + 1] - 1``.
     """
 
     edge: Any
@@ -59,10 +60,10 @@ class Arcs(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """What a field is: the `axis` it runs along ("" if none) and the `kind` of its values.
+    """The type of a field: its `axis` (empty if it has none) and the `kind` of its values.
 
     Kinds are "edges" (`Edges`), "index" (int32 or int64), "key" (unsigned integers), "flag"
-    (bool), "chosen" (ids of edges that join the forest; a run adds each array to those before),
+    (bool), "chosen" (ids of edges that join the forest, collected over all rounds of a run),
     "count" (one integer), "number" (one integer or float), "verdict" (one bool) and "any".
     """
 

@@ -1,4 +1,4 @@
-"""Stages over vertices: hook fragments along their lightest edges, find, number and label them."""
+"""Stages over vertices: joining fragments by their lightest edges, and labelling the results."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from .fields import Chosen, Count, Index, VertexIndex
 def remove_mirrored_edges(
     ops: ArrayModule, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen]:
-    """Point each vertex along its lightest edge; of two that point at each other, one way only.
+    """Make the other end of its lightest edge each vertex's successor; break cycles of two.
 
-    The edges are strictly ordered, so two vertices that point at each other chose the same edge,
-    and there is no longer cycle. The smaller of the two becomes a root: its own successor. The
-    edges of all others join the forest.
+    Edges are strictly ordered. So two vertices that are each other's successors chose the same
+    edge, and longer cycles cannot arise. The smaller of the two becomes a root, its own successor.
+    The edges of all other vertices join the forest.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 2.
     """
@@ -24,22 +24,22 @@ def remove_mirrored_edges(
 
 @stage(writes="forest")
 def list_forest(ops: ArrayModule, forest: Chosen) -> Index:
-    """List the edges chosen in all rounds by id."""
-    return ops.sort_distinct(forest) if forest else ops.empty(0, ops.index_dtype(0))
+    """Return the ids of the edges chosen in all rounds, ascending."""
+    return ops.sorted_union(forest) if forest else ops.empty(0, ops.index_dtype(0))
 
 
 @stage(writes="color")
 def propagate_colors(ops: ArrayModule, successor: VertexIndex) -> VertexIndex:
-    """Color each vertex with its root, by pointer jumping until nothing changes.
+    """Color each vertex with its root, by pointer jumping.
 
-    Source: Sousa, Mariano and Proenca, section IV-B, step 3 (their loop is the primitive's).
+    Source: Sousa, Mariano and Proenca, section IV-B, step 3; the primitive has the loop.
     """
     return ops.pointer_jump(successor)
 
 
 @stage(writes=("label", "num_fragments"))
 def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexIndex, Count]:
-    """Give roots new ids in order, by an exclusive scan of flags, and all others their root's.
+    """Assign consecutive numbers to the roots, by an exclusive scan, and give them to all vertices.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 4.
     """
@@ -48,27 +48,27 @@ def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexI
 
 @stage(writes="num_vertices")
 def contract_fragments(num_fragments: Count) -> Count:
-    """Let the fragments be the vertices of the next round."""
+    """Make the fragments the vertices of the next round."""
     return num_fragments
 
 
 @stage(writes="levels")
 def start_levels() -> Any:
-    """Begin with no contraction."""
+    """Start with an empty list of contractions."""
     return ()
 
 
 @stage(writes="levels")
 def add_level(levels: Any, label: VertexIndex) -> Any:
-    """Remember the labels of one contraction."""
+    """Append the labels of one contraction."""
     return (*levels, label)
 
 
 @stage(writes="labels")
 def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
-    """Follow all contractions: the fragment of each vertex there was before the first.
+    """Compose all contractions: return the final fragment of each original vertex.
 
-    From the last one back: levels shrink, so the work is that of the first few.
+    The last contractions are composed first. They are the smallest, so little work is repeated.
     """
     if not levels:
         return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
@@ -80,7 +80,7 @@ def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
 
 @stage(writes="labels")
 def number_by_first_vertex(ops: ArrayModule, labels: Index) -> Index:
-    """Renumber the labels in the order of the first vertex that carries each."""
+    """Renumber the labels by the first vertex that has each."""
     vertex = ops.arange(len(labels), dtype=labels.dtype)
     first = ops.gather(ops.scatter_reduce(labels, vertex, len(labels), "min", len(labels)), labels)
     return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)

@@ -1,4 +1,4 @@
-"""Stages that take all edges one after another by weight: Kruskal's algorithm and Prim's."""
+"""Stages that process edges one at a time: the algorithms of Kruskal and of Prim."""
 
 from heapq import heappop, heappush
 
@@ -12,7 +12,7 @@ from .fields import Arcs, Chosen, Count, Edges, VertexIndex
 def join_by_weight(
     ops: ArrayModule, whole_edges: Edges, num_vertices: Count
 ) -> tuple[Chosen, VertexIndex]:
-    """Take the edges one by one, the lightest first, and choose each that joins two fragments.
+    """Choose each edge that joins two fragments, in ascending order of weights.
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
@@ -23,7 +23,7 @@ def join_by_weight(
 
 @stage(writes="sorted_edges")
 def sort_by_weight(ops: ArrayModule, whole_edges: Edges) -> Edges:
-    """Sort the edges by weight, ties by id; ids no longer ascend."""
+    """Sort the edges by weight, ties by id."""
     order = ops.argsort(whole_edges.key)
     return Edges(*(ops.gather(column, order) for column in whole_edges))
 
@@ -32,9 +32,10 @@ def sort_by_weight(ops: ArrayModule, whole_edges: Edges) -> Edges:
 def join_with_helpers(
     ops: ArrayModule, sorted_edges: Edges, num_vertices: Count
 ) -> tuple[Chosen, Count, Count]:
-    """Join as `join_by_weight`, with helpers; count the cycle edges each side rejects.
+    """Join edges by weight while helper threads reject edges that close a cycle.
 
-    The edges chosen are always the same; the counts depend on the timing of threads.
+    The counts of rejected edges, by the main thread and by the helpers, depend on the timing of
+    threads; the chosen edges do not.
 
     Source: Katsigiannis et al., "An approach to parallelize Kruskal's algorithm using Helper
     Threads", algorithms 2 and 3, and the counts of figure 7.
@@ -46,17 +47,17 @@ def join_with_helpers(
 
 @stage(writes="whole_arcs")
 def build_whole_csr(ops: ArrayModule, whole_edges: Edges, num_vertices: Count) -> Arcs:
-    """List the arcs of each vertex one after another, over the edges of all partitions."""
+    """Build the CSR form of the graph from the edges of all partitions."""
     arcs: Arcs = build_csr(ops, whole_edges, num_vertices)
     return arcs
 
 
 @stage(writes="forest")
 def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen:
-    """Grow a tree from each vertex that none has reached, always along its lightest arc.
+    """Grow a tree from each vertex that is in no tree yet, always along the lightest arc.
 
-    A heap holds the arcs that left the tree when they were met, by key and then by the position of
-    the edge, so that ties go to the smaller id.
+    A heap holds the arcs that led out of the tree when their source was reached. It compares them
+    by key, ties by the position of the edge, so that ties go to the smaller id.
 
     Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957.
     """

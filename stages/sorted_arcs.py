@@ -1,4 +1,4 @@
-"""Stages over both arcs of every edge, sorted by vertex: the arcs of a vertex are a segment."""
+"""Stages over both arcs of each edge, sorted so that the arcs of a vertex are a segment."""
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
@@ -7,7 +7,7 @@ from .fields import Count, Edges, Index, VertexIndex, VertexKeys
 
 @stage(writes="edges")
 def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
-    """List each edge twice, once from either end; ids still ascend."""
+    """List both arcs of each edge, ordered by id."""
     u, v, key, edge_id = edges
     ids = ops.concat([edge_id, edge_id])
     order = ops.argsort(ids)
@@ -17,19 +17,19 @@ def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
 
 @stage(writes="num_edges", combine="sum")
 def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
-    """Count the edges that are left: of each, the arc that leads to the larger vertex."""
+    """Count the remaining edges, by the arcs that lead to the larger vertex."""
     return ops.count(edges.u < edges.v)
 
 
 @stage(writes=("sorted_arcs", "offsets"))
 def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edges, Index]:
-    """Sort the arcs by the vertex they start from; those of one vertex stay in the order of ids.
+    """Sort the arcs by source; arcs of the same source stay ordered by id.
 
     Source: parallel-boruvka, "My solution", the first step of each round.
     """
     order = ops.argsort(edges.u)
     one = ops.full(len(order), 1, dtype=order.dtype)
-    degree = ops.scatter_reduce(edges.u, one, num_vertices, "add", 0)
+    degree = ops.scatter_reduce(edges.u, one, num_vertices, "sum", 0)
     arcs = Edges(*(ops.gather(column, order) for column in edges))
     return arcs, ops.offsets(degree, dtype=order.dtype)
 
@@ -38,7 +38,7 @@ def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edge
 def find_shortest_arcs(
     ops: ArrayModule, sorted_arcs: Edges, offsets: Index, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
-    """Take the lightest arc of each segment; partitions join their minima.
+    """Find the lightest arc of each vertex: its key, its id and its other end.
 
     Source: parallel-boruvka, "My solution": minima of each processor's segments, then merged.
     """

@@ -1,4 +1,4 @@
-"""Stages over trees of vertices that keep their numbers: a parent for each, none renumbered."""
+"""Stages over trees of vertices, each with a parent, without renumbering."""
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
@@ -7,13 +7,13 @@ from .fields import Chosen, Count, Edges, Verdict, VertexIndex, VertexKeys
 
 @stage(writes=("parent", "num_joined"))
 def start_trees(ops: ArrayModule, num_vertices: Count) -> tuple[VertexIndex, Count]:
-    """Make each vertex a tree of its own; all of them count as new."""
+    """Make each vertex a tree of its own, and count all of them as joined."""
     return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices)), num_vertices
 
 
 @stage(writes="parent")
 def flatten(ops: ArrayModule, parent: VertexIndex) -> VertexIndex:
-    """Make every vertex a child of its root, so that finding a root takes one look.
+    """Make each vertex a child of its root, so that finding a root takes one lookup.
 
     Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", optimizations (GPU).
     """
@@ -24,11 +24,11 @@ def flatten(ops: ArrayModule, parent: VertexIndex) -> VertexIndex:
 def assign_cheapest(
     ops: ArrayModule, edges: Edges, parent: VertexIndex, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
-    """Find the lightest edge that leaves each tree, at its root: key, id and the other root.
+    """Find the lightest edge that leaves each tree, at its root: its key, its id, the other root.
 
-    Vertices that are no roots get the largest key and id, and themselves.
+    All other vertices get the largest key and id, and themselves as the other root.
 
-    Source: Bhargava and Zaia, the kernel of that name.
+    Source: Bhargava and Zaia, the kernel assign_cheapest.
     """
     u, v, key, edge_id = ops.relabel_pairs(parent, *edges)
     return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
@@ -38,9 +38,10 @@ def assign_cheapest(
 def update_forest(
     ops: ArrayModule, parent: VertexIndex, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen, Count]:
-    """Hang each root below the one its edge leads to; of two that chose one edge, one stays.
+    """Make each root a child of the root to which its edge leads, unless both chose that edge.
 
-    A root is only ever made the child of another root, so that trees stay flat but for one level.
+    Of two roots that chose the same edge, the smaller stays a root. Roots become children of roots
+    only, so a tree of one level gets at most one more.
 
     Source: Bhargava and Zaia, the kernel update_mst.
     """
@@ -51,13 +52,13 @@ def update_forest(
 
 @stage(writes="no_tree_joined")
 def no_tree_joined(num_joined: Count) -> Verdict:
-    """Return whether the last round joined no trees: then no edge leaves any of them."""
+    """Return whether the last round joined no trees, so that no edge leaves any tree."""
     return num_joined == 0
 
 
 @stage(writes="num_active")
 def start_active(num_vertices: Count) -> Count:
-    """Count every vertex as a tree that an edge may leave."""
+    """Count each vertex as an active tree."""
     return num_vertices
 
 
@@ -69,10 +70,10 @@ def unite_trees(
     best_id: VertexIndex,
     by_rank: bool,
 ) -> tuple[VertexIndex, Chosen, Count, Count]:
-    """Unite the trees that each lightest edge joins; count those joined, and active ones left.
+    """Unite the trees that the lightest edges join; count the edges and the active trees left.
 
-    A tree is active if an edge leaves it. Two trees that chose one edge are united by one of them,
-    it is open which; the other does not count as joined. The smallest vertex becomes the root.
+    A tree is active if an edge leaves it. If two trees chose the same edge, it counts once. The
+    smallest vertex of each tree becomes its root.
 
     Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
     """
@@ -88,5 +89,5 @@ def unite_trees(
 
 @stage(writes="one_active_left")
 def one_active_left(num_active: Count) -> Verdict:
-    """Return whether at most one active tree is left: an edge that leaves it would have no end."""
+    """Return whether at most one active tree is left; it has no other tree to join."""
     return num_active <= 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import mstflow
 from cuda_host import SANITIZERS, compile_kernels
@@ -11,6 +11,7 @@ from cuda_host import SANITIZERS, compile_kernels
 
 def pytest_addoption(parser):
     parser.addoption("--examples", type=int, default=100, help="examples a test, 100 by default")
+    parser.addoption("--no-shrink", action="store_true", help="report the first failing example")
     parser.addoption(
         "--sanitize", action="store_true", help="watch CUDA kernels; preload g++'s libasan.so"
     )
@@ -24,13 +25,23 @@ def pytest_configure(config):
         import cupy
 
         cupy.cuda.set_allocator(None)
+    first_only = {"phases": (Phase.explicit, Phase.generate), "database": None}
     settings.register_profile(
         "chosen",
+        **(first_only if config.getoption("--no-shrink") else {}),
         max_examples=config.getoption("--examples"),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
     settings.load_profile("chosen")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let each worker begin with consecutive tests, which share fixtures, and steal when idle."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(params=mstflow.algorithms(), scope="session")

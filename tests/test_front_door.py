@@ -129,9 +129,9 @@ def test_weights_are_compared_exactly():
         (EdgeList(U, V), {"num_vertices": 0}, "edge 0: joins 0 and 1, but there are 0 vertices"),
         (EdgeList(U, V), {"num_vertices": 4.0}, "num_vertices must be"),
         ((U, V, W), {"num_vertices": 2**64}, "num_vertices must be"),
-        ((U,), {}, "a graph is"),
-        ({"u": U}, {}, "a graph is .* not dict"),
-        (None, {}, "a graph is .* not NoneType"),
+        ((U,), {}, "expected a graph: "),
+        ({"u": U}, {}, "expected a graph: .* found dict"),
+        (None, {}, "expected a graph: .* found NoneType"),
         ("no/such/file.gr", {}, "no/such/file.gr"),
     ],
 )
@@ -251,7 +251,7 @@ def test_report_of_rounds(algorithm):
 @pytest.mark.parametrize("kernels", ["USED", "LOADED", "COMPILED"])
 def test_auto_chooses_kernels_for_large_graphs(kernels, monkeypatch):
     monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: kernels == "USED")
-    monkeypatch.setattr(native.Kernels, "are_kept", lambda _: kernels == "LOADED")
+    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: kernels == "LOADED")
     least = getattr(native, f"{kernels}_FROM")
     best = "numba" if "numba" in mstflow.backends() else "numpy"
     assert primitives.resolve_backend("auto", least - 1) == "numpy"

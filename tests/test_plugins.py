@@ -95,7 +95,7 @@ def test_example_on_the_command_line(capsys):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0 1 5\n", ": holds no section Graph with its Nodes"),
+        ("0 1 5\n", ": expected a section Graph with a line Nodes"),
         ("SECTION Graph\nNodes x\n", ": line 2: expected 1 integers, found 'nodes x'"),
         ("SECTION Graph\nNodes 2\nE 1 2\n", ": line 3: expected 3 integers, found 'E 1 2'"),
     ],

@@ -1,4 +1,4 @@
-"""The GPU that is measured: what it is, copies to it, and when it is done."""
+"""The GPU that is measured: its description, copies to it, and its memory pool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.primitives import resolve_backend
 
 if TYPE_CHECKING:
-    from graphs import Graph
+    from ..graphs import Graph
 
 _COPY = 2**30  # bytes
 
@@ -19,7 +19,7 @@ class Gpu:
     Raises
     ------
     OptionError
-        If there is none that can be used; says why.
+        If none can be used, with the reason.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Gpu:
         self._cupy, self._pool = cupy, cupy.get_default_memory_pool()
 
     def about(self) -> dict[str, Any]:
-        """Tell its name, memory and versions, and how fast pinned memory is copied to it."""
+        """Return its name, memory and versions, and the rate of copies from pinned memory."""
         runtime = self._cupy.cuda.runtime
         found = runtime.getDeviceProperties(self._cupy.cuda.Device().id)
         return {
@@ -47,24 +47,24 @@ class Gpu:
         return tuple(map(self._cupy.asarray, graph[:3]))
 
     def to_host(self, array: Any) -> Any:
-        """Return an array of either memory as NumPy's."""
+        """Return an array of the host or the device as a NumPy array."""
         return self._cupy.asnumpy(array)
 
     def finish(self) -> None:
-        """Wait until nothing runs."""
+        """Wait until the device has finished all its work."""
         self._cupy.cuda.runtime.deviceSynchronize()
 
     def free(self) -> int:
-        """Give back what no array holds, and return how many bytes are left."""
+        """Free the memory that no array uses, and return the bytes that the pool still holds."""
         self._pool.free_all_blocks()
         return int(self._pool.total_bytes())
 
     def held(self) -> int:
-        """Return how many bytes the pool holds: at least what was in use at once since `free`."""
+        """Return the bytes that the pool holds: the peak in use since `free`, or more."""
         return int(self._pool.total_bytes())
 
     def limit(self, size: int) -> None:
-        """Let the pool hold no more than so many bytes; 0 is all there are."""
+        """Limit the pool to some bytes; 0 removes the limit."""
         self._pool.set_limit(size)
 
     def _bus(self) -> float:

@@ -1,4 +1,4 @@
-"""Whether a GPU finds the same edges as the NumPy module, on graphs of all kinds."""
+"""Comparison of the edges that a GPU finds with those of the NumPy module."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mstflow
-from graphs import Graph
+
+from ..graphs import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from device import Gpu
+    from .device import Gpu
 
 GRAPHS = (
     "random:n=50000,m=200000",
@@ -37,21 +38,18 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
     {"strategy": "iterate", "partitions": 5},
     {"strategy": "whole", "maximum": True},
 )
-#: All but those that follow one edge after another.
+#: All but the one that follows one edge after another.
 ALGORITHMS = tuple(name for name in mstflow.algorithms() if name != "prim")
 
 
 def tied_weights(size: int, dtype: str) -> np.ndarray[Any, Any]:
-    """Return few distinct weights, zeros and negative ones among them, in any order."""
+    """Return weights in random order with many ties, among them zeros and negative ones."""
     drawn = np.random.default_rng(size).integers(-50, 50, size)
     return (abs(drawn) if dtype[0] in "?u" else drawn).astype(dtype)
 
 
 def compare_all(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str, Any]]:
-    """Yield what was solved, and whether the edges were the same.
-
-    Every graph by every dtype of weights and ids, and by every algorithm.
-    """
+    """Yield a comparison for every graph, by dtypes of weights and ids, and by algorithm."""
     for name, graph in graphs.items():
         for dtype in WEIGHTS:
             for ids in (np.int32, np.int64):
@@ -64,7 +62,7 @@ def compare_all(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str, Any]]:
 
 
 def compare_strategies(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str, Any]]:
-    """Yield the same by strategy, with ends of two widths."""
+    """Yield a comparison for every graph and strategy, with ends of two widths."""
     for name, graph in graphs.items():
         mixed = graph._replace(u=graph.u.astype(np.int64))
         for options in STRATEGIES:
@@ -73,7 +71,7 @@ def compare_strategies(gpu: Gpu, graphs: dict[str, Graph]) -> Iterator[dict[str,
 
 
 def compare_files(gpu: Gpu, paths: list[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the same of graphs in files."""
+    """Yield a comparison for every file."""
     for path in paths:
         edges = mstflow.read(path)
         graph = Graph(edges.u, edges.v, edges.weight, edges.num_vertices)
@@ -81,7 +79,7 @@ def compare_files(gpu: Gpu, paths: list[Path]) -> Iterator[dict[str, Any]]:
 
 
 def compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str, Any]:
-    """Solve a graph on the host, from the host, and on the device."""
+    """Solve a graph with NumPy, and on the device from columns of the host and of the device."""
 
     def solve(columns: Any, **given: Any) -> Any:
         forest = mstflow.minimum_spanning_forest(columns, num_vertices=graph.n, **given)

@@ -1,4 +1,4 @@
-"""How long a GPU takes, with the columns on the device and from the host's memory."""
+"""Times of a GPU, with the columns on the device and in the host's memory."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ import mstflow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from device import Gpu
+    from ..graphs import Graph
+    from .device import Gpu
 
-    from graphs import Graph
-
-#: Like the graphs that published codes are timed on, each edge listed once.
-GRAPHS = {
-    "grid of 2^20 vertices": "grid:rows=1024,columns=1024",
-    "like the roads of the USA": "grid:rows=4900,columns=4900,keep=0.6",
-    "R-MAT 22, 8 a vertex": "rmat:scale=22,edges_per_vertex=8",
-    "R-MAT 22, 16 a vertex": "rmat:scale=22",
-    "random, 8 a vertex": "random:n=8000000,m=64000000",
-}
+#: Similar to the graphs that published codes are timed on; each edge is listed once.
+GRAPHS = (
+    "grid:rows=1024,columns=1024",
+    "grid:rows=4900,columns=4900,keep=0.6",  # the size of the roads of the USA
+    "rmat:scale=22,edges_per_vertex=8",
+    "rmat:scale=22",
+    "random:n=8000000,m=64000000",
+)
 WARM_UPS = 2
 
 
@@ -47,7 +46,7 @@ def measure(gpu: Gpu, graph: Graph, rounds: int) -> dict[str, Any]:
 
 
 def measure_stream(gpu: Gpu, graph: Graph, pool: int) -> dict[str, Any]:
-    """Solve a graph from the host's memory while the device's pool holds at most `pool` bytes."""
+    """Solve a graph in the host's memory with a device pool of at most `pool` bytes."""
     gpu.free()
     gpu.limit(pool)
     try:

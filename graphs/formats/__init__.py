@@ -1,4 +1,4 @@
-"""File formats: a module for each, and the table that every reader and writer is looked up in."""
+"""File formats: a module for each, and the registry in which readers and writers are looked up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..format import EdgeTable, Format
 from ..text.files import DECOMPRESSORS, head_lines, open_text, split_fields
 from . import arrow, bin, csv, geojson, gr, image, metis, mtx, npy, parquet, txt  # noqa: A004
 
-#: The formats of mstflow. The first that a file's content fits is taken.
+#: All formats, in the order in which a file's content is tried.
 FORMATS = (
     gr.FORMAT,
     txt.FORMAT,
@@ -32,28 +32,28 @@ _READABLE = {each.name: each for each in FORMATS if each.read}
 _FOLDER = next(each for each in FORMATS if each.is_folder)
 _WRITABLE = {each.suffixes[0]: each for each in FORMATS if each.write and each.suffixes}
 
-#: The suffixes of files that any graph can be written to, for messages; a folder has none.
+#: The suffixes that any graph can be written to, for messages.
 OUTPUTS = ", ".join(suffix for suffix, each in _WRITABLE.items() if not each.needs_coordinates)
 
 
 def format_names() -> list[str]:
-    """Return the names of all formats that can be read, those of plugins last."""
+    """Return the names of all formats that can be read, plugins last."""
     return [*_READABLE, *_plugins()]
 
 
 def format_of(path: Path, name: str | None = None) -> Format:
-    """Return the format of a file or folder: by name, or else by suffix, or else by content.
+    """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content.
 
     Raises
     ------
     OptionError
-        If no format that can be read has that name.
+        If no readable format has that name.
     FileFormatError
-        If the file does not tell, or is a pipe.
+        If the content is of no known format, or the file is a pipe.
     """
     with file_errors(path):
         if path.is_fifo() or path.is_char_device():
-            message = f"{path}: a pipe cannot be read twice; write it to a file first"
+            message = f"{path}: cannot read from a pipe; write its output to a file first"
             raise FileFormatError(message)
     if name is not None:
         return _named(name)
@@ -70,7 +70,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
     if known:
         return found if found in known else known[0]
     if found is None:
-        message = f"{path}: unknown kind of file; name a format: {', '.join(format_names())}"
+        message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
         raise FileFormatError(message)
     return found
 
@@ -83,28 +83,28 @@ def writer_of(
     Raises
     ------
     OptionError
-        If there is none, or it needs coordinates that are not there, or has no use for them.
+        If there is none, or coordinates are missing or not supported.
     """
     suffix = Path(path).suffix
     found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
     if found is None and suffix[1:] in _plugins():
         found = _named(suffix[1:])
     if has_coordinates != (found is not None and found.needs_coordinates):
-        message = f"{path}: coordinates go with .geojson, as coordinates= or --coordinates"
+        message = f"{path}: .geojson, and no other format, needs coordinates= (--coordinates)"
         raise OptionError(message)
     if found is None or found.write is None:
-        message = f"{path}: cannot write {suffix!r}; choose {OUTPUTS}, or no suffix for a folder"
+        message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)
     return found.write
 
 
 def names_folder(path: str | PathLike[str]) -> bool:
-    """Whether the name of an output is that of a folder: it has no suffix, or ends in a slash."""
+    """Return whether an output is a folder: its name has no suffix, or ends in a slash."""
     return Path(path).suffix == "" or fspath(path).endswith(("/", sep))
 
 
 def _sniffed(path: Path) -> Format | None:
-    """Return the format that the first line that is not a comment is of, or a comment before it."""
+    """Return the format of the first line that is not a comment, or of a comment before it."""
     with open_text(path) as handle:
         for _, line in head_lines(path, handle):
             for each in FORMATS:
@@ -117,7 +117,7 @@ def _sniffed(path: Path) -> Format | None:
 
 
 def _plugins() -> dict[str, Plugin]:
-    """Return the formats of plugins; the name of each is also the suffix of its files."""
+    """Return the formats of plugins. The name of each is also the suffix of its files."""
     suffixes = (suffix[1:] for each in FORMATS for suffix in each.suffixes)
     return registered("reader", (*(each.name for each in FORMATS), *suffixes))
 

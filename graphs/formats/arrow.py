@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from ..edge_list import EdgeList
 
-_MAGIC = b"ARROW1"  # a file starts with it, a stream does not
+_MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 
 
 def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read an Arrow IPC file or stream whose columns are named as `tables.choose_columns` has it.
+    """Read an Arrow IPC file or stream; `tables.choose_columns` finds its columns.
 
-    Columns of one batch that is not compressed are read-only maps of the file.
+    If the file is a single, uncompressed batch, the columns are read-only maps of it.
     """
     import pyarrow as pa
 

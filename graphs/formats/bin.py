@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def read_bin(path: Path) -> EdgeList:
-    """Read pairs of vertices numbered from 1: int32, little end first, and nothing else."""
+    """Read pairs of vertices, numbered from 1, as little-endian int32."""
     with file_errors(path, ValueError):
         ids = np.fromfile(path, "<i4").astype(np.int64) - 1
         if path.stat().st_size % 8:
-            message = "no whole number of pairs of int32"
+            message = f"{path.stat().st_size} bytes are not a whole number of pairs of int32"
             raise ValueError(message)
         return EdgeList(ids[::2], ids[1::2])
 

@@ -1,4 +1,4 @@
-"""Tables as text: CSV and its kin, with a header that names the columns or without one."""
+"""Tables as text, such as CSV and TSV, with or without a header."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from ..edge_list import EdgeList
     from ..format import EdgeTable, SavedForest
 
-_DELIMITERS = (b",", b";", b"\t", b" ")  # the first that the first line holds
+_DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 
 
 def read_csv(
     path: Path, weight: str | None = "weight", *, block_size: int = BLOCK_SIZE
 ) -> EdgeList:
-    """Read a table as text, plain or compressed, with a record on each line.
+    """Read a table as text, plain or compressed, with one edge per line.
 
-    The first line names the columns, as `tables.choose_columns` has it; other columns are passed
-    over, whatever they hold. If it holds a number, there are no names, and the columns are u, v
-    and, if there are three, weight. It also tells the delimiter: comma, semicolon, tab or blank.
-    Lines before it that start with `#` are comments. Fields may be quoted. Ids and weights are
-    read as in `read_txt`.
+    The first line names the columns, of which `tables.choose_columns` finds those of the graph;
+    the others are ignored. If the first line contains a number, it is not a header, and the
+    columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
+    space that occurs in the first line. Lines before it that start with `#` are comments. Fields
+    may be quoted. Ids and weights are parsed as in `read_txt`.
     """
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), b"#", "edges")
@@ -68,11 +68,11 @@ def read_csv(
 
 
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
-    """Read all columns, of which those of a forest are integers and the weights `weight_dtype`."""
+    """Read all columns of a forest: ids as int64, weights as `weight_dtype`."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    # As they were written: halves as single floats, booleans as 0 and 1.
+    # `write_csv` writes float16 as float32, and bool as 0 and 1.
     written_as = {"float16": pa.float32(), "bool": pa.uint8()}
     weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
     types = dict.fromkeys(("edge_id", "u", "v"), pa.int64())
@@ -84,24 +84,24 @@ def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
     with naming(path):
         try:
             table = parse({**types, "weight": weight})
-        except pa.ArrowInvalid:  # not the graph's weights; the comparison will name them
+        except pa.ArrowInvalid:  # other weights than the graph's: verification reports the edge
             table = parse(types)
         if len(set(table.column_names)) < len(table.column_names):
-            message = "two columns have one name"
+            message = "two columns have the same name"
             raise ValueError(message)
         return {name: table[name].to_numpy() for name in table.column_names}, None
 
 
 def write_csv(path: Path, table: EdgeTable) -> None:
-    """Write the names of the columns, then a line for each edge."""
+    """Write a header, and a line for each edge."""
     with path.open("wb") as file:
         file.write((",".join(table.dtypes) + "\n").encode())
-        for columns in table.chunks():
+        for columns in table.blocks():
             write_rows(file, list(columns.values()), ",")
 
 
 def _begins(line: bytes) -> bool:
-    """Whether a line has several fields, all of them numbers or none."""
+    """Return whether a line has several fields, and all or none of them are numbers."""
     fields = split_fields(line.replace(b",", b" ").replace(b";", b" "))
     numbers = list(map(is_number, fields))
     if len(fields) < 2 or fields[0][:1] in b"#%":

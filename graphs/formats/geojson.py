@@ -1,4 +1,4 @@
-"""GeoJSON, written for maps: a line for each edge."""
+"""GeoJSON, for maps: a line for each edge. It can only be written."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ if TYPE_CHECKING:
 
 
 def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
-    """Return coordinates as an array of n rows: degrees east and north."""
+    """Return coordinates as an array of shape (n, 2), in degrees east and north.
+
+    Raises
+    ------
+    OptionError
+        If the shape is another, or a value is out of range. Names the vertex.
+    """
     places = checked_coordinates(coordinates, num_vertices)
     wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)
     if wrong.any():
         vertex = int(wrong.argmax())
-        message = f"vertex {vertex}: {places[vertex].tolist()} is not degrees east and north"
+        message = f"vertex {vertex}: {places[vertex].tolist()} must be degrees east and north"
         raise OptionError(message)
     return places
 
 
 def write_geojson(path: Path, table: EdgeTable) -> None:
-    """Write a line from end to end for each edge; other columns than u and v are its properties.
+    """Write a line for each edge; columns other than u and v become properties.
 
     Source: RFC 7946, "The GeoJSON Format", 2016.
     """
@@ -40,7 +46,7 @@ def write_geojson(path: Path, table: EdgeTable) -> None:
     with path.open("w") as file:
         file.write('{"type": "FeatureCollection", "features": [')
         between = "\n"
-        for columns in table.chunks():
+        for columns in table.blocks():
             for name in names:
                 _check_finite(name, columns[name], first)
             lines = np.stack([places[columns["u"]], places[columns["v"]]], axis=1)
@@ -61,7 +67,7 @@ def _check_finite(name: str, values: NDArray[Any], first: int) -> None:
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = int(wrong.argmax())
-        message = f"row {first + row}: {name} is {values[row]}, which JSON has no number for"
+        message = f"row {first + row}: {name} is {values[row]}, which JSON cannot represent"
         raise OptionError(message)
 
 

@@ -1,4 +1,4 @@
-"""`.gr` files: the DIMACS shortest-path format, and to read the PACE treewidth format."""
+"""`.gr` files: the DIMACS shortest-path format, and the PACE treewidth format (read only)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _TAGS = {b"sp": b"a", b"tw": b"", b"td": b""}
 def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a `.gr` file, plain or compressed.
 
-    After `p sp n m` come m arcs `a u v weight`; after `p tw n m` or `p td n m` m edges `u v`,
-    unweighted. Both number vertices from 1. A file of arcs without a `p` line is taken as written:
-    from 0, with as many vertices as its largest id asks for. Lines that start with `c` are
-    comments.
+    The line `p sp n m` is followed by m arcs `a u v weight`, the lines `p tw n m` and `p td n m` by
+    m unweighted edges `u v`. Vertices are numbered from 1. In a file of arcs without a `p` line
+    they are numbered from 0, and the largest id plus one is their number. Lines that start with
+    `c` are comments.
     """
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")
@@ -52,16 +52,16 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:
-    """Write `p sp n m` and an arc `a u v weight` for each edge, vertices numbered from 1."""
+    """Write `p sp n m` and an arc `a u v weight` for each edge; vertices are numbered from 1."""
     with path.open("wb") as file:
         file.write(f"p sp {table.num_vertices} {table.num_edges}\n".encode())
-        for columns in table.chunks():
+        for columns in table.blocks():
             ends = (columns[name].astype(np.int64) + 1 for name in "uv")
             write_rows(file, [*ends, columns["weight"]], tag="a")
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[Row, int]:
-    """Read `p sp n m` or `p tw n m`: what the lines after it hold, and how many there are."""
+    """Parse `p sp n m` or `p tw n m`; return the form of the lines that follow, and m."""
     if len(fields) != 4 or fields[1] not in _TAGS:
         fail(path, number, f"expected 'p sp n m' or 'p tw n m', found {shown(b' '.join(fields))}")
     num_vertices, num_edges = (parse_count(path, number, token) for token in fields[2:])

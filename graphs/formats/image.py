@@ -1,4 +1,4 @@
-"""Images as grids of pixels, each joined to those beside, above and below it."""
+"""Images as graphs: each pixel is joined to those beside, above and below it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def read_image(path: Path) -> EdgeList:
-    """Read an image that Pillow opens; its first frame, if there are several.
+    """Read an image with Pillow, or its first frame if there are several.
 
-    Pixels are vertices, row by row. First come the edges within rows, then those between rows, each
-    in the order of its first pixel. An edge weighs the sum over channels of absolute differences
+    Vertices are pixels, row by row. Edges within rows come first, then edges between rows, both in
+    the order of their first pixel. The weight is the sum over channels of the absolute differences
     (int64).
     """
     try:
@@ -29,7 +29,7 @@ def read_image(path: Path) -> EdgeList:
         raise OptionError(message) from error
     refused = SyntaxError, ValueError, Image.DecompressionBombError
     with file_errors(path, *refused), Image.open(path) as image:
-        # Numbers of a palette are no brightness.
+        # The values of a palette image are indices, not brightness.
         pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":
         message = f"{path}: pixels must be integers, not {pixels.dtype}"

@@ -1,4 +1,4 @@
-"""The format of METIS: on each line the neighbours of one vertex."""
+"""The METIS format: each line lists the neighbours of one vertex."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
 class _Line(NamedTuple):
-    """What the line of a vertex holds: `skip` numbers of its own, then neighbours."""
+    """The form of the line of a vertex: `skip` numbers to ignore, then its neighbours."""
 
     num_vertices: int
     skip: int
@@ -44,17 +44,18 @@ class _Line(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Numbers for each neighbour."""
+        """Numbers per neighbour."""
         return 1 + self.weighted
 
 
 def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
-    """Read a METIS graph, plain or compressed: an edge for each neighbour listed.
+    """Read a METIS graph, plain or compressed.
 
-    So an edge of the graph is two records, one from either end. After `n m [format [ncon]]` come
-    n lines, for vertices 1 to n. The format's last digit says that each neighbour is followed by
-    the edge's weight, the others that a line begins with a size or `ncon` weights of the vertex,
-    which are passed over. Lines that start with `%` are comments.
+    The header `n m [format [ncon]]` is followed by n lines, for vertices 1 to n. Each neighbour
+    listed becomes an edge, so each edge of the METIS graph is read twice, once from either end.
+    The last digit of the format says whether each neighbour is followed by the weight of the edge;
+    the other digits, whether lines begin with a size or with `ncon` weights of the vertex, which
+    are ignored. Lines that start with `%` are comments.
 
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
@@ -93,7 +94,13 @@ def _blocks(
 
 
 def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
-    """Return the degrees of the vertices from `vertex` on, and their arcs."""
+    """Return the degrees of the vertices from `vertex` on, and their arcs.
+
+    Raises
+    ------
+    ValueError
+        If a line is malformed; `_explain` finds it.
+    """
     import pyarrow as pa
 
     text = _COMMENT_LINE.sub(b"", block).translate(_BLANKS)
@@ -118,7 +125,7 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
 
 
 def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.int64]:
-    """Drop lines beyond those of the vertices, which must be empty."""
+    """Drop the lines after those of the vertices; they must be empty."""
     total = ends[-1] if len(ends) else 0
     ends = ends[:num_lines]
     if total != (ends[-1] if len(ends) else 0):
@@ -130,7 +137,7 @@ def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.in
 def _explain(
     path: Path, block: bytes, form: _Line, number: int, vertex: int, doubt: ValueError
 ) -> NoReturn:
-    """Find the first bad line of a block and raise the error that names it."""
+    """Find the first malformed line of a block, and raise an error that names it."""
     for here, line in enumerate(block.split(b"\n"), number):
         fields = split_fields(line)
         if line.startswith(_COMMENT):

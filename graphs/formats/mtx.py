@@ -1,4 +1,4 @@
-"""Graphs as sparse matrices in the Matrix Market exchange format."""
+"""The Matrix Market exchange format: graphs as sparse matrices."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
 def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
-    """Read a square coordinate matrix, plain or compressed: an edge for each stored entry.
+    """Read a square coordinate matrix, plain or compressed.
 
-    Entries are taken as they are stored, zeros and the diagonal among them: of a symmetric matrix
-    one triangle, of a general one maybe both. Rows and columns are numbered from 1. A pattern has
-    no weights.
+    Each stored entry becomes an edge, including zeros and the diagonal: a symmetric matrix stores
+    one triangle, a general one may store both. Rows and columns are numbered from 1. A pattern
+    matrix has no weights.
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
     """
@@ -49,29 +49,29 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
             fail(path, number, f"expected 'rows columns entries', found {len(fields)} fields")
         rows, columns, num_entries = (parse_count(path, number, token) for token in fields)
         if rows != columns:
-            fail(path, number, f"a graph is a square matrix, not one of {rows} by {columns}")
+            fail(path, number, f"expected a square matrix, found {rows} by {columns}")
         row = Row(_COMMENT, values, first_id=1, num_vertices=rows)
         stated = (number, num_entries)
         return read_rows(path, handle, row, number=number + 1, stated=stated, block_size=block_size)
 
 
 def write_mtx(path: Path, table: EdgeTable) -> None:
-    """Write a symmetric matrix: an entry for each edge, below the diagonal or on it.
+    """Write a symmetric matrix: an entry on or below the diagonal for each edge.
 
-    Rows and columns are numbered from 1. Parallel edges are entries at one place.
+    Rows and columns are numbered from 1. Parallel edges become entries with equal indices.
     """
     field = "real" if table.dtypes["weight"].kind == "f" else "integer"
     size = table.num_vertices
     with path.open("wb") as file:
         file.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n".encode())
         file.write(f"{size} {size} {table.num_edges}\n".encode())
-        for columns in table.chunks():
+        for columns in table.blocks():
             ends = [columns[name].astype(np.int64) + 1 for name in "uv"]
             write_rows(file, [np.maximum(*ends), np.minimum(*ends), columns["weight"]])
 
 
 def _fields(path: Path, number: int, line: bytes) -> tuple[str, ...]:
-    """Read the first line, and return the fields of the others."""
+    """Parse the first line, and return the fields of an entry."""
     words = split_fields(line.lower())
     if len(words) != 5 or words[:2] != [b"%%matrixmarket", b"matrix"]:
         message = "expected '%%MatrixMarket matrix coordinate FIELD SYMMETRY', found "
@@ -83,8 +83,8 @@ def _fields(path: Path, number: int, line: bytes) -> tuple[str, ...]:
         (symmetry, _SYMMETRIES),
     ):
         if word not in known:
-            names = ", ".join(name.decode() for name in known)
-            fail(path, number, f"{shown(word)} is none of {names}")
+            names = " or ".join(name.decode() for name in known)
+            fail(path, number, f"expected {names}, found {shown(word)}")
     return _FIELDS[field]
 
 

@@ -1,4 +1,4 @@
-"""Graphs as NumPy arrays: a `.npz` archive, or a folder of `.npy` columns, which is streamed."""
+"""NumPy arrays: a `.npz` archive, or a folder of `.npy` columns, which can be streamed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...runtime.memory import empty
 from ..edge_list import EdgeList
 from ..file_errors import file_errors
 from ..format import Format
-from ..pieces import file_fingerprint
+from ..segments import file_fingerprint
 from ..source import EdgeSource
 from ..tables import IDENTITY, parse_identity
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from ..edge_list import Columns, NamedColumns
     from ..format import EdgeTable, SavedForest
-    from ..pieces import Read
+    from ..segments import Read
 
 _WEIGHTS = ("w", "weight")
-#: What NumPy raises on a damaged header of a `.npy` file, which is a Python expression.
+#: Exceptions of NumPy for a damaged header, which is a Python expression.
 _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
 
 
@@ -41,7 +41,7 @@ _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError
 
 
 def read_npz(path: Path) -> EdgeList:
-    """Read a `.npz` of arrays `u` and `v`, and maybe `w` or `weight`, and a scalar `n`."""
+    """Read an archive of arrays `u`, `v` and optionally `w` or `weight`, and a scalar `n`."""
     columns = _archived(path)
     num_vertices = columns.pop("n", None)
     if num_vertices is None:
@@ -53,7 +53,7 @@ def read_npz(path: Path) -> EdgeList:
 
 
 def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Read all arrays of a `.npz`, and the identity of the graph if it is one of them."""
+    """Read all arrays of an archive; one of them may be the identity of the graph."""
     columns = _archived(path)
     stated = columns.pop(IDENTITY, None)
     with file_errors(path, ValueError):
@@ -61,7 +61,7 @@ def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
 
 
 def write_npz(path: Path, table: EdgeTable) -> None:
-    """Write an array for each column and, of a graph, its number of vertices.
+    """Write an array for each column, and for a graph the number of vertices.
 
     A table that is not in memory is first written to a folder beside the archive.
     """
@@ -75,7 +75,7 @@ def write_npz(path: Path, table: EdgeTable) -> None:
         arrays[IDENTITY] = np.array(json.dumps(table.identity))
     if table.is_graph and table.num_vertices is not None:
         arrays["n"] = np.array(table.num_vertices)
-    with path.open("wb") as file:  # given a name, np.savez would add a suffix to it
+    with path.open("wb") as file:  # np.savez would append a suffix to a name
         np.savez(file, **arrays)
 
 
@@ -85,7 +85,7 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
         with path.open("rb") as file:
             is_archive = file.read(2) == b"PK" and zipfile.is_zipfile(file)
         if not is_archive:
-            message = f"{path}: not a .npz file"
+            message = f"{path}: is not a .npz file"
             raise FileFormatError(message)
         with np.load(path, allow_pickle=False) as archive:
             return {name: _loaded(path, name, archive) for name in archive.files}
@@ -97,7 +97,7 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
     except (*_NPY_ERRORS, RuntimeError, zlib.error) as error:
         message = f"{path}: array {name}: {error}"
         raise FileFormatError(message) from error
-    if not isinstance(array, np.ndarray):  # a member that is not a .npy file comes as bytes
+    if not isinstance(array, np.ndarray):  # np.load returns other members as bytes
         message = f"{path}: {name} is not an array"
         raise FileFormatError(message)
     return array
@@ -107,16 +107,16 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def read_npy(path: Path) -> EdgeList:
-    """Read a folder of `u.npy` and `v.npy`, and maybe `w.npy` or `weight.npy`, and `n.txt`.
+    """Map a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`.
 
-    The columns are read-only memory maps: they may be larger than memory.
+    The columns are read-only memory maps, so they may be larger than memory.
     """
     columns = {file.stem: _mapped(file) for file in _column_files(path)}
     return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
 
 
 def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Map all columns of a folder, and read the identity of the graph if it is there."""
+    """Map all columns of a folder, and read the identity of the graph if there is one."""
     columns: dict[str, Any] = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
     stated = path / f"{IDENTITY}.json"
     with file_errors(stated, ValueError):
@@ -124,18 +124,18 @@ def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
 
 
 def npy_source(path: Path) -> EdgeSource:
-    """Return a folder of columns (see `read_npy`) as a source; only headers are read."""
+    """Return a folder of columns (see `read_npy`) as a source, reading only the headers."""
     columns = tuple(_opened(file) for file in _column_files(path))
     lengths = {column.path.name: column.length for column in columns}
     if len(set(lengths.values())) > 1:
         message = f"{path}: columns differ in length: {lengths}"
         raise FileFormatError(message)
-    piece = NpyColumns(columns, 0, columns[0].length)
-    return EdgeSource((piece,), _stated_num_vertices(path / "n.txt"))
+    segment = NpyColumns(columns, 0, columns[0].length)
+    return EdgeSource((segment,), _stated_num_vertices(path / "n.txt"))
 
 
 def write_folder(path: Path, table: EdgeTable) -> None:
-    """Write a file for each column and, of a graph, its number of vertices."""
+    """Write a file for each column, and for a graph the number of vertices."""
     _write_columns(path, table)
     if table.identity is not None:
         (path / f"{IDENTITY}.json").write_text(json.dumps(table.identity) + "\n")
@@ -145,7 +145,7 @@ def write_folder(path: Path, table: EdgeTable) -> None:
 
 @dataclass(frozen=True)
 class _Column:
-    """Where the values of a `.npy` file lie."""
+    """A `.npy` file, and where its values begin."""
 
     path: Path
     dtype: np.dtype[Any]
@@ -153,21 +153,21 @@ class _Column:
     offset: int
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Read some values: not mapped, so that no page of the file counts as memory of ours."""
+        """Read values `start` to `stop` - 1; pages of a map would count as our memory."""
         values = empty(stop - start, self.dtype)
         with file_errors(self.path), self.path.open("rb") as file:
             file.seek(self.offset + start * self.dtype.itemsize)
             done = file.readinto(values.view(np.uint8).data) if len(values) else 0
         if done < values.nbytes:
             edge = start + done // self.dtype.itemsize
-            message = f"{self.path}: ends at edge {edge}, but should hold {self.length}"
+            message = f"{self.path}: ends at edge {edge}, expected {self.length} edges"
             raise FileFormatError(message)
         return values
 
 
 @dataclass(frozen=True)
 class NpyColumns:
-    """Rows `start` to `stop` of columns u, v and maybe weight."""
+    """Edges `start` to `stop` - 1 of columns u, v and optionally weight."""
 
     columns: tuple[_Column, ...]
     start: int
@@ -181,17 +181,17 @@ class NpyColumns:
         return self.stop - self.start
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield functions that read rows."""
+        """Yield functions that read blocks."""
         for start in range(self.start, self.stop, size):
             stop = min(start + size, self.stop)
             yield stop - start, partial(self._read, start, stop)
 
-    def part(self, start: int, stop: int) -> NpyColumns:
-        """Return some of these rows."""
+    def slice(self, start: int, stop: int) -> NpyColumns:
+        """Return a slice of these edges."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def fingerprint(self) -> str:
-        """Return a digest of sizes, times and a sample of each file, and which rows."""
+        """Return the fingerprints of the files, and the range of edges."""
         files = [file_fingerprint(column.path) for column in self.columns]
         return f"{'-'.join(files)}[{self.start}:{self.stop}]"
 
@@ -218,14 +218,14 @@ def _mapped(file: Path) -> np.memmap[Any, Any]:
 
 
 def _column_files(path: Path) -> list[Path]:
-    """Return the files of the columns u, v and maybe weight in a folder."""
+    """Return the files of the columns u, v and optionally weight in a folder."""
     with file_errors(path):
         files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
     return [files[name] for name in _column_names(path, files)]
 
 
 def _stated_num_vertices(file: Path) -> int | None:
-    """Return the number that `file` holds, if it is there."""
+    """Return the number of vertices in `file`, or None if the file is missing."""
     with file_errors(file):
         if not file.exists():
             return None
@@ -246,12 +246,12 @@ def _write_columns(folder: Path, table: EdgeTable) -> None:
             descr = np.lib.format.dtype_to_descr(dtype)
             header = {"descr": descr, "fortran_order": False, "shape": (table.num_edges,)}
             np.lib.format.write_array_header_1_0(files[name], header)
-        for columns in table.chunks():
+        for columns in table.blocks():
             for name, values in columns.items():
                 files[name].write(np.ascontiguousarray(values).data)
 
 
-# What both have in common.
+# Archives and folders.
 
 
 def _graph(path: Path, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
@@ -261,10 +261,10 @@ def _graph(path: Path, columns: NamedColumns, num_vertices: int | None) -> EdgeL
 
 
 def _column_names(path: Path, found: Iterable[str]) -> list[str]:
-    """Return which of the names are the columns of a graph."""
+    """Return which of the names are the columns of a graph; a saved forest is a graph, too."""
     names = set(found)
     weights = [name for name in _WEIGHTS if name in names]
-    # A misspelt column of weights must not make an unweighted graph. A saved forest is one.
+    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
     if (
         not {"u", "v"} <= names
         or names - {"edge_id", IDENTITY, "u", "v", *_WEIGHTS}
@@ -277,7 +277,7 @@ def _column_names(path: Path, found: Iterable[str]) -> list[str]:
 
 
 def _array_name(column: str, table: EdgeTable) -> str:
-    """Return the name of the array that a column is written to: a graph's weights are `w`."""
+    """Return the name of a column's array: the weights of a graph are called `w`."""
     return "w" if column == "weight" and table.is_graph else column
 
 

@@ -1,4 +1,4 @@
-"""Parquet, read and written one row group at a time."""
+"""Parquet, read and written by row group."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..edge_list import EdgeList
 from ..format import Format
-from ..pieces import Rows, file_fingerprint
+from ..segments import Rows, file_fingerprint
 from ..source import EdgeSource
 from ..tables import (
     IDENTITY,
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from ..edge_list import Columns
     from ..format import EdgeTable, SavedForest
-    from ..pieces import Read
+    from ..segments import Read
 
 _GROUP_EDGES = 2**20
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read a Parquet file whose columns are named as `tables.choose_columns` has it."""
+    """Read a Parquet file; `tables.choose_columns` finds its columns."""
     with _opened(path) as file:
         names = choose_columns(file.schema_arrow.names, weight)
         columns = [
@@ -44,7 +44,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
             for name in names.present
         ]
         start = 0
-        for group in row_groups(path, weight):  # straight to their place: nothing is joined
+        for group in row_groups(path, weight):  # into place, as a concatenation would take twice
             stop = start + len(group[0])
             for column, values in zip(columns, group, strict=False):
                 column[start:stop] = values
@@ -55,7 +55,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
 def row_groups(
     path: Path, weight: str | None = "weight", groups: Iterable[int] | None = None
 ) -> Iterator[Columns]:
-    """Yield u, v and weight (None without one) of each row group, or of some, in their dtypes."""
+    """Yield u, v and weight (None if there is none) of all row groups, or of `groups`."""
     with _opened(path) as file:
         names = choose_columns(file.schema_arrow.names, weight)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -67,19 +67,19 @@ def row_groups(
 
 
 def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
-    """Return a Parquet file as a source that is read by row group; only its footer is read."""
+    """Return a Parquet file as a source, reading only its footer."""
     with _opened(path) as file:
         for name in choose_columns(file.schema_arrow.names, weight).present:
             arrow_dtype(name, file.schema_arrow.field(name).type)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         stated = stated_num_vertices(file.metadata.metadata)
-    pieces = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
-    return EdgeSource(pieces, stated)
+    segments = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
+    return EdgeSource(segments, stated)
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group of a file, which is read as a whole."""
+    """One row group of a file; it can only be read as a whole."""
 
     path: Path
     group: int
@@ -90,19 +90,19 @@ class RowGroup:
 
     @property
     def edges_at_once(self) -> int:
-        """How many edges are read where some are asked for."""
+        """Number of edges that any read loads: all of them."""
         return self.num_edges
 
-    def reads(self, size: int) -> Iterator[Read]:  # of its own size
-        """Yield what reads the row group."""
+    def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
+        """Yield one function, which reads the row group."""
         yield self.num_edges, lambda: next(row_groups(self.path, self.weight, [self.group]))
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Return some of its rows."""
+    def slice(self, start: int, stop: int) -> Rows:
+        """Return a slice of its rows."""
         return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
-        """Return that of the file, which row group, and which weights."""
+        """Return the fingerprint of the file, the row group and the name of the weights."""
         return f"{file_fingerprint(self.path)}[{self.group}] {self.weight}"
 
 
@@ -115,7 +115,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def read_parquet_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Read all columns, and the identity of the graph that the metadata may state."""
+    """Read all columns, and the identity of the graph from the metadata."""
     with _opened(path) as file:
         table = file.read()
         columns = {name: np.asarray(table[name]) for name in table.column_names}
@@ -123,7 +123,7 @@ def read_parquet_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
 
 
 def write_parquet(path: Path, table: EdgeTable) -> None:
-    """Write columns in their dtypes; the metadata states the number of vertices."""
+    """Write columns in their dtypes, and the number of vertices into the metadata."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -131,9 +131,9 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
     fields = [(name, pa.from_numpy_dtype(dtype)) for name, dtype in table.dtypes.items()]
     schema = pa.schema(fields, metadata)
-    # A dictionary of ids and weights is no smaller than they are, and twice as slow to read.
+    # Dictionaries of ids and weights save no space, and take twice as long to read.
     with ParquetWriter(path, schema, use_dictionary=False) as file:
-        for columns in table.chunks(_GROUP_EDGES):
+        for columns in table.blocks(_GROUP_EDGES):
             file.write_table(pa.table(columns, schema), _GROUP_EDGES)
 
 

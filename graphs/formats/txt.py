@@ -1,4 +1,4 @@
-"""Edge lists as text: `u v` or `u v weight` between blanks or tabs, one edge a line."""
+"""Edge lists as text: a line `u v` or `u v weight` for each edge, separated by spaces or tabs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ _COMMENTS = b"#%"
 def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a text edge list, plain or compressed.
 
-    Ids are taken as written, from 0. Lines that start with `#` or `%` are comments. Leading lines
-    with fewer fields than the edges are counts: of vertices, then of edges, on a line each or,
-    before rows with weights, both on one line. (Two numbers before rows of two are an edge.)
+    Vertices are numbered from 0. Lines that start with `#` or `%` are comments. Leading lines with
+    fewer fields than the edges are the number of vertices and the number of edges: on separate
+    lines or, before edges with weights, on one line. (Two numbers before edges without weights
+    are an edge.)
 
-    Weights are int64; uint64 if one asks for it; float64 if one is decimal. Where that would
-    round an integer, the file is refused.
+    Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. A file in which that
+    would round an integer is refused.
     """
     with open_text(path) as handle:
         lines = head_lines(path, handle)
@@ -49,13 +50,14 @@ def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
 def _head(
     path: Path, lines: Iterator[tuple[int, bytes]]
 ) -> tuple[list[tuple[int, int]], int, int, bytes]:
-    """Take lines up to the first that must be an edge.
+    """Read lines up to the first that must be an edge.
 
-    Returns the counts with their line numbers, the number of fields of an edge, and what is
-    left to parse of the lines taken, after the number of its first line.
+    Return the counts with their line numbers, the number of fields of an edge, and the lines read
+    that must still be parsed, after the number of their first line.
     """
     counts: list[tuple[int, int]] = []
-    start, pending = 1, b""  # from a line of two numbers on: counts if three follow, or an edge
+    # `pending` begins with a line of two numbers: counts if edges with weights follow, or an edge.
+    start, pending = 1, b""
     for number, line in lines:
         fields = split_fields(line)
         if pending:

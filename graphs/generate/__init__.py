@@ -1,1 +1,1 @@
-"""Families of graphs, generated as a stream."""
+"""Generated graphs: any range of edges can be computed without the others."""

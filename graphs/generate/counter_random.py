@@ -1,7 +1,7 @@
-"""Random numbers, permutations and samples as pure functions of a counter: any range at any time.
+"""Counter-based random numbers, permutations and samples: pure functions of a counter and a key.
 
-Nothing here keeps state, so that edge i of a generated graph is the same in whatever chunk it is
-asked for. All arithmetic is modulo 2^64.
+There is no state, so edge i of a generated graph does not depend on the block it is computed in.
+All arithmetic is modulo 2^64.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _ODD = (_GOLDEN, 0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x2545F4914F6CDD1D)
-_BLOCK = 2**11  # edges kept of a block of a sample; few, so that a range is cheap
+_BLOCK = 2**11  # numbers chosen in each block of a sample; few, so that short ranges are cheap
 
 
 @functools.lru_cache(maxsize=1024)
 def stream_key(seed: int, name: str) -> int:
-    """Key of one of the independent streams of a seed."""
+    """Return the key of one of the independent streams of a seed."""
     label = np.array([zlib.crc32(name.encode())], dtype=np.uint64)
     return int(draw(draw(label, 0), seed)[0])
 
 
 def draw(counters: Words, key: int) -> Words:
-    """Draw 64 random bits for each counter: SplitMix64, started at `key`, at that step.
+    """Draw 64 random bits for each counter: that step of SplitMix64 from the state `key`.
 
     Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
     """
@@ -45,9 +45,9 @@ def draw(counters: Words, key: int) -> Words:
 
 
 def draw_below(counters: Words, bound: int, key: int) -> Words:
-    """Draw an integer of 0 to `bound` - 1 (1 to 2^64) for each counter, exactly uniform."""
+    """Draw an integer from 0 to `bound` - 1 for each counter, uniformly; `bound` is 1 to 2^64."""
     words = draw(counters, key)
-    # Words beyond the last multiple of `bound` would favour small results: they are drawn again.
+    # Words beyond the last multiple of `bound` would bias the remainder, so they are redrawn.
     last = 2**64 - 2**64 % bound - 1
     while (beyond := np.flatnonzero(words > last)).size:
         words[beyond] = draw(words[beyond], key)
@@ -55,20 +55,20 @@ def draw_below(counters: Words, bound: int, key: int) -> Words:
 
 
 def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Words:
-    """Map 0 to `size` - 1 one to one onto itself, in an order that `key` chooses.
+    """Apply a permutation of 0 to `size` - 1 that `key` selects.
 
-    Rounds of additions, odd multiplications and shifts permute 0 to 2^bits - 1; a value that
-    leaves the range is sent round again until it is back.
+    Rounds of additions, odd multiplications and shifts permute 0 to 2^bits - 1. They are applied
+    again to a value that leaves the range, until it is back.
 
     Parameters
     ----------
     values : uint64 array
-        Each below its `size`.
-    size : int or uint64 array like `values`
-        At most 2^bits; the work grows as 2^bits / size.
+        Each less than its `size`.
+    size : int or uint64 array of the shape of `values`
+        At most 2^bits. The work is proportional to 2^bits / size.
     bits : int
         0 to 63.
-    key : int or uint64 array like `values`
+    key : int or uint64 array of the shape of `values`
         64 random bits.
     """
     keys, sizes = np.asarray(key, dtype=np.uint64), np.asarray(size, dtype=np.uint64)
@@ -85,7 +85,7 @@ def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Wo
 def _rounds(values: Words, bits: int, key: Words) -> Words:
     mask, half = 2**bits - 1, (bits + 1) // 2
     words = values.copy()
-    # A round over few bits takes in little of the key: three bits need 24 rounds to look random.
+    # A round over few bits mixes in few bits of the key: three bits need 24 rounds to look random.
     for turn in range(max(4, 72 // max(bits, 1))):
         words += key >> (13 * turn % 64)
         words *= _ODD[turn % 4]
@@ -95,10 +95,10 @@ def _rounds(values: Words, bits: int, key: Words) -> Words:
 
 
 def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
-    """Choose `kept` of 0 to `total` - 1 at random and return those of the given ranks.
+    """Choose `kept` of the numbers 0 to `total` - 1 at random; return those with the given ranks.
 
-    The range is cut into blocks, each of which keeps its share, to within one: ranks of one block
-    are numbers of one block, within it in random order.
+    The range is divided into blocks. Each block keeps its share, rounded, in random order, and
+    ranks run through the blocks in order.
     """
     blocks, dropped = _num_blocks(kept), total - kept
     block = _block_of(ranks, kept, blocks)
@@ -111,7 +111,7 @@ def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
 
 
 def sorted_sample(start: int, stop: int, kept: int, total: int, key: int) -> Words:
-    """Return members `start` to `stop` - 1, in ascending order, of what `sample` chooses."""
+    """Return numbers `start` to `stop` - 1, in ascending order, of those that `sample` chooses."""
     blocks = _num_blocks(kept)
     ends = _block_of(np.array([start, stop - 1], dtype=np.uint64), kept, blocks)
     low, high = _start_of(ends + np.array([0, 1], dtype=np.uint64), kept, blocks).tolist()
@@ -124,13 +124,13 @@ def _num_blocks(kept: int) -> int:
 
 
 def _start_of(block: Words, total: int, blocks: int) -> Words:
-    """First of `total` numbers in a block: block * total // blocks, without overflow."""
+    """Return block * total // blocks, the first of `total` numbers in a block, without overflow."""
     quotient, remainder = divmod(total, blocks)
     return block * quotient + block * remainder // blocks
 
 
 def _block_of(ranks: Words, total: int, blocks: int) -> Words:
     block: Words = (ranks * (blocks / total)).astype(np.uint64)
-    block -= _start_of(block, total, blocks) > ranks  # the product is rounded
+    block -= _start_of(block, total, blocks) > ranks  # the product is rounded: off by one at most
     block += _start_of(block + 1, total, blocks) <= ranks
     return block

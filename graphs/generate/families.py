@@ -1,7 +1,7 @@
-"""Families of generated graphs: which vertices edge number i of each joins.
+"""Families of generated graphs: each defines the ends of its edge number i.
 
-Every family takes the options of `Generated` too, by name, and raises OptionError on a parameter
-that is out of range.
+All families also take the options of `Generated`, by name, and raise OptionError if a parameter is
+out of range.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from .generated import Words
 
-    Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # how many, and their ends
+    Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # their number, and their ends
 
 
 def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Generated:
-    """Uniform random ends, parallel edges among them, and loops unless told otherwise.
+    """Edges with uniformly random ends. There may be parallel edges and, by default, loops.
 
-    With weights such as "int:1:1000" this is what the generators GTgraph call random.
+    With weights such as "int:1:1000" this is the family "random" of GTgraph.
 
     Source: Bader and Madduri, "GTgraph: A suite of synthetic graph generators", 2006.
     """
@@ -53,11 +53,11 @@ def rmat(
     c: float = 0.19,
     **options: Any,
 ) -> Generated:
-    """R-MAT: 2^scale vertices of skewed degrees, loops and parallel edges among the edges.
+    """R-MAT: 2^scale vertices with skewed degrees. There may be loops and parallel edges.
 
-    Each edge halves the adjacency matrix `scale` times and goes to the upper left, upper right,
-    lower left or lower right quarter with probability a, b, c or what is left; the defaults are
-    those of the Graph500 benchmark.
+    Each edge chooses a quarter of the adjacency matrix `scale` times: the upper left, upper right,
+    lower left or lower right one with probability a, b, c and 1 - a - b - c. The defaults are those
+    of the Graph500 benchmark.
 
     Source: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
     """
@@ -65,14 +65,14 @@ def rmat(
     edges_per_vertex = integer("edges_per_vertex", edges_per_vertex, 0, LARGEST)
     are_numbers = all(isinstance(p, Real) for p in (a, b, c))
     if not (are_numbers and min(a, b, c) >= 0 and a + b + c <= 1 + 1e-9):
-        message = f"a, b and c must be probabilities that add up to at most 1, not {a}, {b}, {c}"
+        message = f"a, b and c must be probabilities with a sum of at most 1, not {a}, {b}, {c}"
         raise OptionError(message)
     upper_left, upper, not_last = (np.uint64(round(p * 2**32)) for p in (a, a + b, a + b + c))
 
     def ends(numbers: Words, seed: int) -> tuple[Words, Words]:
         u, v = np.zeros_like(numbers), np.zeros_like(numbers)
         for level in range(scale):
-            if level % 2 == 0:  # a word holds the choices of two levels
+            if level % 2 == 0:  # each word serves two levels
                 words = draw(numbers, stream_key(seed, f"level {level}"))
                 choice = words >> 32
             else:
@@ -86,15 +86,15 @@ def rmat(
 
 
 def grid(rows: int, columns: int, **options: Any) -> Generated:
-    """Each vertex, numbered row by row, joined to its right and its lower neighbour."""
+    """Grid: vertices, numbered row by row, are joined to their right and lower neighbours."""
     rows = integer("rows", rows, 1, LARGEST)
     columns = integer("columns", columns, 1, LARGEST)
-    row_edges = 2 * columns - 1  # right, down, right, down, ..., down
+    row_edges = 2 * columns - 1  # in the order right, down, right, down, ..., down
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         row = numbers // row_edges
         place = numbers - row * row_edges
-        is_last = row == rows - 1  # all of its edges go right
+        is_last = row == rows - 1  # it only has edges to the right
         down = ~is_last & ((place % 2 == 1) | (place == row_edges - 1))
         u = row * columns + np.where(is_last, place, place // 2)
         return u, u + np.where(down, np.uint64(columns), np.uint64(1))
@@ -103,7 +103,7 @@ def grid(rows: int, columns: int, **options: Any) -> Generated:
 
 
 def caveman(cliques: int, size: int, **options: Any) -> Generated:
-    """Disjoint cliques, each of `size` vertices in a row.
+    """Caveman graph: disjoint cliques of `size` consecutive vertices.
 
     Source: Watts, "Networks, dynamics, and the small-world phenomenon", AJS 105, 1999.
     """
@@ -121,7 +121,9 @@ def caveman(cliques: int, size: int, **options: Any) -> Generated:
 
 
 def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
-    """Cliques in a ring: the first edge of each is bent to the last vertex of the clique before.
+    """Ring of cliques, the connected caveman graph.
+
+    The first edge of each clique is redirected to the last vertex of the clique before it.
 
     Source: as `caveman`.
     """
@@ -138,9 +140,10 @@ def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
 
 
 def circulant(vertices: int, degree: int, **options: Any) -> Generated:
-    """Vertices in a ring, each joined to the `degree` next on either side: 2 `degree` neighbours.
+    """Circulant graph: each vertex of a ring is joined to the `degree` nearest on either side.
 
-    Source of this degree: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm".
+    Source of this meaning of `degree`: Bhargava and Zaia, "Parallelizing MSF with Boruvka's
+    Algorithm".
     """
     degree = integer("degree", degree, 0, LARGEST)
     vertices = integer("vertices", vertices, 2 * degree + 1, LARGEST)
@@ -154,11 +157,11 @@ def circulant(vertices: int, degree: int, **options: Any) -> Generated:
 
 
 def hypercube(dimension: int, **options: Any) -> Generated:
-    """Hypercube: 2^dimension vertices, joined where their numbers differ in one bit."""
+    """Hypercube: 2^dimension vertices, joined if their numbers differ in one bit."""
     dimension = integer("dimension", dimension, 0, 57)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
-        others = numbers // max(dimension, 1)  # the bits in which both ends agree
+        others = numbers // max(dimension, 1)  # the bits that both ends have in common
         bit = np.uint64(1) << (numbers - others * dimension)
         u = 2 * others - (others & (bit - 1))
         return u, u + bit
@@ -167,13 +170,13 @@ def hypercube(dimension: int, **options: Any) -> Generated:
 
 
 def chain(vertices: int, **options: Any) -> Generated:
-    """Each vertex joined to the next."""
+    """Chain: each vertex is joined to the next."""
     vertices = integer("vertices", vertices, 1, LARGEST)
     return Generated(vertices, vertices - 1, lambda numbers, _: (numbers, numbers + 1), **options)
 
 
 def star(vertices: int, **options: Any) -> Generated:
-    """Vertex 0 joined to every other."""
+    """Star: vertex 0 is joined to every other."""
     vertices = integer("vertices", vertices, 1, LARGEST)
     return Generated(
         vertices, vertices - 1, lambda numbers, _: (np.zeros_like(numbers), numbers + 1), **options
@@ -181,7 +184,7 @@ def star(vertices: int, **options: Any) -> Generated:
 
 
 def complete(vertices: int, **options: Any) -> Generated:
-    """Every pair of vertices; with a share kept, the random graph of Erdos and Renyi, G(n, m)."""
+    """Complete graph; with `keep` less than 1, the random graph G(n, m) of Erdos and Renyi."""
     vertices = integer("vertices", vertices, 1, 2**31)
     pairs = vertices * (vertices - 1) // 2
     return Generated(vertices, pairs, lambda numbers, _: _pairs(numbers, vertices), **options)
@@ -194,29 +197,30 @@ def ssca2(
     max_parallel: int = 3,
     **options: Any,
 ) -> Generated:
-    """SSCA#2: 2^scale vertices in cliques of random sizes, joined more rarely the farther apart.
+    """SSCA#2: cliques of random sizes among 2^scale vertices, with fewer edges at larger distances.
 
-    Cliques are intervals of 1 to `max_clique_size` vertices, uniformly; 0 stands for 2^(scale / 3),
-    the benchmark's own choice. For each distance d = 1, 2, 4, ... below 2^scale, of the vertices
-    whose neighbour at that distance (in a ring) is in another clique, the share `interclique` / d
-    is joined to it. Each pair of neighbours has 1 to `max_parallel` edges, uniformly.
+    Cliques are intervals of vertices whose sizes are uniform from 1 to `max_clique_size`; 0 means
+    2^(scale / 3), the default of the benchmark. For each distance d = 1, 2, 4, ... below 2^scale,
+    consider the vertices whose neighbour at that distance, in a ring, is in another clique: a
+    fraction `interclique` / d of them is joined to that neighbour. Each pair of neighbours has
+    uniformly 1 to `max_parallel` edges.
 
-    The benchmark tosses a coin for each vertex and distance; here as many as that joins on average
-    are chosen at random, so that an edge is told from its number. Cliques are drawn beforehand, at
-    about 8 log2(`max_clique_size`) bytes each. The benchmark also shuffles vertices and edges, and
-    weights are integers of 1 to 2^scale: see the options.
+    The benchmark tosses a coin for each vertex and distance. Here the expected number of vertices
+    is chosen at random, so that the number of an edge determines its ends. Cliques are drawn in
+    advance and take about 8 log2(`max_clique_size`) bytes each. The benchmark also shuffles
+    vertices and edges and draws weights from 1 to 2^scale; use the options for that.
 
     Source: "HPCS Scalable Synthetic Compact Applications #2, Graph Analysis", version 1.1, 2006.
     """
     scale = integer("scale", scale, 0, 40)
     vertices = 2**scale
-    # At most half of them in a clique: so no distance leads round the ring into the same one.
+    # With at most half of the vertices, no distance leads round the ring into the same clique.
     limit = max_clique_size or int(2 ** (scale / 3))
     limit = integer("max_clique_size", limit, 1, max(vertices // 2, 1))
     max_parallel = integer("max_parallel", max_parallel, 1, 2**20)
     seed = integer("seed", options.get("seed", 0), 0, 2**64 - 1)
     if not 0 <= interclique <= 1:
-        message = f"interclique must be a share of 0 to 1, not {interclique!r}"
+        message = f"interclique must be between 0 and 1, not {interclique!r}"
         raise OptionError(message)
     cliques = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
     kinds = [_pairs_inside(cliques)]
@@ -226,7 +230,7 @@ def ssca2(
         kinds.append(_pairs_between(cliques, distance, share, key))
     pairs = sum(count for count, _ in kinds)
     kind_starts = _starts([count for count, _ in kinds])
-    # In one random order of the pairs the first few have a second edge, fewer a third, and so on.
+    # In a random order of the pairs, a prefix has a second edge, a shorter prefix a third, etc.
     copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
@@ -259,7 +263,7 @@ FAMILIES: Mapping[str, Callable[..., Generated]] = {
 
 
 def _clique_starts(vertices: int, limit: int, key: int) -> Words:
-    """First vertex of each clique, and at the end the number of vertices, where the last ends."""
+    """Return the first vertex of each clique, and at the end the number of vertices."""
     count = 1
     while True:
         sizes = draw_below(np.arange(count, dtype=np.uint64), limit, key) + 1
@@ -270,7 +274,7 @@ def _clique_starts(vertices: int, limit: int, key: int) -> Words:
 
 
 def _pairs_inside(cliques: Words) -> Pairs:
-    """All pairs of vertices inside a clique."""
+    """Return all pairs of vertices in the same clique."""
     sizes = np.diff(cliques)
     starts = _starts(sizes * (sizes - 1) // 2)
 
@@ -283,9 +287,9 @@ def _pairs_inside(cliques: Words) -> Pairs:
 
 
 def _pairs_between(cliques: Words, distance: int, share: Fraction, key: int) -> Pairs:
-    """Pairs at one distance in the ring, of two cliques: a share of them, at random."""
+    """Return a random fraction of the pairs at a distance in the ring that join two cliques."""
     sizes = np.diff(cliques)
-    # The last vertices of a clique leave it, or all of them if there are fewer.
+    # For the last `distance` vertices of a clique, the neighbour is in another clique.
     starts = _starts(np.minimum(sizes, distance)) if distance < sizes.max() else cliques
     total, vertices = int(starts[-1]), int(cliques[-1])
     kept = round(total * share)
@@ -300,21 +304,21 @@ def _pairs_between(cliques: Words, distance: int, share: Fraction, key: int) -> 
 
 
 def _starts(lengths: Words | list[int]) -> Words:
-    """Where ranges of such lengths begin, one after another, and where the last ends."""
+    """Return the starts of consecutive ranges with these lengths, and the end of the last."""
     return np.cumsum(np.append(np.uint64(0), np.array(lengths, dtype=np.uint64)), dtype=np.uint64)
 
 
 def _place(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
-    """Which of consecutive ranges each number is in, and its place in that."""
+    """Return for each number the consecutive range that contains it, and its offset there."""
     which = np.searchsorted(starts, numbers, side="right") - 1
     return which, numbers - starts[which]
 
 
 def _pairs(numbers: Words, size: int | Words) -> tuple[Words, Words]:
-    """Pairs u < v of 0 to `size` - 1 in lexicographic order, by number."""
-    # From the last pair back, the rows are 1, 2, 3, ... long: row r starts at r (r + 1) / 2.
+    """Return the pairs u < v < `size` with these numbers in lexicographic order."""
+    # Counted from the last pair, rows have lengths 1, 2, 3, ...: row r starts at r (r + 1) / 2.
     back = (size * (size - 1) // 2 - 1) - numbers
     row = ((np.sqrt(8.0 * back + 1.0) - 1.0) / 2.0).astype(np.uint64)
-    row -= row * (row + 1) // 2 > back  # the root is rounded: off by one at most
+    row -= row * (row + 1) // 2 > back  # the square root is rounded: off by one at most
     row += (row + 1) * (row + 2) // 2 <= back
     return size - 2 - row, size - 1 - (back - row * (row + 1) // 2)

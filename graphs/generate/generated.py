@@ -1,7 +1,7 @@
-"""A graph that is computed where it is asked for: each edge a pure function of the seed.
+"""Generated graphs: each edge is a pure function of its number and the seed.
 
-The families of `families` are such graphs; what is here they have in common: how many edges are
-kept, in which order, under which vertex numbers, with which weights.
+`families` defines the ends of the edges. Here is what all families share: dropping edges, shuffling
+edges and vertices, and drawing weights.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
     Ends = Callable[[Words, int], tuple[Words, Words]]
 
-LARGEST = 2**62  # vertices or edges of a family
+LARGEST = 2**62  # upper bound on the vertices and edges of a family
 _INTEGERS = {"int": ("int32", "int64")} | {
     f"{sign}int{bits}": (f"{sign}int{bits}",) for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-_TILE = 2**14  # edges computed at a time: their temporaries stay in the cache
+_TILE = 2**14  # edges computed at once; few enough for their temporaries to stay in the cache
 
 
 @dataclass(frozen=True)
 class Generated:
-    """A graph that is computed where it is asked for; `families` has a function for each family.
+    """A generated graph; `families` has a function for each family.
 
-    The same parameters and seed are the same graph, in whatever pieces it is taken.
+    Equal parameters and seeds give equal graphs, however they are divided into ranges.
 
     Parameters
     ----------
@@ -46,23 +46,24 @@ class Generated:
     family_edges : int
         Number of edges of the family before any is dropped.
     ends : callable
-        From edge numbers (uint64 array, below `family_edges`) and the seed to the two ends.
+        Takes edge numbers (a uint64 array, less than `family_edges`) and the seed; returns the two
+        ends.
     weights : str
-        "float32" or "float64", uniform in [0, 1), or an integer dtype and a range that includes
-        both ends, such as "uint8:0:255"; "int:LOW:HIGH" is int32 if that suffices, else int64.
+        "float32" or "float64", uniform in [0, 1), or an integer dtype and an inclusive range, such
+        as "uint8:0:255". "int:LOW:HIGH" is int32 if the range fits, otherwise int64.
     keep : float
-        Share of the edges that are kept, chosen at random; their number is `keep` times all of
-        them, rounded, and they stay in order.
+        Fraction of the edges to keep, rounded to a number of edges. They are chosen at random and
+        keep their order.
     shuffle_vertices, shuffle_edges : bool
-        Whether to renumber the vertices at random, and to list the edges in random order. Neither
-        changes which edges are kept or their weights.
+        Whether to renumber the vertices, and to list the edges, in random order. Neither changes
+        the choice of edges or their weights.
     seed : int
         0 to 2^64 - 1.
 
     Raises
     ------
     OptionError
-        If one of them is out of range or malformed; names it.
+        If a parameter is out of range or malformed. Names it.
     """
 
     num_vertices: int
@@ -80,17 +81,17 @@ class Generated:
         integer("number of edges", self.family_edges, 0, LARGEST)
         _weight_range(self.weights)
         if not isinstance(self.keep, Real) or not 0 <= self.keep <= 1:
-            message = f"keep must be a share of 0 to 1, not {self.keep!r}"
+            message = f"keep must be between 0 and 1, not {self.keep!r}"
             raise OptionError(message)
 
     @property
     def num_edges(self) -> int:
-        """Number of edges kept."""
+        """Number of edges that are kept."""
         return round(Fraction(float(self.keep)) * self.family_edges)
 
     @property
     def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """Dtypes of the columns: ids are int32 where that suffices, else int64."""
+        """Dtypes of the columns; ids are int32 if they fit, otherwise int64."""
         ids = np.dtype(np.int32 if self.num_vertices <= 2**31 else np.int64)
         return {"u": ids, "v": ids, "weight": _weight_range(self.weights)[0]}
 
@@ -100,12 +101,12 @@ class Generated:
         Returns
         -------
         u, v, weight : arrays of length stop - start
-            Of the dtypes that `dtypes` tells.
+            Their dtypes are in `dtypes`.
 
         Raises
         ------
         OptionError
-            If this is not a range of edges of the graph.
+            If the range is not within the edges of the graph.
         """
         integer("stop", stop, 0, self.num_edges)
         integer("start", start, 0, stop)
@@ -117,22 +118,22 @@ class Generated:
             weight[here] = self._weights_of(numbers)
         return u, v, weight
 
-    def chunks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Compute all edges in order, `size` at a time; the last chunk may be shorter."""
+    def blocks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Compute all edges in order, in blocks of `size` edges; the last may be smaller."""
         integer("size", size, 1, LARGEST)
         for start in range(0, self.num_edges, size):
             yield self.edges(start, min(start + size, self.num_edges))
 
     def table(self) -> EdgeTable:
-        """Return all edges as a format writes them."""
-        return EdgeTable(self.dtypes, self.num_edges, self.num_vertices, self.chunks)
+        """Return all edges as a table to be written."""
+        return EdgeTable(self.dtypes, self.num_edges, self.num_vertices, self.blocks)
 
     def edge_list(self) -> EdgeList:
-        """Compute the whole graph."""
+        """Compute all edges."""
         return EdgeList(*self.edges(0, self.num_edges), num_vertices=self.num_vertices)
 
     def _numbers(self, start: int, stop: int) -> Words:
-        """Edge numbers, in the family, of a range of edges."""
+        """Return the numbers, in the family, of a range of edges."""
         kept, key = self.num_edges, stream_key(self.seed, "keep")
         if not self.shuffle_edges and kept < self.family_edges:
             return sorted_sample(start, stop, kept, self.family_edges, key)
@@ -147,37 +148,43 @@ class Generated:
         return shuffled(vertices, self.num_vertices, stream_key(self.seed, "vertices"))
 
     def _weights_of(self, numbers: Words) -> NDArray[Any]:
-        """Weights by number in the family, so that no shuffle and no other chunk changes them."""
+        """Return weights, which depend only on the numbers in the family and the seed."""
         dtype, low, high = _weight_range(self.weights)
         key = stream_key(self.seed, "weights")
         if dtype == np.float32:
             return (draw(numbers, key) >> 40).astype(np.float32) * np.float32(2**-24)
         if dtype == np.float64:
             return (draw(numbers, key) >> 11) * 2.0**-53
-        # Modulo 2^64 a negative `low` is its two's complement, and so is the sum.
+        # In two's complement, adding a negative `low` modulo 2^64 gives the signed sum.
         words = draw_below(numbers, high - low + 1, key) + low % 2**64
         return words.view(np.int64) if dtype.kind == "i" else words
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:
-    """Check an integer, of Python or NumPy."""
+    """Return an integer, of Python or NumPy, from `low` to `high` as a Python int.
+
+    Raises
+    ------
+    OptionError
+        If it is anything else.
+    """
     try:
         number = operator.index(value)
     except TypeError:
         number = low - 1
     if not low <= number <= high:
-        message = f"{name} must be an integer of {low} to {high}, not {value!r}"
+        message = f"{name} must be an integer from {low} to {high}, not {value!r}"
         raise OptionError(message)
     return number
 
 
 def shuffled(values: Words, size: int, key: int) -> Words:
-    """Map 0 to `size` - 1 one to one onto itself, at random."""
+    """Apply a random permutation of 0 to `size` - 1."""
     return permute(values, size, (size - 1).bit_length(), key)
 
 
 def _weight_range(weights: str) -> tuple[np.dtype[Any], int, int]:
-    """Read what weights are asked for: their dtype and, of integers, the lowest and highest."""
+    """Parse the option `weights`: return the dtype and, for integers, the range."""
     if weights in ("float32", "float64"):
         return np.dtype(weights), 0, 1
     name, *bounds = str(weights).split(":")

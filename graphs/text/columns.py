@@ -1,8 +1,9 @@
-"""Text to columns: blocks of lines parsed at once, and a bad line found and named.
+"""Parse text to columns, block by block, and name the first malformed line.
 
-Blocks of plain lines are parsed by `lines` if the file is large; others by pyarrow, as they stand
-or, where that fails, with one blank between fields and without comments. A block that pyarrow
-refuses, or may misread, is walked line by line: that is exact, and names the first bad line.
+There are three parsers. The compiled one, in `lines`, takes blocks of plain lines of large files.
+Other blocks go to pyarrow: as they are and, if that fails, normalised to single spaces and without
+comments. Blocks that pyarrow refuses, or might misread, are parsed line by line in Python, which is
+exact and finds the malformed line.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 
-BLOCK_SIZE = 2**19  # so that what is parsed at once stays in the cache
-_ANY = "surrogateescape"  # so that any bytes are text
+BLOCK_SIZE = 2**19  # small enough for the cache
+_ANY = "surrogateescape"  # decodes and encodes any bytes
 
-_LINE = 20  # bytes, of an edge with a weight
+_LINE = 20  # typical bytes of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 _WANTED = ("u", "v", "weight")
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
@@ -47,10 +48,23 @@ _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity
 
 @dataclass(frozen=True)
 class Row:
-    """What each line of a file must hold: the `fields` tag, u, v and weight, and others to skip.
+    """The form of a line.
 
-    Lines whose first byte is one of `comments` are skipped; ids run from `first_id` on. Blanks and
-    tabs stand between fields or, where they may be quoted, the `delimiter`. Messages show `header`.
+    Parameters
+    ----------
+    comments : bytes
+        Lines that start with one of these bytes are skipped.
+    fields : tuple of str
+        "tag", "u", "v" and "weight", in the order of the line; fields of other names are skipped.
+    tag : bytes
+        The value of the field "tag".
+    first_id : int
+        Smallest vertex id; it becomes 0.
+    num_vertices : int, optional
+    delimiter : bytes
+        Separates fields, which may be quoted then. If empty, spaces and tabs separate fields.
+    header : str
+        Shown in messages; by default the names of the fields.
     """
 
     comments: bytes
@@ -63,7 +77,7 @@ class Row:
 
     @property
     def last_id(self) -> int:
-        """Largest id allowed."""
+        """Largest valid vertex id."""
         if self.num_vertices is None:
             return _LARGEST_ID
         return self.first_id + self.num_vertices - 1
@@ -79,16 +93,17 @@ def read_rows(
     stated: tuple[int, int] | None = None,
     block_size: int = BLOCK_SIZE,
 ) -> EdgeList:
-    """Parse the rest of a file, from line `number` on, after the `pending` lines already read.
+    """Parse `pending`, lines that were already read, and the rest of a file.
 
-    `stated` is the line that states the number of edges, and that number. Weights become int64;
-    uint64 if one needs it; float64 if one is decimal.
+    Line `number` is the first of them. `stated` is the number of the line that states the number
+    of edges, and that number. Weights become int64; uint64 if one exceeds int64; float64 if one is
+    decimal.
 
     Raises
     ------
     FileFormatError
-        Naming the first line that does not hold such a row; or the edge, if no dtype holds the
-        weights of all blocks exactly.
+        If a line is malformed, or no dtype represents all weights exactly. Names the first such
+        line, or the edge.
     """
 
     def blocks(number: int) -> Iterator[Columns]:
@@ -112,12 +127,12 @@ def join_blocks(
     num_vertices: int | None,
     stated: tuple[int, int] | None = None,
 ) -> EdgeList:
-    """Collect column blocks into one graph, whose number of edges a line of the file may state.
+    """Concatenate blocks into one graph; `stated` is as for `read_rows`.
 
     Raises
     ------
     FileFormatError
-        If no dtype holds the weights of all blocks exactly, or there are other edges than stated.
+        If no dtype represents all weights exactly, or the number of edges is not the stated one.
     """
     columns = list(zip(*blocks, strict=True))
     if not columns:
@@ -139,12 +154,12 @@ def join_blocks(
 def whole_lines(
     handle: IO[bytes], pending: bytes, size: int, *, is_quoted: bool = False
 ) -> Iterator[bytes]:
-    """Cut what is left of a file into blocks that end where a line ends, but not within quotes."""
+    """Split the rest of a file into blocks of whole lines; quoted line ends do not end a block."""
     while True:
-        pieces = [pending]
+        texts = [pending]
         if len(pending) < size:
-            pieces += [handle.read(size - len(pending)), handle.readline()]
-        block = b"".join(pieces)
+            texts += [handle.read(size - len(pending)), handle.readline()]
+        block = b"".join(texts)
         if not block:
             return
         if is_quoted and block.count(b'"') % 2:
@@ -154,7 +169,7 @@ def whole_lines(
 
 
 def _rest_of_quote(handle: IO[bytes]) -> bytes:
-    """Return the lines up to the one that closes a quote, or enough to say that none does."""
+    """Return the lines up to the end of a quoted field; about one block if the quote never ends."""
     lines, size = [], 0
     while size < BLOCK_SIZE and (line := handle.readline()):
         lines.append(line)
@@ -167,7 +182,7 @@ def _rest_of_quote(handle: IO[bytes]) -> bytes:
 def _ahead(
     function: Callable[[bytes], _Parsed], blocks: Iterable[bytes]
 ) -> Iterator[tuple[bytes, Future[_Parsed]]]:
-    """Yield blocks in order with what becomes of them, on as many threads as pyarrow would take."""
+    """Yield blocks in order, with futures of their results, on as many threads as pyarrow uses."""
     import pyarrow as pa
 
     waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
@@ -180,7 +195,7 @@ def _ahead(
 
 
 def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
-    """Return the compiled parser, if a solver's kernels would be loaded for as many edges."""
+    """Return the compiled parser if the file is large enough to load compiled kernels for."""
     if not has_numba() or not kernels.pay_for(path.stat().st_size // _LINE):
         return None
     places = [_WANTED.index(name) if name in _WANTED else -1 for name in row.fields]
@@ -192,24 +207,30 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
 def _parse_block(
     block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
 ) -> _Parsed:
-    """Parse a block of lines; a ValueError says that it must be walked."""
+    """Parse a block of lines and return the columns and the number of lines.
+
+    Raises
+    ------
+    ValueError
+        If the block must be parsed line by line.
+    """
     if parse_lines and (columns := parse_lines(block)):
-        return columns, len(columns[0])  # without a pass to count them
+        return columns, len(columns[0])  # plain lines have an edge each: no need to count them
     num_lines = block.count(b"\n")
     if row.delimiter not in (b"", b" "):
         return _parse(block, row), num_lines
     text = block.replace(b"\t", b" ")
-    if b"\r" in text:  # a search for two bytes takes far longer than one for the first
+    if b"\r" in text:  # much faster than a search for two bytes
         text = text.replace(b"\r\n", b"\n")
     try:
         return _parse(text, row), num_lines
-    except ValueError:  # most blocks are tidy as they stand
+    except ValueError:  # normalise only now, as few blocks need it
         return _parse(_tidy(text, row), row), num_lines
 
 
 def _tidy(text: bytes, row: Row) -> bytes:
-    """Leave rows only, with one blank between fields."""
-    while b"  " in text:  # faster than a regular expression, by far
+    """Remove comments, and leave single spaces between fields."""
+    while b"  " in text:  # much faster than a regular expression
         text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
     if any(bytes([mark]) in text for mark in row.comments):
@@ -218,16 +239,22 @@ def _tidy(text: bytes, row: Row) -> bytes:
 
 
 def _parse(text: bytes, row: Row) -> Columns | None:
-    """Parse lines by pyarrow; a ValueError says that they may have another form."""
+    """Parse lines with pyarrow.
+
+    Raises
+    ------
+    ValueError
+        If pyarrow refuses or might misread them.
+    """
     import pyarrow as pa
     from pyarrow import compute
     from pyarrow import csv as arrow_csv
 
     if not text or text.isspace():
         return None
-    _require(b"\r" not in text or bool(row.delimiter))  # it would be the end of a line
+    _require(b"\r" not in text or bool(row.delimiter))  # pyarrow would end the line there
     wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
-    may_be_hexadecimal = b"x" in text or b"X" in text  # which pyarrow takes for integers
+    may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
     are_integers = not any(mark in text for mark in _DECIMAL_MARKS)
     integers = ("u", "v", "weight") if are_integers else ("u", "v")
     types = {
@@ -261,7 +288,13 @@ def _parse(text: bytes, row: Row) -> Columns | None:
 
 
 def _weights(strings: Any) -> NDArray[Any]:
-    """Parse weights; a ValueError says that pyarrow may not take one as it is written."""
+    """Parse weights with pyarrow.
+
+    Raises
+    ------
+    ValueError
+        If pyarrow refuses or might round one.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
@@ -272,7 +305,7 @@ def _weights(strings: Any) -> NDArray[Any]:
     if not any(mark in text for mark in _DECIMAL_MARKS):
         return np.asarray(strings.cast("int64"))
     weight = np.asarray(strings.cast("float64"))
-    _require(np.abs(weight).max() < LARGEST_EXACT)  # neither NaN, overflow nor a rounded integer
+    _require(np.abs(weight).max() < LARGEST_EXACT)  # excludes NaN, overflow and rounded integers
     if b"+" in text:
         _require(not compute.any(compute.starts_with(strings, "+")).as_py())
     return weight
@@ -280,12 +313,18 @@ def _weights(strings: Any) -> NDArray[Any]:
 
 def _require(is_plain: bool) -> None:
     if not is_plain:
-        message = "pyarrow may misread this"
+        message = "pyarrow might misread this block"
         raise ValueError(message)
 
 
 def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
-    """Parse a block line by line, or raise the error that names its first bad line."""
+    """Parse a block line by line.
+
+    Raises
+    ------
+    FileFormatError
+        If a line is malformed. Names the first one.
+    """
     lines, rows = [], []
     for here, fields in records(path, block, number, row.delimiter):
         if fields and not (fields[0] and fields[0][:1] in row.comments):
@@ -304,7 +343,7 @@ def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
 def records(
     path: Path, block: bytes, number: int, delimiter: bytes
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the number of each line and its fields, which may be quoted if there is a delimiter."""
+    """Yield the number and the fields of each line; with a delimiter, fields may be quoted."""
     if not delimiter:
         yield from enumerate(map(split_fields, block.split(b"\n")), number)
         return
@@ -320,7 +359,13 @@ def records(
 
 
 def _values(fields: list[bytes], row: Row) -> list[bytes]:
-    """Return u, v and the weight of one line; a ValueError says what is wrong with it."""
+    """Return u, v and the weight of one line.
+
+    Raises
+    ------
+    ValueError
+        If the line is malformed. Says how.
+    """
     header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
     problem = None
     if row.tag and fields[0] != row.tag:
@@ -338,17 +383,23 @@ def _values(fields: list[bytes], row: Row) -> list[bytes]:
 
 
 def _exact_weights(path: Path, lines: list[int], tokens: tuple[bytes, ...]) -> NDArray[Any]:
-    """Return weights in the dtype that holds all of them, or name the first that it does not."""
+    """Return weights in the dtype that represents all of them.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no such dtype. Names the first line whose weight would be rounded.
+    """
     integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
     for at, value in integers.items():
         if is_decimal and abs(value) > LARGEST_EXACT:
-            company = "decimal weights, which are read as float64"
+            cause = "decimal weights make all of them float64"
         elif is_signed and value >= 2**63:
-            company = "negative weights, which are read as int64"
+            cause = "negative weights make all of them int64"
         else:
             continue
-        fail(path, lines[at], f"integer weight {value} is not exact beside {company}")
+        fail(path, lines[at], f"integer weight {value} would not be exact: {cause}")
     if is_decimal:
         return np.array(list(map(float, tokens)))
     dtype = np.uint64 if max(integers.values()) >= 2**63 else np.int64
@@ -364,7 +415,7 @@ def _id_problem(token: bytes, row: Row) -> str | None:
 
 
 def _integer(token: bytes) -> int:
-    """Value of an integer, cut to 40 digits: enough to fail every check, few enough for int()."""
+    """Return the value of an integer, cut to 40 digits: enough to fail all checks."""
     value = int(token.lstrip(b"-0")[:40] or b"0")
     return -value if token.startswith(b"-") else value
 

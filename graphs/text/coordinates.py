@@ -1,4 +1,4 @@
-"""Where vertices lie, two numbers for each: from `.co` files, the companions of `.gr` files."""
+"""Coordinates of vertices: read from `.co` files, which accompany `.gr` files, and checked."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_UNITS = 1_000_000  # to a degree
+_UNITS = 1_000_000  # per degree
 _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
 def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
-    """Read the coordinates of a road network, plain or compressed.
+    """Read the coordinates of the vertices of a road network, plain or compressed.
 
-    After `p aux sp co n` comes a line `v id x y` for each vertex, in any order, numbered from 1,
-    with x and y in millionths of a degree. Lines that start with `c` are comments.
+    The header `p aux sp co n` is followed by a line `v id x y` for each vertex, in any order, with
+    ids from 1 and x and y in millionths of a degree. Lines that start with `c` are comments.
 
     Source: 9th DIMACS Implementation Challenge, "Shortest Paths", 2006, file formats.
 
@@ -36,7 +36,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
     Raises
     ------
     FileFormatError
-        If the file is anything else; names the line, or the first vertex without coordinates.
+        If the file is malformed. Names the line, or the first vertex without coordinates.
     """
     path = Path(path)
     with open_text(path) as handle:
@@ -58,7 +58,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
             if not 1 <= vertex <= size:
                 fail(path, number, f"vertex id {vertex} is not in 1 to {size}")
             if has_place[vertex - 1]:
-                fail(path, number, f"vertex {vertex} has coordinates already")
+                fail(path, number, f"vertex {vertex} already has coordinates")
             places[vertex - 1], has_place[vertex - 1] = place, True
     if not all(has_place):
         fail(path, start, f"vertex {has_place.index(0) + 1} of {size} has no coordinates")
@@ -71,14 +71,14 @@ def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float
     Raises
     ------
     OptionError
-        If they are anything else.
+        If that is not possible.
     """
     try:
         places = np.asarray(coordinates, np.float64)
     except (TypeError, ValueError) as error:
-        message = f"coordinates are no array of numbers: {error}"
+        message = f"coordinates must be an array of numbers: {error}"
         raise OptionError(message) from error
     if places.shape != (num_vertices, 2):
-        message = f"coordinates must be of shape ({num_vertices}, 2), not {places.shape}"
+        message = f"coordinates must have shape ({num_vertices}, 2), not {places.shape}"
         raise OptionError(message)
     return places

@@ -1,4 +1,4 @@
-"""Text files, plain or compressed: their lines, the counts in their headers, their errors."""
+"""Text files, plain or compressed: open them, read their first lines, and write rows."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-LARGEST_EXACT = 2**53  # beyond it, float64 does not hold every integer
+LARGEST_EXACT = 2**53  # float64 represents all integers up to here
 
 
-class _TellingFile(io.FileIO):
-    """A file that tells how much of it has been read."""
+class _ReportingFile(io.FileIO):
+    """A file that reports how many of its bytes have been read."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -57,23 +57,29 @@ _BUFFER = 2**17
 
 @contextlib.contextmanager
 def open_text(path: Path) -> Iterator[IO[bytes]]:
-    """Open a plain or compressed file; whatever fails while it is open names the file."""
+    """Open a plain or compressed file; errors inside the block name the file."""
     with (
         file_errors(path, EOFError, zlib.error, lzma.LZMAError),
-        io.BufferedReader(_TellingFile(path), _BUFFER) as file,
+        io.BufferedReader(_ReportingFile(path), _BUFFER) as file,
         DECOMPRESSORS.get(path.suffix, contextlib.nullcontext)(file) as handle,
     ):
         yield handle
 
 
 def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield numbered lines, one at a time, for as long as the caller wants them."""
+    """Yield lines one by one, with their numbers; the caller may stop at any line.
+
+    Raises
+    ------
+    FileFormatError
+        If a line is too long, or the file is empty.
+    """
     number = 0
     while line := handle.readline(_LONGEST_LINE):
         number += 1
         if len(line) == _LONGEST_LINE:
             fail(path, number, f"longer than {_LONGEST_LINE} bytes")
-        # Some editors start a file with the UTF-8 byte order mark.
+        # Some editors write a byte order mark at the start of UTF-8.
         yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     if number == 0:
         message = f"{path}: empty file"
@@ -83,7 +89,13 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 def first_row(
     path: Path, lines: Iterator[tuple[int, bytes]], comments: bytes, missing: str
 ) -> tuple[int, bytes]:
-    """Take lines up to the first that is neither empty nor a comment; it must not be `missing`."""
+    """Return the first line that is neither empty nor a comment, with its number.
+
+    Raises
+    ------
+    FileFormatError
+        If there is none: "holds no `missing`".
+    """
     for number, line in lines:
         fields = split_fields(line)
         if fields and fields[0][:1] not in comments:
@@ -93,13 +105,13 @@ def first_row(
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split at blanks and tabs only: any other byte is part of a field and judged there."""
+    """Split at spaces and tabs only; other white space belongs to a field, and is refused there."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
 
 
 def is_number(token: bytes | str) -> bool:
-    """Whether a piece of a line is a number."""
+    """Return whether a field is a number."""
     try:
         float(token)
     except ValueError:
@@ -108,7 +120,7 @@ def is_number(token: bytes | str) -> bool:
 
 
 def parse_count(path: Path, number: int, token: bytes) -> int:
-    """Read the count of vertices or edges that line `number` gives."""
+    """Parse a number of vertices or edges that line `number` states."""
     if not token.isdigit() or len(token) > 18:
         fail(path, number, f"{shown(token)} is not a count of vertices or edges")
     return int(token)
@@ -117,10 +129,10 @@ def parse_count(path: Path, number: int, token: bytes) -> int:
 def write_rows(
     handle: IO[bytes], columns: Sequence[NDArray[Any]], delimiter: str = " ", tag: str = ""
 ) -> None:
-    """Write a line for each record, after a tag if there is one.
+    """Write a line for each row of the columns; each line begins with `tag`, if given.
 
-    Booleans become 0 and 1, floats the shortest text that reads back as the same float of their
-    width (halves of single floats).
+    Booleans become 0 and 1. Floats become the shortest text that reads back as the same value in
+    their dtype (float16: in float32).
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -140,11 +152,11 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def shown(token: bytes) -> str:
-    """Show a piece of a file in a message, whatever its bytes are."""
+    """Return the first bytes of a token as printable text, for a message."""
     return ascii(token[:24].decode("latin-1"))
 
 
 def fail(path: Path, number: int, problem: str) -> NoReturn:
-    """Raise the error that names a line."""
+    """Raise an error that names the line."""
     message = f"{path}: line {number}: {problem}"
     raise FileFormatError(message)

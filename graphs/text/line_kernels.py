@@ -1,7 +1,8 @@
-"""Compiled loops over bytes: lines of numbers to columns in one pass.
+"""Compiled loops over bytes: parse lines of numbers to columns in one pass.
 
-A decimal becomes the float nearest to it: its digits, as one integer, times a power of ten, of
-which 128 bits always suffice. Positions are unsigned: one that may be negative costs a test.
+A decimal is rounded correctly: its digits, as an integer, are multiplied by a power of ten, of
+which 128 bits always suffice. Positions are unsigned, which saves a
+test for negative ones.
 
 Source: Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51(8),
 2021; Mushtak and Lemire, "Fast number parsing without fallback", the same 53(7), 2023.
@@ -27,8 +28,11 @@ _MANTISSA_BITS, _BIAS = np.uint64(52), 1023
 
 
 def _power(exponent: int) -> tuple[int, int]:
-    """Return the leading 128 bits of 10^exponent in halves: cut off, if negative rounded up."""
-    power = 5 ** abs(exponent)  # a power of two moves no bits
+    """Return the leading 128 bits of 10^exponent as two words.
+
+    They are truncated; for a negative exponent they are rounded up.
+    """
+    power = 5 ** abs(exponent)  # the factor 2^exponent does not change the leading bits
     length = power.bit_length()
     leading: int = (1 << length + 127) // power + 1 if exponent < 0 else (power << 128) >> length
     return divmod(leading, 2**64)
@@ -41,7 +45,7 @@ inlined = njit(forceinline=True, **OPTIONS)
 
 @kernel(list(b"1 2\n2 1\n"), 0, [0, 1], 0, 1, 9, False, [[0, 0]] * 2)
 def parse(text, tag, places, delimiter, first_id, num_ids, is_decimal, columns):
-    """Fill the columns, and tell whether all lines are plain. Every loop stops at a line end."""
+    """Fill the columns, and return whether all lines are plain. Each loop stops at a line end."""
     i = _ZERO
     for row in range(columns.shape[1]):
         if tag:
@@ -90,7 +94,7 @@ def _past_blanks(text, i):
 
 @inlined
 def _past_tail(text, i, delimiter):
-    """Pass over what may stand between the last field and the line end."""
+    """Skip trailing spaces, and a carriage return."""
     if not delimiter:
         i = _past_blanks(text, i)
     return i + np.uint64(text[i] == _RETURN)
@@ -98,7 +102,7 @@ def _past_tail(text, i, delimiter):
 
 @inlined
 def _past_text(text, i, delimiter):
-    """Pass over a field; stop at what cannot follow one if it is not plain."""
+    """Skip a field; return `start` if its closing quote is missing."""
     start, stop = i, delimiter
     if text[i] == _QUOTE:
         i, stop = i + _ONE, _QUOTE
@@ -119,7 +123,7 @@ def _digits(text, i, value):
     return value, i
 
 
-# Each of these returns a word and where its field ends: where it starts, if it is not plain.
+# Each of these returns a value and the end of its field; the start, if the field is not plain.
 
 
 @inlined
@@ -179,11 +183,11 @@ def _decimal(text, start):
 
 @inlined
 def _nearest(digits, exponent):
-    """Return the bits of the float nearest to digits * 10^exponent, 0 if it is not normal.
+    """Return the bits of the float64 nearest to digits * 10^exponent.
 
-    Nor if it is in the last binade, where rounding might lead to infinity.
+    Return 0 for subnormal results, and for those in the last binade, which might round to infinity.
     """
-    # With the second bit cleared, no conversion rounds up to a power of two.
+    # Clearing bits below set ones keeps the conversion from rounding up to a power of two.
     length = (np.float64(digits & ~(digits >> _ONE)).view(np.int64) >> 52) - _BIAS + 1
     word = digits << np.uint64(64 - length)
     power = _POWERS[exponent - _LEAST_EXPONENT]
@@ -193,19 +197,19 @@ def _nearest(digits, exponent):
     high += np.uint64(low < more)
     top = high >> _SIGN
     shift = top + _NINE_BITS
-    mantissa = high >> shift  # and one bit to round by
+    mantissa = high >> shift  # with one more bit, for rounding
     is_tie = low <= _ONE and mantissa << shift == high and -4 <= exponent <= 23
     if is_tie and mantissa & _THREE == _ONE:
         mantissa -= _ONE
     mantissa = (mantissa + (mantissa & _ONE)) >> _ONE
     binade = (217706 * exponent >> 16) + length + np.int64(top) + _BIAS - 1  # log2(10) * 2^16
-    # The mantissa's leading bit, or what it carries, adds to the exponent.
+    # The leading bit of the mantissa, or its carry, is added to the exponent.
     return (np.uint64(binade - 1) << _MANTISSA_BITS) + mantissa if 0 < binade < 2046 else _ZERO
 
 
 @inlined
 def _product(a, b):
-    """Return the upper word of a product."""
+    """Return the upper 64 bits of the product of two words."""
     a_high, a_low, b_high, b_low = a >> _HALF, a & _LOW, b >> _HALF, b & _LOW
     first = a_high * b_low + (a_low * b_low >> _HALF)
     second = a_low * b_high + (first & _LOW)

@@ -1,4 +1,4 @@
-"""Lines of numbers to columns in one pass, by compiled loops."""
+"""Parse lines of numbers with compiled loops."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ kernels = Kernels(f"{__package__}.line_kernels")
 def parse_lines(
     text: bytes, tag: bytes, places: Sequence[int], delimiter: bytes, ids: range
 ) -> Columns | None:
-    """Parse whole lines into u, v and weight, if all of them are plain; else return None.
+    """Parse whole lines into u, v and weight; return None unless all lines are plain.
 
-    A line has the letter `tag`, if there is one, then fields of which `places` says what each is:
-    u (0), v (1), the weight (2) or to be skipped (-1). Between them stands the `delimiter` or, if
-    that is empty, any number of blanks and tabs. The first of the vertex `ids` becomes 0. Weights
-    are int64, or float64 if one is decimal: the floats nearest to what is written.
+    A line begins with the letter `tag`, if given. For each field, `places` says whether it is u
+    (0), v (1), the weight (2) or ignored (-1). Fields are separated by `delimiter` or, if it is
+    empty, by any number of spaces and tabs. The first of the vertex `ids` becomes 0. Weights are
+    int64, or float64, correctly rounded, if one is decimal.
 
-    A line of another form is not plain; nor is an id that is not in `ids`, an integer weight
-    beyond int64 or, beside decimal ones, not exact, or a weight of more than 19 digits or that is
-    not a normal float.
+    A line is not plain if it has another form, an id that is not in `ids`, an integer weight beyond
+    int64 (or beyond 2^53, if another weight is decimal), or a weight that has more than 19 digits
+    or is not a normal float.
     """
     data = np.frombuffer(text, np.uint8)
     columns = np.empty((max(places) + 1, np.count_nonzero(data == ord("\n"))), np.uint64)
     form = np.uint8(ord(tag or b"\0")), np.array(places), np.uint8(ord(delimiter or b"\0"))
     bounds = np.uint64(ids.start), np.uint64(len(ids))
-    for dtype in (np.int64, np.float64):  # what is plain only as the second is decimal
+    for dtype in (np.int64, np.float64):  # if the first fails, a weight may be decimal
         if kernels.parse(data, *form, *bounds, dtype is np.float64, columns):
             u, v, *weight = columns
             return u.view(np.int64), v.view(np.int64), weight[0].view(dtype) if weight else None

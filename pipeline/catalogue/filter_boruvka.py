@@ -43,7 +43,7 @@ from ..pipeline import ByBackend, Pipeline
 from ..steps import Loop, When
 from .boruvka_edgelist import CONTRACT, JOIN
 
-#: Chosen by `benchmarks/parameters.py`:
+#: Chosen by `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
 #:
 #: - `light_per_vertex`: light edges for each vertex; of fewer, fragments stay small, and more take
 #:   longer to join.

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
+import multiprocessing
 import re
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any
 
+import dask
+
 from ...errors import OptionError
-from .schedulers import Inline
+from ...runtime.team import processors
+from .dask_scheduler import Cluster, LocalDask
+from .scratch import scratch_folder
+from .workers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,13 +49,6 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     OptionError
         If there is no such scheduler, or it cannot be reached.
     """
-    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
-        yield Inline() if isinstance(choice, str) else choice
-        return
-    import dask  # which takes longer than a small graph
-
-    from .dask_scheduler import Cluster, LocalDask
-
     if choice == "dask":
         choice = dask.config.get("scheduler", None) or _active_client() or "threads"
         if choice in ("distributed", "dask.distributed"):  # set where a client is active
@@ -65,12 +62,20 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 message = f"the client is {choice.status}, not running"
                 raise OptionError(message)
             name = f"distributed ({choice.scheduler.address})"
+            stack.enter_context(_thread_released())
             cluster = Cluster(choice, stack.enter_context(_input_folder()), name)
             stack.callback(cluster.release)
             yield cluster
         elif choice in ("synchronous", "threads"):
             yield LocalDask(choice, 1 if choice == "synchronous" else threads or processors())
         elif choice == "processes":
+            if multiprocessing.current_process().daemon:
+                message = (
+                    "scheduler 'processes' cannot start workers in a daemonic process, such as a "
+                    "worker of Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or "
+                    "within a Dask task pass distributed.get_client()"
+                )
+                raise OptionError(message)
             folder = stack.enter_context(_input_folder())
             client = stack.enter_context(_local_cluster(threads or processors(), folder))
             yield Cluster(client, folder, choice)
@@ -89,7 +94,6 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
     They leave nothing outside of `folder`: the scheduler of a cluster takes no other say in it
     than Dask's configuration.
     """
-    import dask
     from distributed import Client, LocalCluster
 
     with dask.config.set({"temporary-directory": folder}):
@@ -103,15 +107,39 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
         yield client
 
 
-def _input_folder() -> tempfile.TemporaryDirectory[str]:
-    import dask
-
+@contextlib.contextmanager
+def _input_folder() -> Iterator[str]:
+    """Yield a scratch folder where Dask's configuration puts temporary files."""
     parent = dask.config.get("temporary-directory", None)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch_folder(parent))
+        except OSError as error:
+            message = f"no scratch folder can be made in {parent}: {error.strerror}"
+            raise OptionError(message) from error
+        yield folder
+
+
+@contextlib.contextmanager
+def _thread_released() -> Iterator[None]:
+    """Take this thread out of the pool of a worker, if it is in one.
+
+    A run within a task waits for tasks of its own: they may need this thread's place.
+    """
+    if this_worker() is None:
+        yield
+        return
+    from distributed import rejoin, secede
+
     try:
-        return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
-    except OSError as error:
-        message = f"no scratch folder can be made in {parent}: {error.strerror}"
-        raise OptionError(message) from error
+        secede()
+    except KeyError:  # the caller's task has done so, as within `worker_client`
+        yield
+        return
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _active_client() -> Any:
@@ -154,16 +182,3 @@ def reporting_client(address: str, path: str) -> Iterator[Any]:
 
         with performance_report(path):
             yield client
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def kernel_threads() -> int:
-    """Return how many threads kernels take by default: Dask's workers, for one, allow them one."""
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

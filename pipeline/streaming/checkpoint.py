@@ -11,16 +11,18 @@ import inspect
 import json
 import os
 import sys
+import sysconfig
 import uuid
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import OptionError
-from ...graphs.pieces import digest
+from ...graphs.segments import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ...stages import Stage
     from ..dataflow import Dataflow
 
+_PACKAGE = __name__.partition(".")[0]
 _IDENTITY = "identity.json"
 _DRAFT = "{}-{}.draft"
 
@@ -100,29 +103,60 @@ class Checkpoint:
 
 
 def fingerprint(flow: Dataflow) -> str:
-    """Return a digest of the steps of a dataflow, the sources of its stages, and its values.
-
-    A stage that other modules help is told by its own module only; see `Pipeline.named` to begin a
-    new checkpoint after a change elsewhere.
-    """
-    stages = [(stage.name, _source_of(stage)) for stage in flow.stages()]
+    """Return a digest of the steps of a dataflow, the sources of its stages, and its values."""
+    stages = [(stage.name, _sources_of(stage)) for stage in flow.stages()]
     values = [(name, _pickled(value)) for name, value in sorted(flow.values.items())]
     return digest(repr((flow.name, flow.describe(), stages, values)).encode())
 
 
-def _source_of(stage: Stage) -> Any:
-    """Return what tells a stage from others: its module's text, and what its function closes over.
+def version() -> str:
+    """Return the version of this package."""
+    return str(sys.modules[_PACKAGE].__version__)
 
-    A function that has no file, such as one typed into a prompt, is told by its code.
+
+def _sources_of(stage: Stage) -> Any:
+    """Return what identifies the code of a stage, and the values that its function holds.
+
+    The code is the text of its module and of the caller's modules that this one uses; that of a
+    function without a file, such as one typed at a prompt, is its bytecode.
     """
     function = stage.function
     closed = [_pickled(cell.cell_contents) for cell in function.__closure__ or ()]
     given = (closed, _pickled(function.__defaults__), _pickled(function.__kwdefaults__))
     try:
-        text = inspect.getsource(sys.modules[function.__module__])
+        texts = [inspect.getsource(module) for module in _modules_of(function.__module__)]
     except (KeyError, OSError, TypeError):
         return _pickled(function), given
-    return digest(text.encode()), given
+    return digest(*(text.encode() for text in texts)), given
+
+
+def _modules_of(name: str) -> list[ModuleType]:
+    """Return a module, and those that it uses, directly or not, and that were not installed."""
+    found = {name: sys.modules[name]}
+    unseen = [name]
+    while unseen:
+        for value in list(vars(found[unseen.pop()]).values()):
+            used = value.__name__ if isinstance(value, ModuleType) else _module_name(value)
+            if used in found or not _is_own(sys.modules.get(used)):
+                continue
+            found[used] = sys.modules[used]
+            unseen.append(used)
+    return [found[each] for each in sorted(found)]
+
+
+def _module_name(value: Any) -> str:
+    """Return the name of the module that defines a function or a class; empty for other values."""
+    name = getattr(value, "__module__", None) if callable(value) else None
+    return name if isinstance(name, str) else ""
+
+
+def _is_own(module: ModuleType | None) -> bool:
+    """Return whether a module is the caller's: neither installed, nor Python's, nor ours."""
+    path = getattr(module, "__file__", None)
+    if module is None or path is None or module.__name__.partition(".")[0] == _PACKAGE:
+        return False
+    folders = {Path(folder) for folder in sysconfig.get_paths().values()}
+    return folders.isdisjoint(Path(path).parents)
 
 
 def _pickled(value: Any) -> str:

@@ -97,7 +97,7 @@ def read_partition(
     seen, saved = resume(buffer, record), time.perf_counter()
     if scan.limit is not None and not seen:
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
-    rest = source if not seen else source.part(seen, source.num_edges or 0)
+    rest = source if not seen else source.slice(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)

@@ -1,4 +1,4 @@
-// Elements by their places: gathered, scattered, repeated; and the order of weights.
+// Kernels over single elements: gather, broadcast, scatter, and the keys of weights.
 #include "common.cuh"
 
 template <class T, class Index>
@@ -7,7 +7,7 @@ __global__ void gather(u64 size, const T* values, const Index* index, T* out) {
     if (i < size) out[i] = values[index[i]];
 }
 
-// `fill` has one element for all, or with a `step` of 1 one for each.
+// `fill` has one element (`step` is 0) or one for each element of `index` (`step` is 1).
 template <class T, class Index>
 __global__ void gather_or_fill(
     u64 size, const T* values, u64 length, const Index* index, const T* fill, u64 step, T* out
@@ -22,7 +22,7 @@ __global__ void broadcast(
 ) {
     u64 i = thread_index();
     if (i >= size) return;
-    u64 low = 0, high = segments;  // the segment is in [low, high): the last that starts by i
+    u64 low = 0, high = segments;  // the last segment that starts at or before i is in [low, high)
     while (high - low > 1) {
         u64 middle = low + (high - low) / 2;
         (offsets[middle] <= i ? low : high) = middle;
@@ -48,7 +48,7 @@ __global__ void scatter_add(u64 size, const Index* index, const T* values, T* ou
     if (i < size) atomicAdd(out + index[i], values[i]);
 }
 
-// Turn the sign bit of numbers that have one, and all bits of a negative float.
+// Flip the sign bit of signed numbers, and all bits of a negative float.
 template <class T>
 __global__ void order_key(
     u64 size, const T* bits, u64 is_signed, u64 is_float, u64 is_descending, T* out

@@ -1,9 +1,9 @@
-"""The CUDA module: arrays in device memory, kernels where the array library has no function.
+"""The CUDA module: arrays on a device, and kernels for what the array library lacks.
 
-It is written for CuPy and compatible libraries: a `Device` has the library and launches kernels.
-Kernels are C++ (`primitives/cuda`), with a thread for each element. A kernel that selects elements
-writes a bit for each; prefix sums over tiles of 256 bits give the places of the selected elements,
-so that results are in order and deterministic.
+A `Device` provides the array library, CuPy or a compatible one, and launches kernels. Kernels are
+written in C++ (`primitives/cuda`) and have one thread for each element. A kernel that selects
+elements writes a bit for each. Prefix sums over tiles of 256 bits then give the places of the
+selected elements, so results are in order and deterministic.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
-#: The most bytes copied from the host at once. CuPy never frees pinned buffers, so they stay small;
-#: one is filled while another is copied.
+#: The most bytes to copy from the host at once. CuPy never frees pinned buffers, so they should be
+#: small; and one can be filled while another is copied.
 _PIECE = 2**25
 
 
 class Device(Protocol):
-    """A device: its array library, its memory and its kernels.
+    """A device: its array library, memory and kernels.
 
     Attributes
     ----------
     xp : module
-        NumPy's functions, for arrays of the device.
+        The array library, with the functions of NumPy.
     """
 
     xp: Any
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
-        """Queue a kernel on `size` elements; arrays are contiguous, scalars take 64 bits."""
+        """Queue a kernel for `size` elements; arrays are contiguous, scalars take 64 bits."""
 
     def free_memory(self) -> int:
-        """Return the number of bytes available to arrays."""
+        """Return the number of bytes that a single array can take."""
 
     def beside(self) -> AbstractContextManager[Any]:
         """Return a context for another thread; see `Resources.beside`."""
@@ -71,10 +71,10 @@ class CudaArrays(ArrayModule):
         if not isinstance(values, np.ndarray) or values.nbytes <= _PIECE:
             array = self._xp.asarray(values, dtype=dtype)
             return self._xp.ascontiguousarray(array) if array.ndim else array
-        out = self.empty(len(values), values.dtype if dtype is None else dtype)
+        dtype = values.dtype if dtype is None else dtype
         if not values.strides[0]:  # a broadcast value
-            out.fill(values[0])
-            return out
+            return self.full(len(values), values[0], dtype)
+        out = self.empty(len(values), dtype)
         step = _PIECE // values.itemsize
         for start in range(0, len(values), step):
             piece = values[start : start + step]
@@ -91,7 +91,8 @@ class CudaArrays(ArrayModule):
         return self._xp.arange(size, dtype=dtype)
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
-        return self._xp.full(size, value, dtype)
+        word = _bits(value, dtype)
+        return self._xp.full(size, word, word.dtype).view(dtype)
 
     def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
         return self._xp.where(mask, yes, no)
@@ -120,16 +121,11 @@ class CudaArrays(ArrayModule):
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        """Scatter the values to their segments; sums of floats are added in any order."""
+        """Scatter the values to their segments; floats are added in unspecified order."""
         segments, dtype = len(offsets) - 1, values.dtype
         neutral = {"min": self.largest(dtype), "max": self._smallest(dtype), "sum": 0}[op]
-        reduced = self.scatter_reduce(
-            self._segment_of_each(len(values), offsets),
-            values,
-            segments,
-            "add" if op == "sum" else op,
-            neutral,
-        )
+        segment = self._segment_of_each(len(values), offsets)
+        reduced = self.scatter_reduce(segment, values, segments, op, neutral)
         is_empty = offsets[1:] == offsets[:-1]
         return self.where(is_empty, self.full(segments, initial, dtype), reduced)
 
@@ -142,7 +138,11 @@ class CudaArrays(ArrayModule):
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
         out = self.full(size, fill, dtype)
-        out[index] = values
+        if getattr(values, "ndim", 0):
+            out[index] = values
+        else:
+            word = _bits(values, dtype)
+            out.view(word.dtype)[index] = word
         return out
 
     def scatter_reduce(
@@ -150,17 +150,17 @@ class CudaArrays(ArrayModule):
         index: Array,
         values: Array,
         size: int,
-        op: Literal["min", "max", "add"],
+        op: Literal["min", "max", "sum"],
         initial: Any,
         /,
     ) -> Array:
         out = self.full(size, initial, values.dtype)
-        if op == "add" and values.dtype.kind == "f":
+        if op == "sum" and values.dtype.kind == "f":
             sums = self._xp.bincount(index, weights=values, minlength=size)
             return (out + sums).astype(out.dtype)
-        # Atomics exist for unsigned words of 32 and 64 bits.
+        # CUDA has atomics for unsigned words of 32 and 64 bits.
         wide = np.dtype(f"u{max(4, values.itemsize)}")
-        if op == "add":
+        if op == "sum":
             values, sums = (each.astype(wide, copy=False) for each in (values, out))
             self._launch("scatter_add", (values, index), len(index), index, values, sums)
             return sums.astype(out.dtype, copy=False)
@@ -268,7 +268,7 @@ class CudaArrays(ArrayModule):
         self._launch("number_roots", (root,), len(root), *arguments)
         return number, roots.total
 
-    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+    def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         values = self._xp.concatenate(arrays)
         if not len(values):
             return values
@@ -284,8 +284,8 @@ class CudaArrays(ArrayModule):
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join in rounds: each set finds its first pair and is joined by it.
 
-        Each round lists the pairs that are not yet inside a set for the next one. The host reads
-        only their number.
+        Each round writes the pairs that are not yet inside a set to a list for the next round. The
+        host reads only the length of this list.
         """
         xp, length = self._xp, len(u)
         index, position = self.index_dtype(size), self.index_dtype(length)
@@ -310,8 +310,8 @@ class CudaArrays(ArrayModule):
         """Return the smallest value sent to each place, its first position, and a mask.
 
         Both are arrays of 64-bit words. If a word can hold both, they are the same array: the value
-        in the upper half, the position in the bits of the mask. All bits are set for a place that
-        receives no value.
+        in the upper half, the position in the bits of the mask. If a place receives no value, all
+        bits of its word are set.
         """
         records = self.full(size, _ALL_BITS, dtype="u8")
         if values.itemsize <= 4 and len(values) < 2**_HALF:
@@ -341,7 +341,7 @@ class CudaArrays(ArrayModule):
     def _select(
         self, kernel: str, types: tuple[Array, ...], size: int, *arguments: Any
     ) -> _Selection:
-        """Launch a kernel that writes a bit for each element: whether it selects it."""
+        """Launch a kernel that writes a bit for each element: whether it is selected."""
         bits = self.empty(-(-size // _WORD), "u4")
         self._launch(kernel, types, size, *arguments, bits)
         return self._counted(bits, size)
@@ -379,6 +379,15 @@ class CudaArrays(ArrayModule):
         return self._xp.ascontiguousarray(value) if getattr(value, "ndim", 0) else int(value)
 
 
+def _bits(value: Any, dtype: DType) -> Any:
+    """Return the bits of a value as an unsigned integer.
+
+    CuPy would write 0.0 where it repeats -0.0, because it fills with any zero by a memset.
+    """
+    one = np.array(value, dtype)
+    return one.view(f"u{one.itemsize}")[()]
+
+
 def _alike(u: Array, v: Array) -> tuple[Array, Array]:
     """Return both arrays in the wider of their dtypes, as kernels require."""
     dtype = max(u.dtype, v.dtype, key=lambda dtype: dtype.itemsize)
@@ -386,7 +395,7 @@ def _alike(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 class _Selection(NamedTuple):
-    """Selected elements: a bit for each, the count up to the end of each tile, and in total."""
+    """A selection: a bit for each element, the counts up to the end of each tile, the total."""
 
     bits: Array
     ends: Array

@@ -1,9 +1,9 @@
-// What all kernels share: numbers by their width, atomics by what they do, sets of positions.
+// Functions that all kernels share: integer types, atomic operations, sets of positions.
 //
 // A kernel is a template over the types of its arrays, which are unsigned. Its first parameter is
-// how many elements there are, one for each thread; all scalars are u64. No thread waits for
-// another, so that any order of them gives one result. Only the functions at the end concern a
-// whole warp; where a processor runs the threads one by one, others stand in their place.
+// the number of elements; each thread processes one. All scalars are u64. No thread waits for
+// another, so the result does not depend on their order. Only the functions at the end involve a
+// whole warp; tests that run the threads on a processor replace them.
 #pragma once
 
 using u8 = unsigned char;
@@ -16,14 +16,14 @@ constexpr T NONE = T(~T(0));
 
 __device__ inline u64 thread_index() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// For places that other threads may be writing to: never kept in a register.
+// For memory that other threads may write to: the compiler cannot keep the value in a register.
 template <class T>
 __device__ inline T load(const T* place) { return *static_cast<const volatile T*>(place); }
 
 template <class T>
 __device__ inline void store(T* place, T value) { *static_cast<volatile T*>(place) = value; }
 
-// Most values are found low enough, and nothing is written.
+// The comparison avoids most atomic operations, because most values are low enough.
 template <class T>
 __device__ inline void lower(T* place, T value) {
     if (value < load(place)) atomicMin(place, value);
@@ -34,7 +34,7 @@ __device__ inline void raise(T* place, T value) {
     if (load(place) < value) atomicMax(place, value);
 }
 
-// A set of positions has a bit for each, in words of 32, and is counted by tiles of 256.
+// A set of positions has one bit for each. Bits are in words of 32 and counted in tiles of 256.
 
 constexpr u64 WORD = 32, TILE = 256;
 
@@ -42,7 +42,8 @@ __device__ inline bool has(const u32* bits, u64 i) { return bits[i / WORD] >> (i
 
 __device__ inline void add(u32* bits, u64 i) { atomicOr(bits + i / WORD, u32(1) << (i % WORD)); }
 
-// How many positions of a set come before one. `ends` counts up to the end of each tile.
+// Return the number of positions in a set before i. `ends` has the counts up to the end of each
+// tile.
 __device__ inline u64 rank(const u32* bits, const u64* ends, u64 i) {
     u64 tile = i / TILE, word = tile * (TILE / WORD), count = tile ? ends[tile - 1] : 0;
     for (; word < i / WORD; ++word) count += __popc(bits[word]);
@@ -51,13 +52,14 @@ __device__ inline u64 rank(const u32* bits, const u64* ends, u64 i) {
 
 #ifdef __CUDACC__
 
-// Write the bit of this thread's position, and of those of its warp. All threads of it must call.
+// Write the bits of all positions of the warp. All threads of the warp must call this.
 __device__ inline void write_bit(u32* bits, u64 size, u64 i, bool bit) {
     u32 word = __ballot_sync(NONE<u32>, bit);
     if (i < size && i % WORD == 0) bits[i / WORD] = word;
 }
 
-// Draw a place for each thread that wants one, by one addition for the warp. All must call.
+// Return a distinct place for each thread that wants one, with one addition for the warp. All
+// threads of the warp must call this.
 __device__ inline u64 draw_place(u64* count, bool wants) {
     u32 wanting = __ballot_sync(NONE<u32>, wants), lane = threadIdx.x % WORD;
     u64 first = 0;

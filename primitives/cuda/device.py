@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The folder with the sources of the kernels.
 SOURCES = Path(__file__).parent
-#: Threads per block: whole warps, because kernels vote.
+#: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
@@ -82,29 +82,34 @@ class CupyDevice:
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
     def free_memory(self) -> int:
-        """Return the free bytes of the device and the pool, within the pool's limit."""
+        """Return the bytes that a single array can take, within the limit of CuPy's pool.
+
+        The pool first returns its idle blocks to the device. Otherwise they would have to be
+        counted, and a single array can use neither several blocks nor a block of another stream.
+        """
         pool = self.xp.get_default_memory_pool()
+        pool.free_all_blocks()
         free, _ = self.xp.cuda.runtime.memGetInfo()
         limit = pool.get_limit()
-        free += pool.free_bytes()
-        return int(min(free, limit - pool.used_bytes()) if limit else free)
+        return int(min(free, limit - pool.total_bytes()) if limit else free)
 
     def beside(self) -> AbstractContextManager[None]:
-        """Return a context that puts another thread on this device, and on a stream of its own.
+        """Return a context in which another thread uses this device and a stream of its own.
 
-        That stream is a blocking one: it synchronises with the default stream, so that arrays and
-        the pool's memory may pass between both without events. If the current stream is not the
-        default stream, the other thread uses the current one.
+        That stream is blocking: it synchronises with the default stream, so both may share arrays
+        and memory of the pool without events. If the current stream is not the default stream, the
+        other thread uses the current one.
 
         Raises
         ------
         KernelError
-            If the current stream is the per-thread default stream, which nothing waits for.
+            If the current stream is the per-thread default stream, with which other streams do not
+            synchronise.
         """
         cuda = self.xp.cuda
         stream = cuda.get_current_stream()
         if stream.ptr == _STREAM_PER_THREAD:
-            message = "graphs are not streamed to a GPU on default streams per thread"
+            message = "cannot use the per-thread default stream; use the default or a new stream"
             raise KernelError(message)
         return self._entered(cuda.Device(), stream)
 
@@ -123,9 +128,9 @@ class CupyDevice:
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes on this thread's GPU and stream in any thread.
+    """Wrap a function so that in any thread it computes on the GPU and stream of this thread.
 
-    CUDA has a current device and stream per thread: a new thread starts on the first device.
+    CUDA has a current device and stream for each thread; a new thread starts with device 0.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None or not cupy.cuda.is_available():
@@ -145,10 +150,10 @@ _loading = threading.Lock()
 
 @functools.cache
 def _loaded(file: str, kernel: str, device: int) -> Any:
-    """Return the loaded kernel; modules belong to a device."""
+    """Return a kernel loaded on a device."""
     import cupy
 
-    name, cubin = kept_kernel(file, kernel, _architecture(cupy, device))
+    name, cubin = cached_kernel(file, kernel, _architecture(cupy, device))
     module = cupy.cuda.function.Module()
     module.load(cubin)
     return module.get_function(name)
@@ -159,7 +164,7 @@ def _architecture(cupy: Any, device: int) -> str:
 
 
 def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-    """Return the mangled name of a kernel, and its cubin; this needs no GPU or driver.
+    """Compile a kernel to a cubin; return its mangled name and the cubin. This needs no GPU.
 
     Parameters
     ----------
@@ -171,7 +176,7 @@ def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, byte
     Raises
     ------
     KernelError
-        With these names and the compiler's log.
+        If it does not compile. The message has the names and the log of the compiler.
     """
     names, cubin = compile_kernels(file, [kernel], architecture)
     return names[kernel], cubin
@@ -180,7 +185,7 @@ def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, byte
 def compile_kernels(
     file: str, kernels: Sequence[str], architecture: str
 ) -> tuple[dict[str, str], bytes]:
-    """Return the mangled names of several kernels, and one cubin; see `compile_kernel`."""
+    """Compile several kernels of a file to one cubin; see `compile_kernel`."""
     program_of, options_of = _compiler()
     options = options_of(
         name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(SOURCES)
@@ -189,7 +194,7 @@ def compile_kernels(
         program = program_of((SOURCES / f"{file}.cu").read_text(), "c++", options)
         code = program.compile("cubin", name_expressions=tuple(kernels))
         names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
-    except Exception as error:  # its class differs between releases
+    except Exception as error:  # the class differs between releases of cuda.core
         message = f"{file}.cu: {', '.join(kernels)} for {architecture} does not compile: {error}"
         raise KernelError(message) from error
     return names, bytes(code.code)
@@ -210,7 +215,7 @@ def _nvrtc() -> tuple[int, list[int]]:
     return 1000 * major + 10 * minor, list(architectures)
 
 
-def kept_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
+def cached_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
     """Return what `compile_kernel` returns, from the cache if possible.
 
     Raises
@@ -238,26 +243,26 @@ def why_not() -> str:
         import cupy
 
         runtime = cupy.cuda.runtime
-    except Exception as error:  # of any of its libraries; its own message is a page long
+    except Exception as error:  # any class; the cause says more than CuPy's own text
         return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
     driver = runtime.driverGetVersion()
     if driver < 12000:
-        return f"the driver takes CUDA {_dotted(driver)}, and at least 12.0 is needed"
+        return f"the driver supports CUDA {_dotted(driver)}, but 12.0 or newer is needed"
     remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
     try:
         _compiler()
         version, architectures = _nvrtc()
-    except Exception as error:  # of any class, from its loader
+    except Exception as error:  # any class, from the loader
         return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
     for name, built in (("CuPy", runtime.runtimeGetVersion()), ("NVRTC", version)):
         if built // 1000 > driver // 1000:
-            versions = f"{_dotted(built)}, but the driver takes {_dotted(driver)}"
+            versions = f"{_dotted(built)}, but the driver supports {_dotted(driver)}"
             return f"{name} is built for CUDA {versions}: {remedy}"
     try:
         if not runtime.getDeviceCount():
             return "the driver finds no device"
         architecture = _architecture(cupy, runtime.getDevice())
-    except RuntimeError as error:  # as CuPy's errors are
+    except RuntimeError as error:  # the base of CuPy's errors
         return f"the driver finds no device ({_line(error)})"
     if int(architecture.removeprefix("sm_")) not in architectures:
         return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"

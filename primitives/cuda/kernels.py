@@ -1,4 +1,4 @@
-"""The C++ names of all kernels in this folder, with the types they are instantiated for."""
+"""The C++ names of all kernels in this folder, with their template arguments."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _INDEX, _KEY = ("u32", "u64"), ("u8", "u16", "u32", "u64")
 
 
 def _each(name: str, *widths: tuple[str, ...]) -> list[str]:
-    """Return the name of a kernel with all combinations of types."""
+    """Return the names of a kernel's instances, for all combinations of types."""
     return [f"{name}<{', '.join(types)}>" for types in product(*widths)]
 
 
-#: All kernels, by file.
+#: The instances of all kernels, by file.
 KERNELS = {
     "arrays": (
         *_each("gather", _KEY, _INDEX),
@@ -49,5 +49,5 @@ KERNELS = {
         *_each("forget_first", _INDEX, _INDEX),
     ),
 }
-#: The file of each kernel.
+#: The file of each instance.
 FILE_OF = {kernel: file for file, kernels in KERNELS.items() for kernel in kernels}

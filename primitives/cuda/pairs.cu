@@ -1,4 +1,4 @@
-// Pairs: those that are kept, and the first smallest at each of their members.
+// Kernels over pairs: select, relabel, and find the smallest pair at each place.
 #include "common.cuh"
 
 template <class Index, class Key>
@@ -25,21 +25,21 @@ __global__ void move_labels(
     if (i < size && has(bits, i)) out[rank(bits, ends, i)] = label[index[i]];
 }
 
-// A record is a key of 32 bits above its position.
+// A record is a word with the key in its upper half and the position in its lower half.
 template <class Index, class Key>
 __global__ void lower_records(u64 size, const Index* index, const Key* key, u64* records) {
     u64 i = thread_index();
     if (i < size) lower(records + index[i], u64(key[i]) << 32 | i);
 }
 
-// Where key and position do not fit in a word, the keys are lowered first ...
+// If key and position do not fit in a word, one launch finds the smallest keys ...
 template <class Index, class Key>
 __global__ void lower_keys(u64 size, const Index* index, const Key* key, u64* smallest) {
     u64 i = thread_index();
     if (i < size) lower(smallest + index[i], u64(key[i]));
 }
 
-// ... and then the positions of those that are smallest.
+// ... and the next one finds their first positions.
 template <class Index, class Key>
 __global__ void lower_positions(
     u64 size, const Index* index, const Key* key, const u64* smallest, u64* position
@@ -48,8 +48,8 @@ __global__ void lower_positions(
     if (i < size && key[i] == smallest[index[i]]) lower(position + index[i], i);
 }
 
-// The id and the other member of the first smallest pair of each place; without one, the place.
-// Positions are in the bits of `mask`.
+// Look up the id and the other member of the pair at each place. A place without a pair gets `no_id`
+// and itself. The bits of `mask` hold the positions.
 template <class Index, class Id>
 __global__ void follow(
     u64 size, const u64* positions, u64 mask, u64 none, const Index* u, const Index* v,

@@ -1,4 +1,4 @@
-// Selections: which elements are taken, counted, and moved to their places, in order.
+// Kernels that select elements: flag them, count the flags, and move the elements, in order.
 #include "common.cuh"
 
 __global__ void flag(u64 size, const u8* mask, u32* bits) {
@@ -12,7 +12,7 @@ __global__ void mark(u64 size, const T* values, u64 lowest, u32* bits) {
     if (i < size) add(bits, T(values[i] - T(lowest)));
 }
 
-// The elements are tiles. The last may have fewer words.
+// Each thread counts one tile. The last tile may have fewer words.
 __global__ void count_tiles(u64 size, const u32* bits, u64 words, u64* counts) {
     u64 i = thread_index();
     if (i >= size) return;

@@ -1,4 +1,4 @@
-// Forests of parents: arrows cut, roots found and numbered; and sets of nodes joined in order.
+// Kernels over forests of parents: find and number roots, and join sets of nodes in order.
 #include "common.cuh"
 
 template <class Index>
@@ -13,8 +13,8 @@ __global__ void cut_mirrors(u64 size, const Index* target, Index* parent, u32* o
     write_bit(others, size, i, is_other);
 }
 
-// Halve the path on the way. What is written is an ancestor of the node, whatever others write
-// meanwhile, so that every thread ends at the same root.
+// Return the root of a node, and halve the path to it. Threads write only ancestors of a node, so
+// all of them find the same root.
 template <class Index>
 __device__ inline Index find(Index* parent, Index node) {
     for (Index above = load(parent + node);;) {
@@ -26,7 +26,7 @@ __device__ inline Index find(Index* parent, Index node) {
     }
 }
 
-// A late write may undo a newer one, so the roots go to an array of their own.
+// A late write may undo a newer one, so the roots go to a separate array.
 template <class Index>
 __global__ void find_roots(u64 size, Index* parent, Index* root) {
     u64 i = thread_index();
@@ -47,7 +47,7 @@ __global__ void number_roots(
     if (i < size) number[i] = Index(rank(bits, ends, root[i]));
 }
 
-// A round of joining pairs in order takes three kernels: every set finds its first pair, ...
+// A round of joining pairs in order takes three launches: each set finds its first pair, ...
 template <class Index, class Position>
 __global__ void find_first(
     u64 size, const Index* u, const Index* v, const Position* position, u64 is_listed,
@@ -69,7 +69,7 @@ __global__ void find_first(
     lower(first + b, pair);
 }
 
-// ... sets are joined by their first pairs, the larger root below the smaller, ...
+// ... first pairs join their sets, where the smaller root becomes the parent of the larger, ...
 template <class Index, class Position>
 __global__ void join_first(
     u64 size, const Index* u, const Index* v, const Position* position, const Position* first,
@@ -87,9 +87,11 @@ __global__ void join_first(
     }
 }
 
-// ... and forget them.
+// ... and the first pairs are reset.
 template <class Index, class Position>
 __global__ void forget_first(u64 size, const Index* u, const Index* v, Position* first) {
     u64 i = thread_index();
-    if (i < size) first[u[i]] = first[v[i]] = NONE<Position>;
+    if (i >= size) return;
+    store(first + u[i], NONE<Position>);
+    store(first + v[i], NONE<Position>);
 }

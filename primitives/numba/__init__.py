@@ -1,12 +1,12 @@
-"""Compiled loops over a range of elements; they release the GIL, so that threads can share arrays.
+"""Compiled kernels: loops over a range of elements that release the GIL.
 
-A kernel that threads share works on ``[start, stop)`` and is called once for each. No two threads
-write different values to one place, but in `trees.find_roots`, which says why it may, so there are
-no atomics: where results meet, each thread fills a row of its own. Only threads of `kruskal`,
-`kruskal_helpers` and `union_find` share what they write. Arrays are unsigned: an index that may be
-negative costs a test.
+Most kernels process the range ``[start, stop)``, and each thread calls them with its own range. Two
+threads do not write different values to the same place, so these kernels need no atomics: each
+thread writes its partial results to a row of its own. The exceptions are `trees.find_roots`, which
+explains why it is correct, and the modules `kruskal`, `kruskal_helpers` and `union_find`, whose
+threads share data. Arrays are unsigned, because a possibly negative index costs a comparison.
 
-Two habits make them fast. A place that will be read `AHEAD` elements later is fetched now, since
-the processor sees only a few iterations ahead by itself. And a selection writes every candidate to
-the next free place, which it moves on by 0 or 1: a branch would often be predicted wrongly.
+Two techniques make kernels fast. They prefetch what they will read `AHEAD` iterations later, since
+the processor looks only a few iterations ahead. And a selection has no branches, which would often
+be mispredicted: it writes each candidate to the next free place, and then advances by 0 or 1.
 """

@@ -1,4 +1,4 @@
-"""The Numba module: NumPy's arrays, compiled kernels, and as many threads as it is given."""
+"""The Numba module: NumPy arrays and compiled kernels, shared among threads."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ kruskal = Kernels(f"{__package__}.kruskal")
 union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 
-#: From so many labels on they leave the cache, and a bit for each may be worth making.
+#: The least number of labels for which `_most_frequent` may pay, because they exceed a cache.
 _MANY_LABELS = 2**17
-#: Fewer keys are sorted by one thread: what one has moved is far from the others' caches.
+#: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
-#: Pairs are sorted as a whole if a run has more, and a quarter of a thread's share: each thread has
-#: a second buffer as long as the longest run.
+#: All pairs are sorted at once if a run is longer than this and than a quarter of a thread's share,
+#: because each thread needs a buffer of the length of the longest run.
 _LONG_RUN = 2**16
 
 
 class NumbaArrays(NumpyArrays):
-    """The primitives of `NumpyArrays`, those that pay compiled and shared among threads."""
+    """The primitives of `NumpyArrays`; where it pays, compiled and shared among threads."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
@@ -120,7 +120,7 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, Array, Array]:
         out_key, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
-        if not len(u):  # no position can be followed
+        if not len(u):  # `follow_pairs` needs at least one pair
             out_id[:], other[:] = self.largest(ids.dtype), self.arange(size, dtype=other.dtype)
             return out_key, out_id, other
         arrays = [*map(_words, (position, u, v)), *_ids(ids)]
@@ -129,7 +129,7 @@ class NumbaArrays(NumpyArrays):
         return out_key, out_id, other
 
     def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
-        """Return at each place the smallest value that is sent there and its first position."""
+        """Return the smallest value that is sent to each place, and its first position."""
         none = len(values)
         is_packed = values.itemsize <= 4 and none < 2**32
         lower: Any
@@ -138,7 +138,7 @@ class NumbaArrays(NumpyArrays):
             if is_packed
             else (pairs.lower_wide, pairs.join_wide, 2)
         )
-        # Rows take memory, so there are at most two; more threads part the places between them.
+        # Rows take memory, so there are at most two. Further threads divide the places of a row.
         shares = len(self._team.shares(none))
         rows = 1 if shares % 2 else 2
         blocks = shares // rows
@@ -177,20 +177,20 @@ class NumbaArrays(NumpyArrays):
         self._write(trees.number_roots, size, counts, _words(root), _words(number))
         return self.gather(number, root), sum(counts)
 
-    def sort_distinct(self, arrays: tuple[Array, ...], /) -> Array:
+    def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         filled = [array for array in arrays if len(array)]
         count = sum(map(len, filled))
         lowest = min((int(array.min()) for array in filled), default=0)
         words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
-        # Bits are for values from 0 on; one for each possible may take more than the values do.
+        # A bit set holds values from 0 on, and must not take more memory than the values.
         if lowest < 0 or words > count:
-            ordered: Array = super().sort_distinct(arrays)
+            ordered: Array = super().sorted_union(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
         rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
         rows[:] = 0
         base = np.uint64(lowest)
-        for array in filled:  # each thread marks a row of its own
+        for array in filled:  # each thread sets bits in a row of its own
             parts = zip(self._team.shares(len(array)), rows, strict=False)
             self._team.call(
                 sorting.mark, [(*share, _words(array), base, row) for share, row in parts]
@@ -226,9 +226,9 @@ class NumbaArrays(NumpyArrays):
         counts = np.zeros((len(shares), 2**digit), np.uint64)
         tasks = zip(shares, counts, strict=True)
         helpers.call(sorting.count_digits, [(*share, records, shift, row) for share, row in tasks])
-        if counts.sum(axis=0).max() == len(records):  # one digit for all
+        if counts.sum(axis=0).max() == len(records):  # all have the same digit
             return records
-        by_digit = counts.T.ravel()  # of each digit the shares in order
+        by_digit = counts.T.ravel()  # for each digit, the shares in order
         places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
         moved, tasks = empty(len(records), np.uint64), zip(shares, places, strict=True)
         helpers.call(
@@ -265,7 +265,7 @@ class NumbaArrays(NumpyArrays):
         return joining[:count], root
 
     def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
-        """Deal pairs to buckets, which make runs; None if one would be long, or words too short."""
+        """Distribute pairs to runs; None if a run is too long, or a record cannot hold a pair."""
         length, shares = len(key), self._team.shares(len(key))
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
@@ -303,7 +303,7 @@ class NumbaArrays(NumpyArrays):
                 rest = _words(joining[joined:])
                 more, examined = kruskal_helpers.join_undecided(cut, len(u), *shared, rest)
                 return joined + more, cut + examined
-            finally:  # or the helpers would look for ever
+            finally:  # otherwise the helpers would never end
                 reached[0] = len(u)
 
         helpers = ((kruskal_helpers.reject_cycles, *part, *shared) for part in parts)
@@ -322,7 +322,7 @@ class NumbaArrays(NumpyArrays):
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any
     ) -> None:
-        """Let each share go on where the one before ends, by what they counted."""
+        """Call a kernel on all shares; `counts` has the number of elements that each will write."""
         ends = list(itertools.accumulate(counts, initial=0))
         places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
         self._team.call(kernel, [(*share, *place, *arguments) for share, place in places])
@@ -330,10 +330,10 @@ class NumbaArrays(NumpyArrays):
     def _select(
         self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
     ) -> tuple[Array, ...]:
-        """Return what a kernel selects of `length` elements, in arrays of these dtypes.
+        """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
-        Of two neighbouring shares the first is written to its back and the second to its front, so
-        that they meet; such pairs close ranks.
+        Of two adjacent shares, the first one's elements go to its back and the second one's to its
+        front, so that they adjoin. Then the gaps between such pairs of shares are closed.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         words = [_words(out) for out in outs]
@@ -353,9 +353,9 @@ class NumbaArrays(NumpyArrays):
         return tuple(out[first:end] for out in outs)
 
     def _inside(self, label: Array, ends: Array) -> Array:
-        """Return what `_most_frequent` does, or nothing where it would not pay.
+        """Return `_most_frequent` of the labels, or an empty array if it would not pay.
 
-        A scan looks the same labels up block after block, so the last result is remembered.
+        A scan passes the same labels with each block, so the last result is cached.
         """
         if min(len(label), len(ends)) < _MANY_LABELS:
             return np.empty(0, np.uint8)
@@ -367,7 +367,7 @@ class NumbaArrays(NumpyArrays):
 
 
 def _most_frequent(label: Array) -> Array:
-    """Return a bit for each node, whether its label is that of most nodes; empty if none is."""
+    """Return a bit for each node: whether most nodes have its label; empty if no label has most."""
     labels, counts = np.unique(label[:: len(label) // 1024], return_counts=True)
     if counts.max() <= counts.sum() // 2:
         return np.empty(0, np.uint8)
@@ -377,12 +377,12 @@ def _most_frequent(label: Array) -> Array:
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:
-    """Return ids as kernels take them: words, or none and the first of consecutive ones."""
+    """Return the two arguments of kernels for ids: an array, and the first id if that is empty."""
     if isinstance(array, Consecutive):
         return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
     return _words(array), np.uint64(0)
 
 
 def _words(array: Array) -> Array:
-    """Return an array as kernels take them: contiguous, and unsigned, so that few are compiled."""
+    """Return an array as kernels accept it: contiguous and unsigned, so that few are compiled."""
     return np.ascontiguousarray(array).view(f"u{array.itemsize}")

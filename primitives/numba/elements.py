@@ -1,4 +1,4 @@
-"""Loops over elements: moved, scattered, gathered; keys in their order."""
+"""Kernels over single elements: move, scatter, gather, and the keys of weights."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from ...runtime.intrinsics import AHEAD, ONE, fetch, kernel
 
 @kernel(0, 2, 3, [5, 6, 7, 8, 9])
 def move(target, source, count, values):
-    """Move a run of values to the front, to where none of them is overwritten before it moves."""
+    """Move `count` values to the front; the ranges may overlap, because they move in order."""
     for i in range(count):
         values[target + i] = values[source + i]
 
 
 @kernel(0, 3, [3, 0, 1], [5, 6, 7], [0] * 4)
 def scatter(start, stop, index, values, out):
-    """`values` has one element for all, or one for each."""
+    """Scatter values; if `values` has one element, that is the value of all."""
     step = np.uint64(len(values) > 1)
     for i in range(start, stop):
         fetch(out, index[min(i + AHEAD, stop - 1)])
@@ -30,7 +30,7 @@ def gather(start, stop, values, index, out):
 
 @kernel(0, 3, [8, 9], [1, 5, 0], [7], [0] * 3)
 def gather_or_fill(start, stop, values, index, fill, out):
-    """`fill` has one element for all, or one for each."""
+    """Gather values; `fill` has one element, or one for each element of `index`."""
     step = np.uint64(len(fill) > 1)
     for i in range(start, stop):
         place = index[i]
@@ -39,7 +39,7 @@ def gather_or_fill(start, stop, values, index, fill, out):
 
 @kernel(0, 3, [1, 9, 64], 6, True, True, False, [0] * 3)
 def order_key(start, stop, bits, top, signed, is_float, descending, out):
-    """Turn the sign bit, which is at `top`, and all bits of a negative float."""
+    """Flip the sign bit, whose index is `top`, and of a negative float all bits."""
     sign, all_bits = ONE << top, np.uint64(0) - np.uint64(descending)
     for i in range(start, stop):
         word = np.uint64(bits[i])

@@ -1,11 +1,13 @@
-"""Compiled loops of Kruskal's algorithm: pairs are sorted in runs, each just before it is joined.
+"""Kernels of Kruskal's algorithm that sort pairs in runs, each just before its pairs are joined.
 
-Pairs are dealt to buckets by the top bits of their keys; buckets next to each other make a run, few
-enough to stay in a cache. One thread sorts a run: the main one, which joins all of them in order,
-or a helper that is ahead of it. What comes after the last pair that can join is never sorted, nor,
-once most pairs are inside a set, those that are seen to be: the filter of Filter-Kruskal, by runs.
+Pairs are first distributed to buckets by the top bits of their keys. Adjacent buckets form a run,
+small enough for a cache. The main thread joins the pairs of all runs in order. Each run is sorted
+by one thread: by the main thread, or by a helper that is ahead of it. Runs after the last pair that
+can join are never sorted. Once most pairs are inside a set, such pairs are removed before sorting,
+as in Filter-Kruskal.
 
-A record is two words: key above position, and one node above the other.
+A record consists of two words. The first has the key in its upper half and the position in its
+lower half, the second has one node in each half.
 """
 
 import numpy as np
@@ -26,9 +28,10 @@ from .runs import DIGIT
 from .trees import join
 
 _DIGITS = 2**DIGIT
-#: Pairs that are sorted without digits.
+#: The largest number of pairs that is sorted by insertion.
 _FEW = 24
-#: The state of a run: 0, nobody's; being sorted; sorted, plus how many pairs it kept.
+#: The state of a run: 0 if no thread has it, `TAKEN` while it is sorted, then `SORTED` plus the
+#: number of pairs left.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
@@ -36,6 +39,7 @@ _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 
 @kernel(0, 3, [4, 5, 9], 4, 1, [0] * 3)
 def count_buckets(start, stop, key, lowest, shift, counts):
+    """Count the pairs of each bucket."""
     shift = np.uint64(shift)
     for i in range(start, stop):
         counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
@@ -43,7 +47,7 @@ def count_buckets(start, stop, key, lowest, shift, counts):
 
 @kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 4, 1, 0, [2, 0, 1], [[0, 0]] * 4)
 def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
-    """Move each pair to the next place of its bucket; `cut` bits of its key are left behind."""
+    """Write each pair to the next place of its bucket, without the lowest `cut` bits of its key."""
     cut, shift = np.uint64(cut), np.uint64(shift)
     for i in range(start, stop):
         above = np.uint64(key[i]) - lowest
@@ -56,7 +60,7 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
 
 @helper
 def sort_run(records, bits, other):
-    """Sort in place by the lowest `bits` of the keys; within a run the others are equal."""
+    """Sort a run in place by the lowest `bits` bits of the keys; the others are equal."""
     size = len(records)
     counts = scratch(np.uint64, _DIGITS)
     widest = 4
@@ -86,7 +90,7 @@ def sort_run(records, bits, other):
 
 @helper
 def is_before(a, b, key):
-    """Compare first words; if bits of the keys were cut off, `key` has them."""
+    """Compare two first words; if they lack bits of the keys, by the whole keys in `key`."""
     if len(key) and a >> _HALF == b >> _HALF:
         return (key[a & _BELOW], a) < (key[b & _BELOW], b)
     return a < b
@@ -94,7 +98,7 @@ def is_before(a, b, key):
 
 @helper
 def insert(records, key, patience):
-    """Move each record to where it belongs among those before it; give up if they are too many."""
+    """Sort by insertion; return False if that takes more than `patience` moves."""
     for i in range(1, len(records)):
         first, second = records[i, 0], records[i, 1]
         while i > 0 and is_before(first, records[i - 1, 0], key):
@@ -109,9 +113,10 @@ def insert(records, key, patience):
 
 @helper
 def drop_inside(records, parent):
-    """Keep in order the pairs that are not seen to be inside a set; return how many.
+    """Remove pairs that are found to be inside a set; return the number of pairs left.
 
-    The main thread may be joining: what was an ancestor once is in the same set ever after.
+    The main thread may join sets meanwhile. An ancestor of a node stays in the same set forever, so
+    an old value cannot be wrong.
     """
     kept, last = _ZERO, len(records) - 1
     for i in range(len(records)):
@@ -128,7 +133,7 @@ def drop_inside(records, parent):
 
 @helper
 def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
-    """Sort what may join of a run; return how many pairs that is."""
+    """Sort the pairs of a run that may join two sets; return their number."""
     own = records[ends[run - 1] if run else 0 : ends[run]]
     if load(is_late, _ZERO):
         own = own[: drop_inside(own, parent)]
@@ -142,7 +147,7 @@ def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0], [0, 1])
 def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent):
-    """Sort the runs that nobody has, in order."""
+    """Sort all runs that no other thread has taken, in order."""
     for run in range(len(ends)):
         if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
             size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
@@ -151,7 +156,7 @@ def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent)
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0], [0, 1], [0])
 def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
-    """Join the pairs of each run in order, when it is sorted; return how many joined two sets."""
+    """Join the pairs of each run as soon as it is sorted; return how many joined two sets."""
     count = start = 0
     for run in range(len(ends)):
         if count == len(joining):

@@ -1,6 +1,7 @@
-"""Compiled loops of Kruskal's algorithm with helpers: others reject pairs ahead of the main thread.
+"""Kernels of Kruskal's algorithm with helper threads, which reject pairs ahead of the main thread.
 
-They read `parent` while it joins: what was an ancestor once is in the same set ever after.
+Helpers read `parent` while the main thread joins sets. An ancestor of a node stays in the same set
+forever, so an old value cannot be wrong.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from .trees import join
 
 @kernel(1, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0], [0] * 3)
 def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
-    """Join in order the pairs that are undecided; return how many joined, and how many were."""
+    """Join the undecided pairs in order; return how many joined two sets, and their number."""
     hits = scratch(np.uint64, BLOCK)
     joined = examined = 0
     for first in range(start, stop, BLOCK):
@@ -33,11 +34,12 @@ def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
 
 @helper
 def is_inside(a, b, parent):
-    """Tell whether two nodes are seen to be in one set, where no node is smaller than its parent.
+    """Return whether two nodes are found to be in the same set.
 
-    The larger climbs until they meet; a root that is the larger cannot be above the other.
+    No node is smaller than its parent. So the larger node climbs, until both are equal or it is a
+    root: then it is not an ancestor of the smaller one.
     """
-    a, b = np.uint64(load(parent, a)), np.uint64(load(parent, b))  # most often that is all
+    a, b = np.uint64(load(parent, a)), np.uint64(load(parent, b))  # mostly equal already
     while a != b:
         a, b = max(a, b), min(a, b)
         above = np.uint64(load(parent, a))
@@ -49,9 +51,9 @@ def is_inside(a, b, parent):
 
 @kernel(0, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0])
 def reject_cycles(start, stop, u, v, parent, undecided, reached):
-    """Decide on pairs inside a set, in passes until the main thread has reached the first of them.
+    """Mark the pairs inside a set as decided, repeatedly until the main thread reaches the range.
 
-    The last pass ends where the main thread overtakes it.
+    The last pass ends when the main thread overtakes it.
     """
     zero = np.uint64(0)
     while load(reached, zero) < start:

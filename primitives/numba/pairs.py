@@ -1,4 +1,4 @@
-"""Loops over pairs: chosen, relabelled, the first at each place found and followed."""
+"""Kernels over pairs: select, relabel, and find the smallest pair at each place."""
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from ...runtime.intrinsics import (
 
 @helper
 def id_at(i, ids, first):
-    """Return an id of those there are, or of consecutive ones."""
+    """Return the i-th id; if `ids` is empty, they are consecutive from `first` on."""
     return np.uint64(ids[i]) if len(ids) else first + np.uint64(i)
 
 
 @helper
 def block(start, stop, backward, k, size):
-    """Return where the k-th block of a range, from the front or the back, begins and ends."""
+    """Return start and stop of the k-th block of a range, counted from the front or the back."""
     blocks = (stop - start + size - 1) // size
     first = start + size * (blocks - 1 - k if backward else k)
     return np.uint64(first), np.uint64(min(first + size, stop))
@@ -35,9 +35,9 @@ def block(start, stop, backward, k, size):
 def compact_pairs(
     start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
 ):
-    """Write to the front of the range, or to the back, and return how many."""
+    """Write the selected pairs to the front of the range, or to its back; return their number."""
     place = np.uint64(stop - 1 if backward else start)
-    step = NONE if backward else ONE  # which adds -1, or 1
+    step = NONE if backward else ONE  # adding NONE subtracts 1
     for k in range((stop - start + 63) // 64):
         first, end = block(start, stop, backward, k, 64)
         word = np.uint64(0)
@@ -59,10 +59,10 @@ def compact_pairs(
 def relabel_pairs(
     start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
-    """Write to the front of the range, or to the back, and return how many.
+    """Write the selected pairs to the front of the range, or to its back; return their number.
 
-    `inside` is empty, or has a bit for each label that is the most frequent one: where most pairs
-    lie inside it, a table 32 times smaller answers for them.
+    `inside` is empty, or has a bit for each node: whether its label is the most frequent one. If
+    most pairs have this label at both ends, this table, which is 32 times smaller, rejects them.
     """
     hits = scratch(np.uint64, BLOCK)
     place = stop if backward else start
@@ -98,7 +98,7 @@ def relabel_pairs(
 
 @kernel(0, 3, 0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
 def lower_packed(start, stop, low, high, u, v, key, records):
-    """Lower the records of the places in ``[low, high)``: a key above, its position below."""
+    """Lower records of one word, key above position, at the places in ``[low, high)``."""
     half, low, size = np.uint64(32), np.uint64(low), np.uint64(high - low)
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
@@ -113,9 +113,9 @@ def lower_packed(start, stop, low, high, u, v, key, records):
 
 @kernel(0, 3, 0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 6)
 def lower_wide(start, stop, low, high, u, v, key, records):
-    """Lower the records of the places in ``[low, high)``: a key in a word, its position after.
+    """Lower records of two words, key and position, at the places in ``[low, high)``.
 
-    Positions come in order, so among equal keys the first stays.
+    Positions ascend, so the first of several equal keys stays.
     """
     low, size = np.uint64(low), np.uint64(high - low)
     for i in range(start, stop):
@@ -133,7 +133,7 @@ def lower_wide(start, stop, low, high, u, v, key, records):
 
 @kernel(0, 2, [[5, 6], [4, 7]], 3, [0] * 2, [0] * 2)
 def join_packed(start, stop, rows, none, out_key, out_position):
-    """Take the least record of each column apart; `none` is the position where there is none."""
+    """Find the minimum of each column of `rows`; a place without records gets position `none`."""
     half, below = np.uint64(32), np.uint64(2**32 - 1)
     for i in range(start, stop):
         record = rows[0, i]
@@ -157,7 +157,7 @@ def join_wide(start, stop, rows, none, out_key, out_position):
 
 @kernel(0, 3, [0, 1, 2], [0, 1], [1, 2], [8, 9], 0, 99, [0] * 3, [0] * 3)
 def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_other):
-    """Take the id and the other member of the pair at each position; without one, the place."""
+    """Look up the id of the pair at each position, and the member that is not the place itself."""
     last = np.uint64(len(u) - 1)
     for i in range(start, stop):
         ahead = min(np.uint64(position[min(i + AHEAD, stop - 1)]), last)

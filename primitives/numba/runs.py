@@ -1,21 +1,31 @@
-"""Runs of pairs, which Kruskal's algorithm sorts one at a time: few enough to stay in a cache."""
+"""Division of pairs into runs that fit in a cache, which Kruskal's algorithm sorts one by one."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Most bits of a digit, by which pairs are dealt and runs are sorted.
+#: The largest number of bits of a digit in a radix sort.
 DIGIT = 11
-#: Pairs that make a run, if no bucket has more.
+#: The approximate number of pairs of a run; a larger bucket is a run of its own.
 _RUN = 2**12
 
 
 class Runs(NamedTuple):
-    """Pairs dealt to runs: where each run ends, the bits in which its keys differ, and more.
+    """Pairs distributed to runs.
 
-    `key` has whole keys if 32 bits are too few, else it is empty; `records` are the pairs, as
-    `kruskal` says; `longest` is the length of the longest run.
+    Attributes
+    ----------
+    ends : int64 array
+        The position after the last pair of each run.
+    bits : int64 array
+        The number of low bits in which the keys of each run may differ.
+    key : unsigned integer array
+        The keys if records lack some of their bits, else empty.
+    records : array of shape (m, 2)
+        The pairs; see `kruskal`.
+    longest : int
+        The length of the longest run.
     """
 
     ends: NDArray[Any]
@@ -26,9 +36,19 @@ class Runs(NamedTuple):
 
 
 def find_runs(counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return where runs end, and in how many bits the numbers of the buckets of each differ.
+    """Combine buckets to runs.
 
-    `counts` are the pairs of each bucket; the first run begins at 0, and some may be empty.
+    Parameters
+    ----------
+    counts : integer array
+        The number of pairs of each bucket.
+
+    Returns
+    -------
+    ends : int64 array
+        The position after the last pair of each run; a run may be empty.
+    bits : int64 array
+        The number of low bits in which the indices of the buckets of each run differ.
     """
     ends = counts.cumsum().astype(np.int64)
     last = np.flatnonzero(np.diff(ends // _RUN, append=-1))

@@ -1,4 +1,4 @@
-"""Loops that sort: a bit for each value there is, or records by a digit at a time."""
+"""Kernels that sort distinct integers by a bit set, and records by radix."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ...runtime.intrinsics import LINE, ONE, fetch, helper, kernel, lowest_bit
 
 @helper
 def count_ones(word):
-    """Count the bits that are set, those of ever larger fields at a time."""
+    """Return the number of set bits, added up in fields of 2, 4 and 8 bits."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
     pairs = np.uint64(0x3333333333333333)
     word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
@@ -17,6 +17,7 @@ def count_ones(word):
 
 @kernel(0, 3, [4, 9, 70], 4, [0, 0])
 def mark(start, stop, values, lowest, bits):
+    """Set the bit of each value; that of `lowest` is the first one."""
     for i in range(start, stop):
         bit = np.uint64(values[i]) - lowest
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
@@ -24,7 +25,7 @@ def mark(start, stop, values, lowest, bits):
 
 @kernel(0, 2, [[1, 2], [4, 2]])
 def join_marks(start, stop, rows):
-    """Gather the marks of all rows in the first, and return how many there are."""
+    """Combine all rows into the first one; return the number of set bits."""
     total = np.uint64(0)
     for i in range(start, stop):
         for row in range(1, len(rows)):
@@ -35,6 +36,7 @@ def join_marks(start, stop, rows):
 
 @kernel(0, 2, 0, 3, [5, 1], 4, [0] * 3)
 def list_marks(start, stop, place, end, bits, lowest, out):
+    """Write the values of the set bits, in ascending order, from `place` on."""
     for i in range(start, stop):
         word = bits[i]
         while word:
@@ -45,7 +47,7 @@ def list_marks(start, stop, place, end, bits, lowest, out):
 
 @kernel(0, 3, [9, 7, 8], 7, 0, [], [0] * 3)
 def make_records(start, stop, key, lowest, shift, order, records):
-    """Put 32 bits of each key above its position; without an order they are as they stand."""
+    """Pack 32 bits of each key above its position, in `order` unless that is empty."""
     for i in range(start, stop):
         place = np.uint64(order[i]) if len(order) else np.uint64(i)
         half = (np.uint64(key[place]) - lowest) >> np.uint64(shift)
@@ -54,7 +56,7 @@ def make_records(start, stop, key, lowest, shift, order, records):
 
 @kernel(0, 3, [1, 0, 3], 0, [0, 0])
 def count_digits(start, stop, records, shift, counts):
-    """Count each digit; it has as many bits as `counts` has places."""
+    """Count the records with each digit."""
     shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
     for i in range(start, stop):
         counts[(records[i] >> shift) & low] += 1
@@ -62,7 +64,7 @@ def count_digits(start, stop, records, shift, counts):
 
 @kernel(0, 3, [1, 0, 3], 0, [0, 1], [0] * 3)
 def sort_by_digit(start, stop, records, shift, places, moved):
-    """Move records to the next place of their digit, so that equals keep their order."""
+    """Move each record to the next place of its digit; equal ones keep their order."""
     shift, low = np.uint64(shift), np.uint64(len(places) - 1)
     for i in range(start, stop):
         digit = (records[i] >> shift) & low
@@ -74,5 +76,6 @@ def sort_by_digit(start, stop, records, shift, places, moved):
 
 @kernel(0, 3, [2, 0, 1], [0] * 3)
 def list_positions(start, stop, records, order):
+    """Unpack the positions from sorted records."""
     for i in range(start, stop):
         order[i] = records[i] & np.uint64(2**32 - 1)

@@ -1,4 +1,4 @@
-"""Loops over trees whose nodes point at their parents, and roots at themselves."""
+"""Kernels over trees of nodes; each node has a parent, and a root is its own parent."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ...runtime.intrinsics import AHEAD, fetch, helper, kernel
 
 @kernel(0, 4, [1, 0, 1, 3], [0] * 4)
 def cut_mirrors(start, stop, target, parent):
-    """Return how many roots there are in the range."""
+    """Cut one of two opposite arrows; return the number of roots in the range."""
     roots = 0
     for i in range(start, stop):
         fetch(target, target[min(i + AHEAD, stop - 1)])
@@ -20,7 +20,7 @@ def cut_mirrors(start, stop, target, parent):
 
 @kernel(0, 4, 0, 2, [0, 0, 1, 3], [5, 6, 7, 8], [0] * 2)
 def list_others(start, stop, place, end, parent, ids, out):
-    """List the ids of nodes that are no roots."""
+    """Write the ids of the nodes that are not roots, from `place` up to `end`."""
     for i in range(start, stop):
         if place < end:
             out[place] = ids[i]
@@ -29,7 +29,10 @@ def list_others(start, stop, place, end, parent, ids, out):
 
 @helper
 def find_root(node, parent):
-    """Halve the path on the way; a child of the root is not written, so other caches keep it."""
+    """Return the root of a node, and halve the path to it.
+
+    Children of a root are not written, so their cache lines can stay shared.
+    """
     above = np.uint64(parent[node])
     while parent[above] != above:
         parent[node] = parent[above]
@@ -42,9 +45,9 @@ def find_root(node, parent):
 def find_roots(start, stop, parent, root):
     """Find the root of each node.
 
-    Threads share `parent`: whatever one of them writes is an ancestor of the node, so another that
-    reads the old or the new value ends at the same root. But a late write may undo a newer one, so
-    the roots go to an array of their own.
+    Threads share `parent`. They write only ancestors of a node, so a thread that reads the old or
+    the new value finds the same root. But a late write may undo a newer one, so the roots go to a
+    separate array.
     """
     for i in range(start, stop):
         fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
@@ -54,6 +57,7 @@ def find_roots(start, stop, parent, root):
 
 @kernel(0, 4, [0, 0, 2, 2])
 def count_roots(start, stop, root):
+    """Return the number of roots in the range."""
     count = 0
     for i in range(start, stop):
         count += root[i] == i
@@ -62,7 +66,7 @@ def count_roots(start, stop, root):
 
 @kernel([0, 0, 2, 2], [0] * 4)
 def number_in_order(root, out):
-    """Give numbers in one pass; return how many, or -1 where a node comes before its root."""
+    """Assign numbers to trees in one pass; return how many, or -1 if a node precedes its root."""
     number, last = np.uint64(0), len(root) - 1
     for i in range(len(root)):
         fetch(out, root[min(i + AHEAD, last)])
@@ -76,6 +80,7 @@ def number_in_order(root, out):
 
 @kernel(0, 4, 0, 2, [1, 1, 2, 1], [0] * 4)
 def number_roots(start, stop, number, end, root, out):
+    """Assign consecutive numbers from `number` on to the roots in the range."""
     for i in range(start, stop):
         out[i] = number
         number += root[i] == i
@@ -83,9 +88,9 @@ def number_roots(start, stop, number, end, root, out):
 
 @helper
 def join(a, b, parent):
-    """Make the smaller of two roots the root of both sets; tell whether they were two."""
+    """Make the smaller of two roots the root of both sets; return whether they differed."""
     left, right = np.uint64(parent[a]), np.uint64(parent[b])
-    if left == right:  # as it is most often
+    if left == right:  # the most frequent case
         return False
     left, right = np.uint64(parent[left]), np.uint64(parent[right])
     if left == right:
@@ -99,7 +104,10 @@ def join(a, b, parent):
 
 @kernel([0, 1, 2], [1, 0, 3], [0, 1, 2, 3], [0] * 3)
 def join_in_order(u, v, parent, joining):
-    """Union-find with the smallest node as the root, and paths halved on the way."""
+    """Join pairs by union-find; the root of a set is its smallest node.
+
+    Returns the number of pairs that joined two sets; their positions go to `joining`.
+    """
     count = 0
     last = len(u) - 1
     for i in range(len(u)):
@@ -116,6 +124,6 @@ def join_in_order(u, v, parent, joining):
 
 @kernel([0, 0, 1, 2])
 def flatten(parent):
-    """Make the root the parent of each node, where no node is smaller than its parent."""
-    for i in range(len(parent)):  # the parents before this node are roots already
+    """Make the root the parent of each node; no node may be smaller than its parent."""
+    for i in range(len(parent)):  # the parents of smaller nodes are roots already
         parent[i] = parent[parent[i]]

@@ -1,22 +1,23 @@
-"""Compiled loops over sets that several threads read and join at once, without locks.
+"""Kernels of a lock-free union-find structure, which several threads read and change at once.
 
-A node points at its parent, a root at itself. Whatever a thread writes to a node is an ancestor of
-it, so that others may read the old or the new value. What they shall see change is read by `load`,
-or the compiler might read it once and never again.
+Each node has a parent, and a root is its own parent. Threads write only ancestors of a node, so
+others may read the old or the new value. Values that other threads change are read by `load`,
+because the compiler could otherwise keep them in registers.
 """
 
 import numpy as np
 
 from ...runtime.intrinsics import AHEAD, ONE, compare_and_swap, fetch, helper, kernel, load
 
-#: A word holds a node's parent below its rank, which is at most the logarithm of their number.
+#: A word has the rank of a node, at most the binary logarithm of the number of nodes, above its
+#: parent.
 RANK = np.uint64(58)
 PARENT = np.uint64(2**58 - 1)
 
 
 @helper
 def find(words, node):
-    """Find the root, and let nodes skip their parents; a swap that changes nothing is left out."""
+    """Return the root of a node, and make its nodes on the path children of their grandparents."""
     while True:
         word = np.uint64(load(words, node))
         above = word & PARENT
@@ -30,13 +31,17 @@ def find(words, node):
 
 @helper
 def update(words, node, rank, parent, new_rank):
-    """Make a root of that rank the child of another node, or raise its rank, if it still is one."""
+    """Change the parent and rank of a node if it is still a root of rank `rank`."""
     return compare_and_swap(words, node, rank << RANK | node, new_rank << RANK | parent)
 
 
 @helper
 def union(words, u, v, by_rank):
-    """Without ranks all stay 0, and the larger number is the higher node."""
+    """Join the sets of two nodes; return whether they differed.
+
+    The root of lower rank becomes a child of the other, ties by number. If `by_rank` is false, all
+    ranks stay 0.
+    """
     while True:
         u, v = find(words, u), find(words, v)
         if u == v:
@@ -52,6 +57,7 @@ def union(words, u, v, by_rank):
 
 @kernel(0, 3, [0, 1, 2, 3], [0, 1, 2], [1, 0, 3], True, [0] * 3)
 def unite(start, stop, words, u, v, by_rank, is_joining):
+    """Join the sets of each pair, and write whether it joined two sets."""
     for i in range(start, stop):
         far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
         fetch(words, u[far])
@@ -63,5 +69,6 @@ def unite(start, stop, words, u, v, by_rank, is_joining):
 
 @kernel(0, 3, [0, 0, 1], [0] * 3)
 def list_parents(start, stop, words, parent):
+    """Write the parent of each node."""
     for i in range(start, stop):
         parent[i] = words[i] & PARENT

@@ -1,7 +1,7 @@
-// Lets a processor run CUDA kernels: what their language has, in C++, and a loop over the threads.
+// Runs CUDA kernels on a processor: the features of CUDA that they use, in standard C++.
 //
-// Two threads of OpenMP share a launch, each taking every other CUDA thread, so that atomics meet.
-// The order of the threads follows from `seed`. A warp has one lane.
+// A launch is a loop over the CUDA threads, in an order that depends on `seed`. Two OpenMP threads
+// take alternate iterations, so that atomic operations are concurrent. A warp has one lane.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ T atomicCAS(T* place, T expected, T value) {
     return expected;
 }
 
-// Write a value if it comes before the one that is there, whoever writes meanwhile.
+// Replace a value atomically if the new one comes before it.
 template <class T, class Before>
 T replace(T* place, T value, Before before) {
     T old = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -49,7 +49,7 @@ inline int __popc(unsigned word) { return __builtin_popcount(word); }
 
 #include "common.cuh"
 
-// In the last word the threads beyond the size have bits too, as on a device.
+// As on a device, threads beyond the size write bits of the last word.
 inline void write_bit(u32* bits, u64 size, u64 i, bool bit) {
     if (i / WORD >= (size + WORD - 1) / WORD) return;
     if (bit) add(bits, i);
@@ -63,7 +63,7 @@ void call(void (*kernel)(u64, Types...), u64 size, void** arguments, std::index_
     kernel(size, *static_cast<Types*>(arguments[place])...);
 }
 
-// Bytes of an element of an array, 0 of a scalar.
+// The bytes of an element of an array; 0 for a scalar.
 template <class T>
 constexpr u64 width = std::is_pointer_v<T> ? sizeof(std::remove_pointer_t<T>) : 0;
 
@@ -72,15 +72,15 @@ bool are_alike(const u64* widths) {
     return ((width<Types> == *widths++) && ...);
 }
 
-// `arguments` holds a pointer to each, as a launch on a device takes them, which does not ask for
-// their types; here those that are not the kernel's are refused.
+// `arguments` has a pointer to each argument, as in a launch on a device. There types are not
+// checked; here, false is returned if the widths of the arguments are not those of the kernel.
 template <class... Types>
 bool run(
     void (*kernel)(u64, Types...), u64 size, void** arguments, const u64* widths, u64 seed
 ) {
     if (!are_alike<Types...>(widths)) return false;
     const u64 threads = (size + blockDim.x - 1) / blockDim.x * blockDim.x;
-    u64 span = blockDim.x;  // an odd stride meets every number below a power of two once
+    u64 span = blockDim.x;  // an odd stride visits each number below a power of two once
     while (span < threads) span *= 2;
 #pragma omp parallel for num_threads(2) schedule(static, 1) if (threads > 16 * blockDim.x)
     for (u64 step = 0; step < span; ++step) {

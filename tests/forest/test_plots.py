@@ -125,9 +125,9 @@ def test_norms_have_names(axes, color, norm):
 @pytest.mark.parametrize(
     ("places", "color", "message"),
     [
-        (PLACES[:7], "component", r"coordinates must be of shape \(8, 2\), not \(7, 2\)"),
-        (PLACES.T, "component", r"must be of shape \(8, 2\), not \(2, 8\)"),
-        ("roads.co", "component", "coordinates are no array of numbers"),
+        (PLACES[:7], "component", r"coordinates must have shape \(8, 2\), not \(7, 2\)"),
+        (PLACES.T, "component", r"must have shape \(8, 2\), not \(2, 8\)"),
+        ("roads.co", "component", "coordinates must be an array of numbers"),
         (PLACES, "length", "'weight', or integer labels of shape .8,., not 'length'"),
         (PLACES, np.zeros(7, int), r"not int64 of shape \(7,\)"),
         (PLACES, np.zeros(8), r"not float64 of shape \(8,\)"),

@@ -1,4 +1,4 @@
-"""Coordinates: what was written is read, on the command line too, and what is wrong is refused."""
+"""Coordinate files are read, also by the command line, and malformed ones are refused."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_in_any_order(tmp_path_factory, places, random, comment):
         (f"p aux sp co 1\nv 1 5 {10**30}\n", ": line 2: expected 'v id x y'"),
         ("p aux sp co 1\nv 2 5 5\n", ": line 2: vertex id 2 is not in 1 to 1"),
         ("p aux sp co 0\nv 1 5 5\n", ": line 2: vertex id 1 is not in 1 to 0"),
-        ("p aux sp co 2\nv 1 5 5\nv 1 5 5\n", ": line 3: vertex 1 has coordinates already"),
+        ("p aux sp co 2\nv 1 5 5\nv 1 5 5\n", ": line 3: vertex 1 already has coordinates"),
     ],
 )
-def test_refused(tmp_path, text, expected):
+def test_malformed_file(tmp_path, text, expected):
     path = tmp_path / "bad.co"
     path.write_text(text)
     with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
@@ -64,4 +64,4 @@ def test_on_the_command_line(tmp_path, capsys):
     ]
     assert lines == [[[-73.5, 40.1], [5e-6, -5e-6]], [[5e-6, -5e-6], [0, 1e-6]]]
     assert main([*command, str(tmp_path / "forest.csv")]) == 2
-    assert "coordinates go with .geojson" in capsys.readouterr().err
+    assert "and no other format, needs coordinates=" in capsys.readouterr().err

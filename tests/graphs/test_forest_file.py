@@ -1,4 +1,4 @@
-"""What a saved forest says of its graph: the same from every form, another for another graph."""
+"""The identity of a graph depends on its edges only, not on how it is stored."""
 
 import json
 
@@ -41,10 +41,10 @@ def test_all_forms_of_a_graph_have_one_identity(tmp_path, name):
 
 
 @pytest.mark.parametrize("size", [1, 999, 4096, EDGES])
-def test_chunks_do_not_matter(size):
+def test_identity_does_not_depend_on_chunks(size):
     u, v, weight = columns()
     starts = range(0, EDGES, size)
-    if size == 1:  # so many chunks would take long
+    if size == 1:  # chunks of one edge would take long
         starts, u, v, weight = range(99), u[:99], v[:99], weight[:99]
     chunks = [tuple(c[s : s + size] for c in (u, v, weight.astype(np.float32))) for s in starts]
     assert identity(chunks) == identity((u.astype(np.int32), v, weight))
@@ -52,14 +52,14 @@ def test_chunks_do_not_matter(size):
 
 @pytest.mark.parametrize("place", [0, 4095])
 @pytest.mark.parametrize("column", [0, 1, 2])
-def test_another_graph_has_another(column, place):
+def test_other_graphs_have_other_identities(column, place):
     changed = [c.copy() for c in columns()]
     changed[column][place] += 1
     known, found = identity(columns()), identity(tuple(changed))
     assert found["digest"] != known["digest"]
 
 
-def test_what_is_read_once_tells_only_vertices():
+def test_graph_that_is_read_once_has_no_digest():
     forest = minimum_spanning_forest(iter([columns()]), num_vertices=300)
     assert graph_identity(forest.graph) == {
         "num_vertices": 300,
@@ -69,7 +69,7 @@ def test_what_is_read_once_tells_only_vertices():
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f", "f.parquet", "f.csv"])
-def test_saved_forests_carry_it(tmp_path, name):
+def test_saved_forests_contain_the_identity(tmp_path, name):
     forest = minimum_spanning_forest(columns())
     forest.save(tmp_path / name)
     found, stated = read_forest(tmp_path / name, np.dtype(np.int64))
@@ -80,7 +80,7 @@ def test_saved_forests_carry_it(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f", "f.parquet"])
-def test_verify_tells_of_another_graph(tmp_path, name):
+def test_verify_reports_another_graph(tmp_path, name):
     u, v, weight = columns()
     minimum_spanning_forest((u[1:], v[1:], weight[1:])).save(tmp_path / name)
     with pytest.raises(VerificationError, match="in the graph; the forest says") as caught:
@@ -90,7 +90,7 @@ def test_verify_tells_of_another_graph(tmp_path, name):
     assert told.endswith("num_edges 4999, not 5000")
 
 
-def test_wrong_forests_of_this_graph_are_not_said_to_be_of_another(tmp_path):
+def test_wrong_forests_of_the_same_graph(tmp_path):
     forest = minimum_spanning_forest(columns())
     stated = graph_identity(EdgeSource.of(forest.graph))
     write_columns(tmp_path / "f.npz", {"edge_id": forest.edge_ids[1:]}, identity=stated)
@@ -99,7 +99,7 @@ def test_wrong_forests_of_this_graph_are_not_said_to_be_of_another(tmp_path):
     assert "another graph" not in str(caught.value)
 
 
-def test_what_it_says_must_be_an_object(tmp_path):
+def test_identity_must_be_an_object(tmp_path):
     np.savez(tmp_path / "f.npz", edge_id=[0], graph=np.array("[1]"))
     np.savez(tmp_path / "g.npz", edge_id=[0], graph=np.array("{"))
     (tmp_path / "h").mkdir()

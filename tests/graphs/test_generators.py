@@ -1,4 +1,4 @@
-"""Generated graphs are what their families define, the same in whatever pieces they are taken."""
+"""Generated graphs are what their families define, however they are divided into ranges."""
 
 import dataclasses
 import zlib
@@ -89,7 +89,7 @@ def degrees(graph):
 
 
 def records(u, v, weight):
-    """Edges as a multiset, whatever their order."""
+    """Return the edges as a multiset, which ignores their order."""
     return Counter(zip(u.tolist(), v.tolist(), weight.tolist(), strict=True))
 
 
@@ -202,7 +202,7 @@ def test_chain_star_complete():
 
 
 def cliques_of(graph):
-    """Where cliques start that nothing joins."""
+    """Return the first vertices of cliques that no edge joins."""
     labels = mstflow.minimum_spanning_forest(graph.edge_list()).labels
     return np.flatnonzero(np.diff(labels, prepend=-1))
 
@@ -266,12 +266,12 @@ def test_pairs_of_many_vertices(vertices):
     assert (u[0], v[0]) == (vertices - 2, vertices - 1)
 
 
-# The contract: one graph, in whatever pieces.
+# The contract: one graph, however it is divided into ranges.
 
 
 @every_family
 @given(data=st.data())
-def test_pieces_are_the_whole(family, data):
+def test_ranges_add_up_to_the_graph(family, data):
     options = {
         "seed": data.draw(st.sampled_from([0, 1, 2**64 - 1])),
         "keep": data.draw(st.sampled_from([1.0, 0.65, 0.01])),
@@ -282,19 +282,19 @@ def test_pieces_are_the_whole(family, data):
     graph = small(family, **options)
     cuts = data.draw(st.lists(st.integers(0, graph.num_edges), max_size=5).map(sorted))
     bounds = [0, *cuts, graph.num_edges]
-    pieces = [graph.edges(*bound) for bound in pairwise(bounds)]
-    joined = [np.concatenate(columns) for columns in zip(*pieces, strict=True)]
+    ranges = [graph.edges(*bound) for bound in pairwise(bounds)]
+    joined = [np.concatenate(columns) for columns in zip(*ranges, strict=True)]
     assert_same(joined, whole(small(family, **options)))
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_pieces_of_a_graph_of_many_tiles_and_blocks(shuffle):
+def test_ranges_of_a_graph_of_many_tiles_and_blocks(shuffle):
     graph = grid(300, 300, keep=0.65, shuffle_vertices=shuffle, shuffle_edges=shuffle)
     reference = whole(graph)
     for size in (7777, 2**14, 2**16 + 1):
-        chunks = list(graph.chunks(size))
-        assert {len(u) for u, _, _ in chunks[:-1]} <= {size}
-        assert_same([np.concatenate(columns) for columns in zip(*chunks, strict=True)], reference)
+        blocks = list(graph.blocks(size))
+        assert {len(u) for u, _, _ in blocks[:-1]} <= {size}
+        assert_same([np.concatenate(columns) for columns in zip(*blocks, strict=True)], reference)
 
 
 @every_family
@@ -313,8 +313,8 @@ def test_golden(family):
     assert tuple(map(checksum, graphs)) == GOLDEN[family]
 
 
-def test_far_out():
-    """Edges beyond 2^33 cost no more than the first, and 64-bit ids come where they are needed."""
+def test_edges_with_large_numbers():
+    """Edges beyond 2^33 take no longer than the first; large graphs have 64-bit ids."""
     graph = random(2**33, 2**40)
     u, v, _ = graph.edges(2**40 - 1000, 2**40)
     assert u.dtype == v.dtype == np.int64
@@ -339,7 +339,7 @@ def test_far_out():
 
 @every_family
 @pytest.mark.parametrize("keep", [1.0, 0.6])
-def test_shuffles_are_the_same_graph(family, keep):
+def test_shuffles_keep_the_graph(family, keep):
     graph = small(family, keep=keep)
     plain = whole(graph)
     in_other_order = whole(small(family, keep=keep, shuffle_edges=True))
@@ -369,7 +369,7 @@ def test_keep(family, keep):
     assert all(row in remaining for row in kept)  # in order
 
 
-def test_keep_chooses_evenly():
+def test_keep_is_uniform():
     kept = np.zeros(99, dtype=int)
     for seed in range(400):
         u, _, _ = whole(chain(100, keep=1 / 3, seed=seed))
@@ -381,7 +381,7 @@ def test_keep_chooses_evenly():
 
 
 def test_shuffles_are_uniform():
-    """Every one of the 120 orders of 5 turns up about as often."""
+    """All 120 permutations of 5 occur about equally often."""
     keys = draw(np.arange(12_000, dtype=np.uint64), 1)
     five = np.tile(np.arange(5, dtype=np.uint64), len(keys))
     orders = Counter(map(tuple, permute(five, 5, 3, keys.repeat(5)).reshape(-1, 5).tolist()))
@@ -465,38 +465,38 @@ def test_draw_below(bound):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: random(0, 5), "vertices must be an integer of 1 to"),
-        (lambda: random(5, -1), "edges must be an integer of 0 to"),
-        (lambda: random(5.0, 1), "vertices must be an integer of 1 to .* not 5.0"),
+        (lambda: random(0, 5), "vertices must be an integer from 1 to"),
+        (lambda: random(5, -1), "edges must be an integer from 0 to"),
+        (lambda: random(5.0, 1), "vertices must be an integer from 1 to .* not 5.0"),
         (lambda: random(5, 1, seed=-1), "seed must be"),
         (lambda: random(5, 1, seed=2**64), "seed must be"),
         (lambda: rmat(-1), "scale must be"),
         (lambda: rmat(62, 2), "number of edges must be"),
-        (lambda: rmat(5, a=0.9), "probabilities that add up"),
-        (lambda: rmat(5, a=-0.1), "probabilities that add up"),
-        (lambda: rmat(5, a=float("nan")), "probabilities that add up"),
+        (lambda: rmat(5, a=0.9), "probabilities with a sum"),
+        (lambda: rmat(5, a=-0.1), "probabilities with a sum"),
+        (lambda: rmat(5, a=float("nan")), "probabilities with a sum"),
         (lambda: grid(0, 5), "rows must be"),
         (lambda: grid(2**40, 2**40), "number of vertices must be"),
-        (lambda: grid(5, 5, keep=1.5), "keep must be a share"),
-        (lambda: grid(5, 5, keep=float("nan")), "keep must be a share"),
+        (lambda: grid(5, 5, keep=1.5), "keep must be between"),
+        (lambda: grid(5, 5, keep=float("nan")), "keep must be between"),
         (lambda: caveman(0, 5), "cliques must be"),
         (lambda: caveman(5, 0), "size must be"),
         (lambda: connected_caveman(1, 5), "cliques must be"),
         (lambda: connected_caveman(5, 2), "size must be"),
-        (lambda: circulant(10, 5), "vertices must be an integer of 11 to"),
+        (lambda: circulant(10, 5), "vertices must be an integer from 11 to"),
         (lambda: hypercube(58), "dimension must be"),
         (lambda: chain(0), "vertices must be"),
         (lambda: star(0), "vertices must be"),
         (lambda: complete(0), "vertices must be"),
-        (lambda: random(1, 5, loops=False), "vertices must be an integer of 2 to"),
-        (lambda: ssca2(41), "scale must be an integer of 0 to 40"),
-        (lambda: ssca2(5, 17), "max_clique_size must be an integer of 1 to 16"),
+        (lambda: random(1, 5, loops=False), "vertices must be an integer from 2 to"),
+        (lambda: ssca2(41), "scale must be an integer from 0 to 40"),
+        (lambda: ssca2(5, 17), "max_clique_size must be an integer from 1 to 16"),
         (lambda: ssca2(5, max_parallel=0), "max_parallel must be"),
-        (lambda: ssca2(5, interclique=1.1), "interclique must be a share"),
+        (lambda: ssca2(5, interclique=1.1), "interclique must be between"),
         (lambda: ssca2(5, seed=-1), "seed must be"),
-        (lambda: chain(5).edges(3, 5), "stop must be an integer of 0 to 4"),
-        (lambda: chain(5).edges(3, 2), "start must be an integer of 0 to 2"),
-        (lambda: list(chain(5).chunks(0)), "size must be"),
+        (lambda: chain(5).edges(3, 5), "stop must be an integer from 0 to 4"),
+        (lambda: chain(5).edges(3, 2), "start must be an integer from 0 to 2"),
+        (lambda: list(chain(5).blocks(0)), "size must be"),
     ],
 )
 def test_out_of_range(make, message):
@@ -521,7 +521,7 @@ def test_out_of_range(make, message):
         None,
     ],
 )
-def test_weights_that_are_none(weights):
+def test_malformed_weights_option(weights):
     with pytest.raises(OptionError, match="weights must be float32"):
         chain(5, weights=weights)
 
@@ -577,9 +577,9 @@ def test_command_with_a_switch(capsys, tmp_path, loops):
 
 @pytest.mark.parametrize("suffix", ["", *OUTPUTS.split(", ")])
 @pytest.mark.parametrize("graph", [chain(1), star(1000, keep=0), grid(50, 50)])
-def test_write_in_chunks(tmp_path, suffix, graph):
+def test_write_in_blocks(tmp_path, suffix, graph):
     path = tmp_path / f"out{suffix}"
-    write_table(path, dataclasses.replace(graph.table(), read=lambda _: graph.chunks(999)))
+    write_table(path, dataclasses.replace(graph.table(), read=lambda _: graph.blocks(999)))
     read = mstflow.read(path, num_vertices=graph.num_vertices)
     expected = whole(graph)
     if suffix in ("", ".npz", ".parquet"):
@@ -591,13 +591,13 @@ def test_write_in_chunks(tmp_path, suffix, graph):
 
 
 @pytest.mark.parametrize("name", ["out", "out.npz"])
-def test_nothing_half_written_stays(capsys, monkeypatch, tmp_path, name):
-    def chunks(graph, size):
+def test_failed_generate_leaves_nothing(capsys, monkeypatch, tmp_path, name):
+    def blocks(graph, size):
         yield graph.edges(0, 10)
         message = "No space left on device"
         raise OSError(message)
 
-    monkeypatch.setattr(Generated, "chunks", chunks)
+    monkeypatch.setattr(Generated, "blocks", blocks)
     assert main(["generate", "chain", "--vertices", "100", "-o", f"{tmp_path}/{name}"]) == 2
     assert capsys.readouterr() == ("", f"error: {tmp_path}/{name}: No space left on device\n")
     assert list(tmp_path.iterdir()) == []
@@ -611,12 +611,12 @@ def test_nothing_half_written_stays(capsys, monkeypatch, tmp_path, name):
         ("chain --vertices 5", "required: -o/--output"),
         ("grid --rows 5 -o {}/out", "required: --columns"),
         ("chain --vertices five -o {}/out", "argument --vertices: invalid int value: 'five'"),
-        ("chain --vertices 0 -o {}/out", "vertices must be an integer of 1 to"),
+        ("chain --vertices 0 -o {}/out", "vertices must be an integer from 1 to"),
         ("chain --vertices 5 --weights int -o {}/out", "weights must be float32"),
-        ("chain --vertices 5 --keep 2 -o {}/out", "keep must be a share of 0 to 1, not 2.0"),
+        ("chain --vertices 5 --keep 2 -o {}/out", "keep must be between 0 and 1, not 2.0"),
         ("chain --vertices 5 --rows 5 -o {}/out", "unrecognized arguments: --rows 5"),
         ("chain --vertices 5 -o {}/out.xyz", "cannot write '.xyz'"),
-        ("chain --vertices 5 -o {}/no/out", "there is no folder"),
+        ("chain --vertices 5 -o {}/no/out", "does not exist"),
         ("chain --vertices 5 -o {}/full", "the folder is not empty"),
     ],
 )
@@ -633,5 +633,5 @@ def test_command_on_bad_input(capsys, tmp_path, line, message):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_every_error_has_the_one_base():
+def test_errors_have_one_base():
     assert issubclass(OptionError, MstflowError)

@@ -1,4 +1,4 @@
-"""Compiled parsing finds what parsing without it finds, and floats are the nearest there are."""
+"""The compiled parser agrees with the others, and rounds decimals correctly."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def parse(text, tag=b"", places=(0, 1, 2), delimiter=b"", ids=ANY_IDS):
 
 
 def parse_weight(written):
-    """Parse one decimal weight; None if it is left alone."""
+    """Parse one decimal weight; return None if it is not plain."""
     found = parse(f"0 1 .5\n1 2 {written}\n".encode())
     return found and found[2][1]
 
 
 @st.composite
 def decimals(draw):
-    """Write up to 19 digits, after any zeros, a point among them and an exponent after them."""
+    """Draw a decimal of up to 19 digits, with leading zeros, a point and an exponent."""
     digits = str(draw(st.integers(0, 10 ** draw(st.integers(1, 19)) - 1)))
     digits = "0" * draw(st.integers(0, 3)) + digits
     point = draw(st.integers(0, len(digits)))
@@ -46,7 +46,7 @@ def decimals(draw):
 
 
 def midpoints():
-    """Write what lies midway between two floats, where 19 digits do."""
+    """Draw a decimal halfway between two floats, if 19 digits suffice."""
     odd = st.integers(2**52, 2**53 - 1).map(lambda mantissa: 2 * mantissa + 1)
     integers = st.builds(lambda value, shift: f"{value << shift}.", odd, st.integers(0, 9))
     halves = odd.map(lambda value: f"{value * 5}e-1")
@@ -62,7 +62,7 @@ def midpoints():
 @example("-0.0")
 @example("0.0000000000000000000000001")
 @settings(deadline=None)
-def test_decimals_become_the_nearest_floats(written):
+def test_decimals_are_rounded_correctly(written):
     expected, found = float(written), parse_weight(written)
     digits = written.lower().partition("e")[0].replace(".", "").lstrip("-0")
     if 2**-1022 <= abs(expected) < 2**1023 and len(digits) <= 19:
@@ -77,7 +77,7 @@ def test_powers_of_ten():
 
 
 @given(st.integers(-(2**64), 2**64))
-def test_integers_stay_integers(weight):
+def test_integers_are_exact(weight):
     found = parse(f"0 1 7\n1 2 {weight}\n".encode())
     assert found == ([[0, 1], [1, 2], [7, weight]] if abs(weight) < 2**63 else None)
     found = parse(f"0 1 .5\n1 2 {weight}\n".encode())
@@ -120,12 +120,12 @@ def test_integers_stay_integers(weight):
         b"0 1\x005\n",
     ],
 )
-def test_lines_that_are_left_alone(line):
+def test_lines_that_are_not_plain(line):
     assert parse(b"0 1 5\n" + line) is None
     assert parse(line + b"0 1 5\n") is None
 
 
-def test_what_stands_between_fields():
+def test_separators():
     edges = [[0, 7], [1, 8], [5, -9]]
     assert parse(b"0 1 5\n7 8 -9\n") == edges
     assert parse(b" 0\t 1  5 \r\n7 8\t-9\n") == edges
@@ -137,7 +137,7 @@ def test_what_stands_between_fields():
         assert parse(line, tag=b"a") is None
 
 
-def test_fields_that_are_passed_over():
+def test_skipped_fields():
     places = (1, -1, 0, -1)
     edges = [[0, 7], [1, 8], None]
     assert parse(b'1,x,0,"a, b"\n8,,7,\n', places=places, delimiter=b",") == edges
@@ -145,7 +145,7 @@ def test_fields_that_are_passed_over():
         assert parse(line, places=places, delimiter=b",") is None
 
 
-def test_ids_that_there_are():
+def test_range_of_ids():
     assert parse(b"1 3\n", places=(0, 1), ids=range(1, 4)) == [[0], [2], None]
     assert parse(b"0 3\n", places=(0, 1), ids=range(1, 4)) is None
     assert parse(b"1 4\n", places=(0, 1), ids=range(1, 4)) is None
@@ -153,7 +153,7 @@ def test_ids_that_there_are():
 
 
 def outcome(reader, path, block_size):
-    """Return the graph or the error that a reader finds."""
+    """Return the graph, or the error, of a reader."""
     try:
         graph = reader(path, block_size=block_size)
     except FileFormatError as error:
@@ -193,7 +193,7 @@ def test_large_files_are_compiled(tmp_path, monkeypatch, size, is_compiled):
     st.sampled_from([1, 20, BLOCK_SIZE]),
 )
 @settings(deadline=None)
-def test_files_compiled_or_not(tmp_path_factory, reader, rows, block_size):
+def test_parsers_agree(tmp_path_factory, reader, rows, block_size):
     start, form = FILES[reader]
     path = tmp_path_factory.mktemp("any") / "graph"
     path.write_bytes((start + "".join(form.format(*row) + "\n" for row in rows)).encode())

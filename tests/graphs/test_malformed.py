@@ -1,4 +1,4 @@
-"""Malformed files are refused, in one line that names the file and the line, array or edge."""
+"""Malformed files are refused with an error that names the file and the line, array or edge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mstflow.graphs.text.columns import BLOCK_SIZE
 
 P = "p sp 3 2\n"
 
-# name: (suffix, content, what the message says after the file's name)
+# name: (suffix, content, message after the name of the file)
 TEXT = {
     "empty gr": (".gr", "", ": empty file"),
     "empty txt": (".txt", "", ": empty file"),
@@ -140,7 +140,7 @@ TEXT = {
 
 
 def refused(path, **options):
-    """Return the message with which reading fails."""
+    """Return the message of the error that reading raises."""
     with pytest.raises(FileFormatError) as caught:
         read(path, **options)
     message = str(caught.value)
@@ -175,12 +175,12 @@ def test_integer_weights_that_would_be_rounded(tmp_path, weights, place):
     path = tmp_path / "bad.txt"
     path.write_text("".join(f"0 1 {weight}\n" for weight in weights.split()))
     assert refused(path).startswith(f"{path}: {place}: integer weight")
-    # In blocks of one line each, no block is wrong by itself: the edge is named instead.
+    # In blocks of one line no single block is wrong, so the error names the edge.
     with pytest.raises(FileFormatError, match=r"bad\.txt: edge \d: weight .* is not exact as"):
         read_txt(path, block_size=1)
 
 
-def test_a_line_without_end(tmp_path):
+def test_line_that_is_too_long(tmp_path):
     path = tmp_path / "bad.txt"
     path.write_bytes(b"#" * 2**21)
     assert refused(path) == f"{path}: line 1: longer than 1048576 bytes"
@@ -239,10 +239,10 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.gr", npz(u=ONE, v=ONE), ": line 1: expected 'a u v weight', found 'PK"),
         ("bad.txt", "0 1\n1 2\n".encode("utf-16"), ": line 1: "),
         ("bad.txt", "0 1 5\n1 2 5\n".encode("utf-16-le"), ": line 1: "),
-        ("bad.npz", b"0 1\n1 2\n", ": not a .npz file"),
-        ("bad.npz", b"", ": not a .npz file"),
-        ("bad.npz", gzip.compress(npz(u=ONE, v=ONE)), ": not a .npz file"),
-        ("bad.npz", npz(u=ONE, v=ONE)[:300], ": not a .npz file"),
+        ("bad.npz", b"0 1\n1 2\n", ": is not a .npz file"),
+        ("bad.npz", b"", ": is not a .npz file"),
+        ("bad.npz", gzip.compress(npz(u=ONE, v=ONE)), ": is not a .npz file"),
+        ("bad.npz", npz(u=ONE, v=ONE)[:300], ": is not a .npz file"),
         ("bad.npz", zipped(u="0 1", v="1 2"), ": u is not an array"),
         ("bad.npz", zipped(**{"u.npy": b"\x93NUMPY\1\0v\0{"}), ": array u: "),
         ("bad.npz", npz(u=ONE), ": expected arrays u, v and at most one of w, weight; found u"),
@@ -262,21 +262,21 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", npz(u=ONE, v=ONE, n=2.0), ": n must be one integer"),
         ("bad.npz", npz(u=ONE, v=ONE, n=ONE), ": n must be one integer"),
         ("bad.npy", b"", ": empty file"),
-        ("bad", PNG, ": unknown kind of file; name a format: gr, txt, mtx, metis, npz, npy, bin"),
+        ("bad", PNG, ": unknown format; pass format= with one of gr, txt, mtx, metis, npz, npy, b"),
         ("bad", b"once upon a time, there was\n", ": line 1: expected one column each for u and v"),
-        ("bad.gz", gzip.compress(b"once\n"), ": unknown kind of file"),
+        ("bad.gz", gzip.compress(b"once\n"), ": unknown format"),
     ],
-    # Not what is in compressed files, such as the time: all workers must collect the same names.
+    # Compressed files contain the time, but all workers must collect the same names.
     ids=lambda value: "file" if isinstance(value, bytes) else None,
 )
-def test_files_that_are_not_what_they_say(tmp_path, name, content, expected):
+def test_content_of_another_format(tmp_path, name, content, expected):
     path = tmp_path / name
     path.write_bytes(content)
     assert refused(path).startswith(f"{path}{expected}")
 
 
 @pytest.mark.parametrize("damage", [b"(1,    ", b"(1,), 5:", b"(-1,), }"])
-def test_a_damaged_header_of_a_column(tmp_path, damage):
+def test_damaged_header_of_a_column(tmp_path, damage):
     for name in "uv":
         np.save(tmp_path / f"{name}.npy", ONE)
     path = tmp_path / "u.npy"
@@ -286,13 +286,13 @@ def test_a_damaged_header_of_a_column(tmp_path, damage):
             mstflow.minimum_spanning_forest(tmp_path, **options)
 
 
-def test_a_npz_without_its_beginning(tmp_path):
+def test_npz_without_its_first_byte(tmp_path):
     path = tmp_path / "bad.npz"
     path.write_bytes(b"Q" + npz(u=ONE, v=ONE)[1:])
-    assert refused(path) == f"{path}: not a .npz file"
+    assert refused(path) == f"{path}: is not a .npz file"
 
 
-def test_a_damaged_npz(tmp_path):
+def test_damaged_npz(tmp_path):
     path = tmp_path / "bad.npz"
     data = bytearray(npz(u=np.arange(1000), v=np.arange(1000)))
     data[1000] ^= 255
@@ -334,7 +334,7 @@ def test_folders(tmp_path, changes, expected):
     assert refused(tmp_path).startswith(f"{tmp_path}{expected}")
 
 
-def test_a_column_cut_short(tmp_path):
+def test_truncated_column(tmp_path):
     for name in "uv":
         np.save(tmp_path / f"{name}.npy", np.arange(1000))
     whole = (tmp_path / "v.npy").read_bytes()
@@ -362,11 +362,11 @@ def test_missing_files(tmp_path, name):
 
 
 @pytest.mark.parametrize("format_", sorted({*format_names()} - {"npy"}))
-def test_a_folder_in_place_of_a_file(tmp_path, format_):
+def test_folder_instead_of_a_file(tmp_path, format_):
     assert refused(tmp_path, format=format_) == f"{tmp_path}: Is a directory"
 
 
-def test_a_file_in_place_of_a_folder(tmp_path):
+def test_file_instead_of_a_folder(tmp_path):
     path = tmp_path / "graph.txt"
     path.write_text("0 1\n")
     assert refused(path, format="npy") == f"{path}: Not a directory"
@@ -383,7 +383,7 @@ TOKENS = (
 
 
 @given(st.lists(TOKENS, min_size=1, max_size=4), st.sampled_from([b" ", b"\t"]))
-def test_a_weight_is_what_python_makes_of_it_or_refused(tmp_path_factory, tokens, gap):
+def test_weights_are_parsed_like_python_or_refused(tmp_path_factory, tokens, gap):
     path = tmp_path_factory.mktemp("any") / "graph.txt"
     path.write_bytes(b"".join(gap.join((b"0", b"1", token)) + b"\n" for token in [b"7", *tokens]))
     is_number = [bool(re.fullmatch(NUMBER, token.removesuffix(b"\r"))) for token in tokens]

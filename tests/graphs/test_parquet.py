@@ -1,4 +1,4 @@
-"""Parquet comes back as it was written, whole or by row group, and what is no graph is refused."""
+"""Parquet files round-trip, whole or by row group; tables that are not graphs are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(path, table, **options):
 
 
 @given(edge_lists(), st.integers(1, 50))
-def test_round_trip_whatever_the_row_groups(tmp_path_factory, graph, size):
+def test_round_trip_in_row_groups(tmp_path_factory, graph, size):
     path = tmp_path_factory.mktemp("parquet") / "graph.parquet"
     written(path, {"u": graph.u, "v": graph.v, "weight": graph.weight}, row_group_size=size)
     whole = read_parquet(path)
@@ -48,7 +48,7 @@ def test_columns_are_found_by_name(tmp_path, ends):
 
 
 @pytest.mark.parametrize("extra", [{}, {"edge_id": [7, 8, 9]}])
-def test_ends_alone_weigh_one(tmp_path, extra):
+def test_ends_without_weights(tmp_path, extra):
     path = written(tmp_path / "g.parquet", {"u": NAMED["u"], "v": NAMED["v"], **extra})
     assert read_parquet(path).weight.tolist() == [1, 1, 1]
 
@@ -66,7 +66,7 @@ def test_ends_alone_weigh_one(tmp_path, extra):
         ({"v": [1, 2, -3]}, "edge 2: v is -3"),
     ],
 )
-def test_tables_that_are_no_graph(tmp_path, changes, message):
+def test_tables_that_are_refused(tmp_path, changes, message):
     table = {name: values for name, values in (NAMED | changes).items() if values is not None}
     path = written(tmp_path / "g.parquet", table, row_group_size=1)
     with pytest.raises(FileFormatError, match=message) as raised:
@@ -74,7 +74,7 @@ def test_tables_that_are_no_graph(tmp_path, changes, message):
     assert str(raised.value).startswith(f"{path}: ")
 
 
-def test_a_weight_that_is_not_there(tmp_path):
+def test_missing_column_of_weights(tmp_path):
     path = written(tmp_path / "g.parquet", NAMED)
     with pytest.raises(OptionError, match="no column 'length' for the weights; found u, v, weight"):
         read_parquet(path, "length")

@@ -1,4 +1,4 @@
-"""Columns come back as they were written, and a failed write leaves nothing behind."""
+"""Written columns are read back unchanged; a failed write leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_csv_round_trip(tmp_path_factory, rows):
         np.testing.assert_array_equal(values, columns[header[i]], strict=True)
 
 
-def test_what_is_written_reads_as_a_graph(tmp_path):
+def test_saved_forest_reads_as_a_graph(tmp_path):
     columns = {"u": np.array([0, 1]), "v": np.array([1, 2]), "weight": np.array([5, 6])}
     for name in ("graph", *(f"graph{suffix}" for suffix in OUTPUTS.split(", "))):
         write_columns(tmp_path / name, columns, num_vertices=9)
@@ -90,7 +90,7 @@ def test_what_is_written_reads_as_a_graph(tmp_path):
 
 
 @given(edge_lists(), st.sampled_from(["", *OUTPUTS.split(", ")]))
-def test_a_graph_round_trip(tmp_path_factory, graph, suffix):
+def test_graph_round_trip(tmp_path_factory, graph, suffix):
     path = tmp_path_factory.mktemp("graph") / f"graph{suffix}"
     write_graph(path, EdgeSource.of(graph))
     found = read(path, num_vertices=graph.num_vertices)
@@ -108,14 +108,14 @@ def test_a_graph_round_trip(tmp_path_factory, graph, suffix):
     assert minimum_spanning_forest(found).edge_ids.tolist() == forest.edge_ids.tolist()
 
 
-def test_an_unweighted_graph_is_written_whole(tmp_path):
+def test_unweighted_graph_round_trip(tmp_path):
     graph = EdgeList(np.arange(9), np.arange(1, 10))
     for suffix in ("", *OUTPUTS.split(", ")):
         write_graph(tmp_path / f"graph{suffix}", EdgeSource.of(graph))
         assert read(tmp_path / f"graph{suffix}").weight.tolist() == [1] * 9
 
 
-def test_what_other_programs_read(tmp_path):
+def test_text_that_other_programs_read(tmp_path):
     columns = {"edge_id": [7, 9], "u": [0, 3], "v": [2, 1], "weight": np.array([0.1, -2], "f4")}
     columns = {name: np.asarray(values) for name, values in columns.items()}
     write_columns(tmp_path / "out.gr", columns, num_vertices=5)
@@ -148,17 +148,17 @@ def test_geojson(tmp_path):
 @pytest.mark.parametrize(
     ("name", "changes", "coordinates", "match"),
     [
-        ("out.geojson", {}, None, "coordinates go with .geojson"),
-        ("out.npz", {}, PLACES, "coordinates go with .geojson"),
-        ("out.geojson", {}, PLACES[:2], r"must be of shape \(3, 2\), not \(2, 2\)"),
-        ("out.geojson", {}, [1, 2, 3], r"must be of shape \(3, 2\), not \(3,\)"),
-        ("out.geojson", {}, [["a", "b"]] * 3, "no array of numbers"),
-        ("out.geojson", {}, [*PLACES[:2], [0, 91]], r"vertex 2: \[0.0, 91.0\] is not degrees"),
-        ("out.geojson", {}, [[np.nan, 0], *PLACES[1:]], "vertex 0: .* is not degrees"),
+        ("out.geojson", {}, None, "and no other format, needs coordinates="),
+        ("out.npz", {}, PLACES, "and no other format, needs coordinates="),
+        ("out.geojson", {}, PLACES[:2], r"must have shape \(3, 2\), not \(2, 2\)"),
+        ("out.geojson", {}, [1, 2, 3], r"must have shape \(3, 2\), not \(3,\)"),
+        ("out.geojson", {}, [["a", "b"]] * 3, "must be an array of numbers"),
+        ("out.geojson", {}, [*PLACES[:2], [0, 91]], r"vertex 2: \[0.0, 91.0\] must be degrees"),
+        ("out.geojson", {}, [[np.nan, 0], *PLACES[1:]], "vertex 0: .* must be degrees"),
         ("out.geojson", {"weight": np.array([np.inf])}, PLACES, "row 0: weight is inf"),
     ],
 )
-def test_geojson_that_is_refused(tmp_path, name, changes, coordinates, match):
+def test_geojson_refuses(tmp_path, name, changes, coordinates, match):
     with pytest.raises(OptionError, match=match):
         write_columns(tmp_path / name, LINE | changes, num_vertices=3, coordinates=coordinates)
     assert not list(tmp_path.iterdir())
@@ -175,16 +175,16 @@ def test_a_file_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("out.xyz", r"cannot write '.xyz'; choose .gr, .mtx, .npz, .csv, .parquet, or no suffix"),
-        ("out.geojson", "coordinates go with .geojson"),
-        ("missing/out.npz", "there is no folder"),
+        ("out.xyz", r"cannot write '.xyz'; use .gr, .mtx, .npz, .csv, .parquet, or no suffix"),
+        ("out.geojson", "and no other format, needs coordinates="),
+        ("missing/out.npz", "does not exist"),
         ("full", "the folder is not empty"),
         ("full.csv", "is a folder"),
         ("file", "is a file"),
-        ("file/out.csv", "there is no folder"),
+        ("file/out.csv", "does not exist"),
     ],
 )
-def test_outputs_that_are_refused(tmp_path, name, match):
+def test_refused_outputs(tmp_path, name, match):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "kept").touch()
     (tmp_path / "full.csv").mkdir()
@@ -198,7 +198,7 @@ def test_outputs_that_are_refused(tmp_path, name, match):
 
 
 @pytest.mark.parametrize("name", ["out.npz", "out.csv", "out.parquet", "out"])
-def test_a_failed_write_leaves_what_was_there(tmp_path, name, monkeypatch):
+def test_failed_write_keeps_the_old_file(tmp_path, name, monkeypatch):
     from pathlib import Path
 
     def full(*_):

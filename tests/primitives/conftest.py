@@ -1,4 +1,4 @@
-"""Fixture `layouts`: every array module, lent arrays it may not write to, in several layouts."""
+"""Fixture `layouts`: each array module, called with read-only arrays in several layouts."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ from mstflow.primitives.checked import CheckedModule
 
 
 class Lender:
-    """An array module that takes and gives NumPy arrays, and proves it leaves arguments alone.
+    """An array module for NumPy arrays, with a check that calls do not change their arguments.
 
-    `step` is the distance of neighbouring elements in memory.
+    `step` is the distance of adjacent elements in memory.
     """
 
     def __init__(self, module, step=1):
@@ -40,7 +40,7 @@ class Lender:
 
 
 def _map(function, value):
-    """Apply `function` to whatever tuples, lists and dictionaries hold."""
+    """Apply `function` to the items of nested tuples, lists and dictionaries."""
     if isinstance(value, dict):
         return {key: _map(function, item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -57,7 +57,7 @@ def _bits(value):
 
 
 def modules():
-    """Return all array modules; that of several threads shares small arrays, too."""
+    """Return the names of all array modules; with several threads, they share small arrays, too."""
     several = ["numba, 4 threads"] if "numba" in mstflow.backends() else []
     return [*mstflow.backends(), *several, "cuda on the host"]
 
@@ -82,7 +82,7 @@ def module(request):
 
 @pytest.fixture(scope="session")
 def layouts(module):
-    """Yield the module, lent arrays in each layout, by the layout's name."""
+    """Return the module for each layout of its arguments."""
     return {
         "contiguous": Lender(module),
         "strided": Lender(module, step=2),

@@ -1,4 +1,4 @@
-"""`CheckedModule` names the primitive and the argument of every call that breaks a contract."""
+"""Tests that `CheckedModule` names the primitive and the argument that violates a contract."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ def ints(*values):
 THREE = ints(7, 8, 9)
 KEYS = THREE.astype(np.uint64)
 
-#: Places no array of three has, and what no integer is.
+#: Indices that an array of three elements does not have, and other dtypes.
 BAD_PLACES = [ints(0, -1, 1), ints(0, 3, 1), np.zeros(3), np.zeros(3, bool)]
-#: Offsets that do not cut three values into two segments.
+#: Invalid offsets for three values.
 BAD_OFFSETS = [
     ints(0, 2, 1, 3),
     ints(0, 1, 2),
@@ -70,11 +70,11 @@ VIOLATIONS = [
 ]
 
 
-def test_every_check_is_violated():
+def test_every_check_has_a_violation():
     assert {primitive for primitive, *_ in VIOLATIONS} == CHECKS.keys()
 
 
 @pytest.mark.parametrize(("primitive", "argument", "args"), VIOLATIONS)
-def test_violation(checked, primitive, argument, args):
+def test_a_violation_names_primitive_and_argument(checked, primitive, argument, args):
     with pytest.raises(PrimitiveError, match=rf"^{primitive}: .*\b{argument}\b"):
         getattr(checked, primitive)(*args)

@@ -1,4 +1,4 @@
-"""Every kernel that the CUDA module may ask for compiles, for old and new devices."""
+"""Tests that all CUDA kernels compile for old and new devices."""
 
 import re
 
@@ -8,7 +8,7 @@ from mstflow.primitives.cuda.device import SOURCES, compile_kernels
 from mstflow.primitives.cuda.kernels import KERNELS
 
 
-def test_every_kernel_is_named():
+def test_the_table_has_every_kernel():
     written = {
         path.stem: set(re.findall(r"__global__ void (\w+)\(", path.read_text()))
         for path in SOURCES.glob("*.cu")

@@ -1,4 +1,4 @@
-"""The adapter to GPUs without one: what it compiles, keeps and launches, and why it cannot."""
+"""Tests of the CUDA device without a GPU: compiling, caching, launching, and error messages."""
 
 import ctypes
 import subprocess
@@ -44,7 +44,7 @@ def sources(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(sources, monkeypatch):
-    """The kernels that were compiled; what is kept of them does not depend on the compiler."""
+    """Replace the compiler, and return the list of kernels that were compiled."""
     calls = []
 
     def compile_kernel(*kernel):
@@ -61,7 +61,7 @@ def entries():
 
 
 @pytest.mark.usefixtures("sources")
-def test_a_template_is_instantiated():
+def test_a_template_compiles():
     pytest.importorskip("cuda.core")
     name, cubin = cuda_device.compile_kernel(*KERNEL)
     assert name.startswith("_Z4fillIyj")
@@ -78,7 +78,7 @@ def test_a_template_is_instantiated():
     ],
 )
 @pytest.mark.usefixtures("sources")
-def test_what_does_not_compile(kernel, log):
+def test_compile_errors_have_the_log(kernel, log):
     pytest.importorskip("cuda.core")
     with pytest.raises(KernelError, match=log) as raised:
         cuda_device.compile_kernel(*kernel)
@@ -86,16 +86,16 @@ def test_what_does_not_compile(kernel, log):
     assert f"{file}.cu: {name} for {architecture} does not compile" in str(raised.value)
 
 
-def test_kernels_are_compiled_once(compiled):
-    first = cuda_device.kept_kernel(*KERNEL)
-    assert first == cuda_device.kept_kernel(*KERNEL) == ("lowered", first[1])
+def test_a_cached_kernel_is_compiled_once(compiled):
+    first = cuda_device.cached_kernel(*KERNEL)
+    assert first == cuda_device.cached_kernel(*KERNEL) == ("lowered", first[1])
     assert compiled == [KERNEL]
     assert len(entries()) == 1
 
 
-def test_whatever_decides_on_a_cubin_tells_it_from_others(sources, compiled, monkeypatch):
+def test_a_cubin_depends_on_kernel_sources_and_compiler(sources, compiled, monkeypatch):
     def number_compiled(*kernel):
-        cuda_device.kept_kernel(*kernel)
+        cuda_device.cached_kernel(*kernel)
         return len(compiled)
 
     assert number_compiled(*KERNEL) == 1
@@ -114,51 +114,51 @@ def test_whatever_decides_on_a_cubin_tells_it_from_others(sources, compiled, mon
 
 @pytest.mark.parametrize("damage", [b"", b"short", bytes(32) + b"lowered\0cubin"])
 def test_a_damaged_entry_is_replaced(compiled, damage):
-    cuda_device.kept_kernel(*KERNEL)
+    cuda_device.cached_kernel(*KERNEL)
     (entry,) = entries()
     entry.write_bytes(entry.read_bytes()[:-1] if damage == b"short" else damage)
-    again = cuda_device.kept_kernel(*KERNEL)
+    again = cuda_device.cached_kernel(*KERNEL)
     assert compiled == [KERNEL] * 2
-    assert cuda_device.kept_kernel(*KERNEL) == again
+    assert cuda_device.cached_kernel(*KERNEL) == again
     assert entries() == [entry]
 
 
 @pytest.mark.parametrize("home", ["file", "file/below"])
-def test_where_nothing_can_be_kept(compiled, tmp_path, monkeypatch, home):
+def test_kernels_compile_without_a_cache(compiled, tmp_path, monkeypatch, home):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / home))
     before = sorted(tmp_path.rglob("*"))
-    assert cuda_device.kept_kernel(*KERNEL) != cuda_device.kept_kernel(*KERNEL)
+    assert cuda_device.cached_kernel(*KERNEL) != cuda_device.cached_kernel(*KERNEL)
     assert compiled == [KERNEL] * 2
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_nothing_is_left_of_what_could_not_be_written(compiled, monkeypatch):
+def test_a_failed_write_leaves_no_file(compiled, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", fail)
-    assert cuda_device.kept_kernel(*KERNEL)[0] == "lowered"
+    assert cuda_device.cached_kernel(*KERNEL)[0] == "lowered"
     assert entries() == []
 
 
-def test_processes_share_what_is_kept(sources):
+def test_processes_share_the_cache(sources):
     pytest.importorskip("cuda.core")
     program = (
         "import pathlib\nfrom mstflow.primitives.cuda import device as cuda_device\n"
         f"cuda_device.SOURCES = pathlib.Path({str(sources)!r})\n"
-        f"print(cuda_device.kept_kernel(*{KERNEL!r}))"
+        f"print(cuda_device.cached_kernel(*{KERNEL!r}))"
     )
     command = [sys.executable, "-c", program]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     first, second = (process.communicate()[0] for process in processes)
-    assert first == second == f"{cuda_device.kept_kernel(*KERNEL)}\n"
+    assert first == second == f"{cuda_device.cached_kernel(*KERNEL)}\n"
     assert len(entries()) == 1
 
 
 class Arrays:
-    """Stands in for CuPy: it notes what is loaded and launched."""
+    """A double of CuPy that records what is loaded and launched."""
 
     def __init__(self, driver=12090, runtime=12090, devices=1, capability="80"):
         self.launched, self.loaded = [], []
@@ -185,7 +185,7 @@ class Arrays:
 
 @pytest.fixture
 def library(monkeypatch):
-    """Install a library in the place of CuPy."""
+    """Return a function that replaces CuPy by a double."""
 
     def install(arrays):
         cuda_device.why_not.cache_clear()
@@ -223,7 +223,38 @@ def test_launch(compiled, library):
         assert {type(word) for word in given[::2]} == {np.uint64}
 
 
-def test_tasks_compute_where_their_caller_does(library):
+class Pool:
+    """CuPy's memory pool: blocks in use, some of them split, and idle ones."""
+
+    def __init__(self, device, used, split, idle, limit):
+        self._device, self._used, self._split, self._idle = device, used, split, idle
+        self.get_limit = lambda: limit
+
+    def total_bytes(self):
+        return self._used + self._split + self._idle
+
+    def used_bytes(self):
+        return self._used
+
+    def free_bytes(self):
+        return self._split + self._idle
+
+    def free_all_blocks(self):
+        self._device["free"] += self._idle
+        self._idle = 0
+
+
+@pytest.mark.parametrize(("limit", "free"), [(0, 130), (1000, 130), (90, 30)])
+def test_free_memory_is_what_one_array_can_take(library, limit, free):
+    """Free parts of split blocks do not count, because one array cannot use several of them."""
+    arrays, device = library(Arrays()), {"free": 100}
+    pool = Pool(device, used=40, split=20, idle=30, limit=limit)
+    arrays.cuda.runtime.memGetInfo = lambda: (device["free"], 200)
+    sys.modules["cupy"].get_default_memory_pool = lambda: pool
+    assert cuda_device.CupyDevice().free_memory() == free
+
+
+def test_tasks_use_the_device_and_stream_of_their_caller(library):
     arrays, places = library(Arrays()), local()
 
     @contextmanager
@@ -243,9 +274,9 @@ def test_tasks_compute_where_their_caller_does(library):
 
 
 def test_threads_load_a_kernel_once(compiled, library, monkeypatch):
-    """Two modules of one kernel, and the first to go would take its code from under a launch."""
-    arrays, load = library(Arrays()), cuda_device.kept_kernel
-    monkeypatch.setattr(cuda_device, "kept_kernel", lambda *kernel: sleep(0.1) or load(*kernel))
+    """A duplicate module could be unloaded while its kernel runs."""
+    arrays, load = library(Arrays()), cuda_device.cached_kernel
+    monkeypatch.setattr(cuda_device, "cached_kernel", lambda *kernel: sleep(0.1) or load(*kernel))
     device = cuda_device.CupyDevice()
     with ThreadPoolExecutor() as team:
         list(team.map(lambda _: device.launch("own", "fill<u64, u32>", 1), range(2)))
@@ -300,14 +331,14 @@ def variant(**options):
         (no_import, "CuPy cannot be loaded (ModuleNotFoundError: "),
         (no_compiler, "NVRTC cannot be loaded (RuntimeError: no libnvrtc.so anywhere): install"),
         (no_bindings, "(ImportError: No module named 'cuda'): install mstflow[cuda12]"),
-        (newer_compiler, "NVRTC is built for CUDA 13.1, but the driver takes 12.9: install"),
+        (newer_compiler, "NVRTC is built for CUDA 13.1, but the driver supports 12.9: install"),
         (no_answer, "the driver finds no device (RuntimeError: cudaErrorNoDevice: none)"),
         (variant(devices=0), "the driver finds no device"),
-        (variant(driver=11040), "the driver takes CUDA 11.4, and at least 12.0 is needed"),
-        (variant(driver=0), "the driver takes CUDA 0.0"),
+        (variant(driver=11040), "the driver supports CUDA 11.4, but 12.0 or newer is needed"),
+        (variant(driver=0), "the driver supports CUDA 0.0"),
         (
             variant(runtime=13000),
-            "CuPy is built for CUDA 13.0, but the driver takes 12.9: install mstflow[cuda12]",
+            "CuPy is built for CUDA 13.0, but the driver supports 12.9: install mstflow[cuda12]",
         ),
         (variant(capability="120"), "NVRTC 12.9 does not compile for this device, sm_120"),
     ],
@@ -332,7 +363,7 @@ def test_why_not(library, monkeypatch, capsys, tmp_path, spoil, reason):
     assert f"backend       cupy is not usable: {found}\n" in capsys.readouterr().out
 
 
-def test_auto_leaves_what_lies_on_the_host_there(library):
+def test_auto_never_moves_host_arrays_to_a_gpu(library):
     library(Arrays(driver=13010))
     assert primitives.why_not("cupy") == ""
     assert mstflow.backends()[:3] == ["numpy", "numba", "cupy"]
@@ -349,7 +380,7 @@ def test_info_of_devices(library, capsys):
     assert out.count("device        A device, 16.0 GB, compute capability 8.0\n") == 2
 
 
-def test_nothing_is_loaded_for_small_graphs():
+def test_cupy_is_not_imported_for_small_graphs():
     program = (
         "import sys, mstflow\nmstflow.minimum_spanning_forest(([0], [1], [2]))\n"
         "print([name for name in ('cupy', 'cuda.core', 'cuda.bindings') if name in sys.modules])"
@@ -358,7 +389,7 @@ def test_nothing_is_loaded_for_small_graphs():
     assert done.stdout == "[]\n"
 
 
-def test_what_is_installed_has_the_sources():
+def test_the_installed_package_has_the_sources():
     sources = Path(__file__).parents[2] / "primitives" / "cuda"
     installed, written = (
         {path.name for path in folder.glob("*.cu*")} for folder in (cuda_device.SOURCES, sources)

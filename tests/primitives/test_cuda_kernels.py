@@ -1,4 +1,4 @@
-"""The CUDA kernels, as far as they can be proved without a GPU: on the processor, watched."""
+"""Tests of the CUDA kernels on the processor, under sanitizers."""
 
 import os
 import subprocess
@@ -24,8 +24,8 @@ device.launch("arrays", "gather<u32, u32>", 1000 + {beyond}, values, index, xp.e
 """
 
 
-def watched(*command):
-    """Run Python under AddressSanitizer, which must be there before any memory is taken."""
+def run_sanitized(*command):
+    """Run Python with AddressSanitizer, which must be loaded before memory is allocated."""
     find = ["g++", "-print-file-name=libasan.so"]
     library = subprocess.run(find, capture_output=True, text=True, check=True).stdout.strip()
     environment = {**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
@@ -34,24 +34,24 @@ def watched(*command):
 
 
 def test_kernels_under_sanitizers():
-    """All definitions and whole runs once more, with all memory and arithmetic watched."""
+    """Repeat the tests of conformance and of whole runs with checks of memory and arithmetic."""
     tests = HERE / "test_conformance.py", HERE.parent / "test_device.py"
     options = "-q", "-p", "no:cacheprovider", "--sanitize", "--examples=10", "-k", "cuda or oracle"
-    run = watched("-m", "pytest", *options, *tests)
+    run = run_sanitized("-m", "pytest", *options, *tests)
     assert run.returncode == 0, run.stdout + run.stderr
     assert " passed" in run.stdout
 
 
 @pytest.mark.parametrize("beyond", [0, 1])
 def test_sanitizers_find_a_planted_fault(beyond, sanitized_cuda_libraries):
-    """One element too many is written: the run ends there."""
+    """The kernel writes one element beyond the end."""
     support = HERE.parent / "support"
-    run = watched("-c", PLANTED.format(beyond=beyond), support, sanitized_cuda_libraries)
+    run = run_sanitized("-c", PLANTED.format(beyond=beyond), support, sanitized_cuda_libraries)
     assert run.returncode == bool(beyond), run.stderr
     assert ("heap-buffer-overflow" in run.stderr) == bool(beyond)
 
 
-def test_launches_with_other_types_are_refused(cuda_libraries):
+def test_launches_check_the_widths_of_arguments(cuda_libraries):
     device, xp = HostDevice(cuda_libraries), HostDevice.xp
     values, index, out = xp.zeros(9, "u4"), xp.zeros(9, "u8"), xp.empty(9, "u4")
     device.launch("arrays", "gather<u32, u64>", 9, values, index, out)

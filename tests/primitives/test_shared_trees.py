@@ -1,4 +1,4 @@
-"""Pipelines whose threads share trees: one forest whatever the timing, stop rules and counts."""
+"""Tests of pipelines whose threads share trees: forests, stop rules and counts."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def pipeline(request):
 
 @pytest.fixture(scope="module")
 def small_shares():
-    """Small graphs too are shared among threads."""
+    """Share even small graphs among threads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 2)
         yield
@@ -33,7 +33,7 @@ def small_shares():
 
 @pytest.mark.parametrize("backend", mstflow.backends())
 @given(graph=edge_lists())
-def test_threads_equal_oracle(pipeline, backend, small_shares, graph):
+def test_forests_equal_the_oracle(pipeline, backend, small_shares, graph):
     forest = mstflow.minimum_spanning_forest(graph, algorithm=pipeline, backend=backend, threads=4)
     assert forest.edge_ids.tolist() == kruskal(graph).tolist()
 
@@ -43,7 +43,7 @@ def test_a_hundred_runs_with_more_threads_than_processors(pipeline, backend, sma
     draw = np.random.default_rng(6)
     graph = mstflow.EdgeList(*draw.integers(0, 3_000, (2, 30_000)), draw.integers(0, 3, 30_000))
     expected = kruskal(graph)
-    for _ in range(100 if backend == "numba" else 1):  # without kernels threads do not race
+    for _ in range(100 if backend == "numba" else 1):  # other backends have no races
         forest = mstflow.minimum_spanning_forest(
             graph, algorithm=pipeline, backend=backend, threads=8
         )
@@ -51,7 +51,7 @@ def test_a_hundred_runs_with_more_threads_than_processors(pipeline, backend, sma
 
 
 @pytest.mark.parametrize("backend", mstflow.backends())
-def test_new_york_by_many_threads(pipeline, backend, new_york):
+def test_new_york_with_many_threads(pipeline, backend, new_york):
     forest = mstflow.minimum_spanning_forest(
         new_york, algorithm=pipeline, backend=backend, threads=8
     )
@@ -60,7 +60,7 @@ def test_new_york_by_many_threads(pipeline, backend, new_york):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("backend", mstflow.backends())
-def test_every_cycle_edge_is_rejected_by_one_side(backend, threads):
+def test_counts_of_rejected_edges_add_up(backend, threads):
     u, v, w = np.random.default_rng(2).integers(0, 20_000, (3, 100_000))
     forest = mstflow.minimum_spanning_forest(
         (u, v, w), algorithm=HELPERS, backend=backend, threads=threads
@@ -78,7 +78,7 @@ def rounds(pipeline, graph, vertices):
     report = mstflow.minimum_spanning_forest(
         graph, num_vertices=vertices, algorithm=pipeline
     ).report
-    return len(report.rounds) - 1  # the first is what comes before the loop
+    return len(report.rounds) - 1  # round 0 precedes the loop
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def rounds(pipeline, graph, vertices):
     [(1, 0, 1), (1, 3, 1), (2, 0, 0)],
     ids=["connected", "one component and lone vertices", "two components"],
 )
-def test_the_counter_saves_a_round_where_one_active_tree_is_left(copies, isolated, saved):
+def test_counting_active_trees_saves_a_round(copies, isolated, saved):
     size = 50
     path = np.concatenate([np.arange(size - 1) + size * copy for copy in range(copies)])
     graph, vertices = (path, path + 1, path % 7), size * copies + isolated
@@ -100,7 +100,7 @@ def test_rounds_without_edges(vertices, expected):
     assert rounds(UNIONFIND, (none, none), vertices) == expected
 
 
-def test_an_edge_that_both_ends_choose_is_taken_once():
+def test_an_edge_that_both_ends_choose_counts_once():
     forest = mstflow.minimum_spanning_forest(
         (np.array([0, 2, 1]), np.array([1, 3, 2]), np.array([1, 1, 2])), algorithm=UNIONFIND
     )

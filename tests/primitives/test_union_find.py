@@ -1,4 +1,4 @@
-"""Compiled kernels that share sets among threads: what one sees of another, and when they end."""
+"""Tests of the kernels whose threads share sets: visibility of writes, and termination."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from mstflow.primitives.numba.union_find import PARENT, RANK
 from mstflow.runtime.team import Team
 
 
-def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
+def test_a_helper_rejects_pairs_until_the_main_thread_arrives():
     parent = np.array([0, 0, 1, 3, 3], np.uint32)
     u, v = np.array([9, 2, 2, 4], np.uint32), np.array([9, 0, 3, 4], np.uint32)
     undecided, reached = np.ones(4, np.uint8), np.zeros(1, np.uint64)
@@ -26,7 +26,7 @@ def test_a_helper_looks_until_the_main_thread_comes_and_changes_no_tree():
         return undecided.tolist() == [*flags]
 
     assert wait(1, 0, 1, 0)
-    parent[3] = 0  # as the main thread would join them
+    parent[3] = 0  # as if the main thread joined them
     assert wait(1, 0, 0, 0)
     assert helper.is_alive()
     reached[0] = 1
@@ -47,8 +47,8 @@ def test_helpers_end_if_the_main_thread_fails(monkeypatch):
 
 
 @pytest.mark.parametrize("by_rank", [True, False])
-def test_unions_of_one_path_by_many_threads(by_rank):
-    """Every thread's unions meet those of the others, over and over."""
+def test_concurrent_unions_of_the_same_pairs(by_rank):
+    """Each thread joins all pairs of a path, so threads compete for each union."""
     size, team = 20_000, Team(8)
     pairs = np.random.default_rng(4).permutation(size - 1).astype(np.uint64)
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""`WeightOrder` compares keys with any number as Python compares the weights themselves."""
+"""Tests that `WeightOrder` compares keys with numbers as Python compares the weights."""
 
 import math
 from fractions import Fraction
@@ -17,7 +17,7 @@ DTYPES = list(map(np.dtype, ["bool", *INTEGERS, "float16", "float32", "float64"]
 
 
 def some_weights(dtype, signed):
-    """Weights of any bits but NaN, and those next to zero and to both ends."""
+    """Return a strategy for weights, except NaN, often next to zero or to an extreme."""
     word = np.dtype(f"u{dtype.itemsize}")
     top = 1 << (8 * dtype.itemsize - 1)
     most = np.inf if dtype.kind == "f" else None if dtype.kind == "b" else np.iinfo(dtype).max
@@ -37,7 +37,7 @@ def orders(draw):
 
 
 def values(weights):
-    """Weights, what lies beside them or between two, and any other numbers."""
+    """Return a strategy for weights, numbers next to or between them, and any other numbers."""
     numbers = st.one_of(st.integers(), st.floats(allow_nan=False), st.fractions())
     beside = st.sampled_from([Fraction(1, 3), Fraction(-1, 10**30), 1, -1])
     finite = weights.map(lambda weight: weight.item()).filter(math.isfinite).map(Fraction)
@@ -45,7 +45,7 @@ def values(weights):
 
 
 @given(data=st.data(), order=orders())
-def test_keys_compare_with_a_value_as_weights_do(data, order):
+def test_keys_compare_as_weights_do(data, order):
     weights = some_weights(order.dtype, order.signed)
     drawn = data.draw(st.lists(weights, max_size=10))
     value = data.draw(values(weights))
@@ -80,7 +80,7 @@ def test_keys_compare_with_a_value_as_weights_do(data, order):
         ("float64", True, math.inf, 0x000FFFFFFFFFFFFF),
     ],
 )
-def test_values_beyond_weights_or_between(dtype, descending, value, key):
+def test_values_that_are_not_weights(dtype, descending, value, key):
     assert WeightOrder(dtype, descending=descending).key_of(value) == key
 
 

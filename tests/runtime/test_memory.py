@@ -1,4 +1,4 @@
-"""Memory that is handed on: no more of it is held than was in use, and none in the end."""
+"""Tests of the memory pool: it holds at most the peak in use, and nothing at the end."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from mstflow.runtime import memory
 
 
 @given(sizes=st.lists(st.integers(1, 2**14), max_size=40), data=st.data())
-def test_idle_blocks_do_not_add_up(sizes, data):
+def test_the_pool_holds_at_most_twice_the_peak(sizes, data):
     pool, leases, most = memory._Pool(), [], 0
     for size in sizes:
         block = pool.take(size)
@@ -19,7 +19,7 @@ def test_idle_blocks_do_not_add_up(sizes, data):
         most = max(most, sum(size for _, size in leases))
         lent = sum(len(block) for block, _ in leases)
         assert pool.held == lent + sum(map(len, pool.idle))
-        assert pool.held <= 2 * most  # a block may be twice what is asked of it
+        assert pool.held <= 2 * most  # a block may be twice as large as requested
         while leases and data.draw(st.booleans()):
             pool.give_back(*leases.pop(data.draw(st.integers(0, len(leases) - 1))))
     for lease in leases:
@@ -27,15 +27,15 @@ def test_idle_blocks_do_not_add_up(sizes, data):
     assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
 
 
-def test_memory_that_is_not_there_is_told():
+def test_too_large_arrays_raise_memory_error():
     state = [memory._pool.leases, memory._pool.used]
     with pytest.raises(MemoryError):
         memory.empty(2**60, np.uint8)
     assert [memory._pool.leases, memory._pool.used] == state
 
 
-def test_a_block_may_return_while_another_is_looked_for():
-    """As garbage is collected at any time, also between the look and the taking."""
+def test_a_block_may_return_while_another_is_taken():
+    """The garbage collector may run at any time, even between search and removal."""
 
     class Block:
         def __init__(self, size, before):

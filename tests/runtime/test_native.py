@@ -1,4 +1,4 @@
-"""Kernels, by machine code and by Numba's dispatcher: kept, loaded, compiled on any change."""
+"""Tests of compiled kernels: compiling, caching and loading, with and without Numba."""
 
 import functools
 import importlib
@@ -20,7 +20,8 @@ pytest.importorskip("numba")
 
 FOLDER = "mstflow.primitives.numba"
 MODULE, OTHER = f"{FOLDER}.trees", f"{FOLDER}.kruskal"
-#: Solves by most kernels. Arguments: whether the installed version of Numba counts as tested.
+#: Solves by some kernels. Arguments: whether the installed version of Numba counts as tested; if
+#: not, most kernels are called by Numba's dispatcher, which no other test does.
 PROGRAM = """
 import json, sys
 import numpy as np
@@ -32,9 +33,12 @@ if sys.argv[1] == "False":
 random = np.random.default_rng(1)
 graph = *random.integers(0, 999, (2, 9999)).astype(np.int32), random.random(9999, np.float32)
 every_stage = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
+ALGORITHMS = {
+    "True": ["auto"], "False": ["auto", every_stage, "boruvka-unionfind", "kruskal-helpers"]
+}
 forests = [
     mstflow.minimum_spanning_forest(graph, backend="numba", threads=1, algorithm=algorithm)
-    for algorithm in ("auto", every_stage, "boruvka-unionfind", "kruskal-helpers")
+    for algorithm in ALGORITHMS[sys.argv[1]]
 ]
 by_numpy = mstflow.minimum_spanning_forest(graph, backend="numpy")
 assert all(np.array_equal(forest.edge_ids, by_numpy.edge_ids) for forest in forests)
@@ -50,8 +54,8 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def forgetful(monkeypatch):
-    """What is known of compilers and folders, as a new process would find it."""
+def cleared_caches(monkeypatch):
+    """Clear what the process remembers of compilers and folders, before and after the test."""
     for known in (toolchain.folder_of, toolchain._compilers):
         known.cache_clear()
     yield
@@ -60,33 +64,34 @@ def forgetful(monkeypatch):
         known.cache_clear()
 
 
-def kept(home):
+def cached_files(home):
+    """Return the modification time of each file."""
     return {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("is_tested", [True, False])
-def test_what_one_process_compiled_others_load(home, is_tested):
+def test_processes_share_compiled_kernels(home, is_tested):
     command = [sys.executable, "-c", PROGRAM, str(is_tested)]
-    first, files = json.loads(subprocess.check_output(command)), kept(home)
+    first, files = json.loads(subprocess.check_output(command)), cached_files(home)
     second = json.loads(subprocess.check_output(command))
     assert (first, second) == ([True, ""], [False, None] if is_tested else [True, ""])
-    assert kept(home) == files
+    assert cached_files(home) == files
     assert {path.suffix in (".nbi", ".nbc") for path in files} == {not is_tested}
 
 
 @pytest.mark.usefixtures("home")
-def test_kernels_that_are_kept_or_loaded_pay_for_smaller_graphs():
+def test_cached_kernels_pay_for_smaller_graphs():
     kernels, other = Kernels(MODULE), Kernels(OTHER)
     assert not kernels.pay_for(native.LOADED_FROM)
-    assert kernels.flatten(np.zeros(1, np.int8)) is None  # of no run's dtype
+    assert kernels.flatten(np.zeros(1, np.int8)) is None  # a dtype that no run uses
     assert kernels.pay_for(native.LOADED_FROM)
     assert kernels.pay_for(native.USED_FROM)
     assert not other.pay_for(native.LOADED_FROM)
     assert not Kernels(MODULE).pay_for(native.USED_FROM)
 
 
-@pytest.mark.usefixtures("forgetful")
-def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
+@pytest.mark.usefixtures("cleared_caches")
+def test_the_folder_depends_on_sources_versions_and_options(monkeypatch):
     def folder():
         toolchain.folder_of.cache_clear()
         toolchain._compilers.cache_clear()
@@ -106,8 +111,8 @@ def test_what_decides_on_the_code_tells_it_from_other_code(monkeypatch):
     assert folder() != first
 
 
-def test_no_two_kernels_share_a_name():
-    """They are compiled by several processes and linked in one, by names."""
+def test_kernel_names_are_distinct():
+    """Several processes compile kernels, and one process links them by name."""
     from mstflow.graphs.text import line_kernels
     from mstflow.primitives import numba
 
@@ -121,22 +126,23 @@ def test_no_two_kernels_share_a_name():
     assert len(set(names)) == len(names) > 50
 
 
-def test_a_kernel_that_cannot_be_compiled(home, monkeypatch):
+def test_a_kernel_that_must_be_compiled_without_numba(home, monkeypatch):
     monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
-    with pytest.raises(KernelError, match="count_roots is not compiled yet, and NUMBA_DISABLE_JIT"):
-        Kernels(MODULE).count_roots(0, 9, np.arange(9, dtype=np.uint16))  # of no run's dtype
+    with pytest.raises(KernelError, match="count_roots must be compiled, but NUMBA_DISABLE_JIT"):
+        Kernels(MODULE).count_roots(0, 9, np.arange(9, dtype=np.uint16))  # a dtype no run uses
 
 
 def test_a_folder_that_cannot_be_searched(monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PermissionError
 
-    monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr("os.stat", refuse)
-    assert not Kernels(MODULE).are_kept()
+    with monkeypatch.context() as patch:  # pytest itself looks at files after a failure
+        patch.setattr(Path, "stat", refuse)
+        patch.setattr("os.stat", refuse)
+        assert not Kernels(MODULE).are_kept()
 
 
-def test_one_kernel_for_arrays_of_many_kinds():
+def test_kernels_accept_read_only_and_empty_but_not_strided_arrays():
     kernels = Kernels(MODULE)
     read_only = np.arange(8)[::-1].copy()
     read_only.flags.writeable = False
@@ -150,14 +156,14 @@ def test_one_kernel_for_arrays_of_many_kinds():
 
 
 @pytest.mark.usefixtures("home")
-def test_threads_that_ask_for_a_kernel_at_once_share_it(monkeypatch):
+def test_threads_that_load_a_kernel_concurrently_compile_it_once(monkeypatch):
     monkeypatch.setattr(native, "_load", native.functools.cache(native._load.__wrapped__))
     compiled, counts = [], []
     compile_kernel = native._compile
     monkeypatch.setattr(
         native, "_compile", lambda *kernel: compiled.append(kernel) or compile_kernel(*kernel)
     )
-    root = np.arange(9, dtype=np.int16)  # of no run's dtype
+    root = np.arange(9, dtype=np.int16)  # a dtype that no run uses
     threads = [
         threading.Thread(target=lambda: counts.append(Kernels(MODULE).count_roots(0, 9, root)))
         for _ in range(4)
@@ -170,16 +176,16 @@ def test_threads_that_ask_for_a_kernel_at_once_share_it(monkeypatch):
     assert len(compiled) == 1
 
 
-def test_machine_code_is_compared_with_numba_before_it_is_kept(home, monkeypatch):
+def test_machine_code_is_compared_with_numba_before_it_is_cached(home, monkeypatch):
     other = functools.partial(native._compile, MODULE, "cut_mirrors")
     monkeypatch.setattr(native, "_compile", lambda _, __, types: other(types))
-    parent = np.arange(3, dtype=np.int16)  # of no run's dtype
-    with pytest.raises(KernelError, match="machine code of the kernel find_roots does not"):
+    parent = np.arange(3, dtype=np.int16)  # a dtype that no run uses
+    with pytest.raises(KernelError, match="kernel find_roots and Numba give different results"):
         Kernels(MODULE).find_roots(0, 3, parent, parent.copy())
-    assert not kept(home)
+    assert not cached_files(home)
 
 
-def test_a_version_that_cannot_compile_a_kernel_is_named(home, monkeypatch):
+def test_compile_errors_name_the_version_and_the_kernel(home, monkeypatch):
     def changed(*_):
         message = "numba has no such function any more"
         raise AttributeError(message)
@@ -190,7 +196,47 @@ def test_a_version_that_cannot_compile_a_kernel_is_named(home, monkeypatch):
         native.DispatchedKernel(MODULE, "flatten")(np.zeros(1, np.int8))
 
 
+def test_errors_of_a_compiled_kernel_are_not_reported_as_compile_errors(home, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    kernel = native.DispatchedKernel(MODULE, "count_roots")
+    arguments = 0, 3, np.arange(3, dtype=np.int16)
+    assert kernel(*arguments) == 3
+    compiled = native._dispatcher(MODULE, "count_roots")
+    failing = functools.update_wrapper(fail, compiled)
+    failing.overloads = compiled.overloads
+    monkeypatch.setattr(native, "_dispatcher", lambda *_: failing)
+    with pytest.raises(MemoryError):
+        kernel(*arguments)
+
+
+def test_a_query_for_cached_kernels_creates_no_folder(home):
+    assert not Kernels(MODULE).are_cached()
+    assert not any(home.iterdir())
+
+
+@pytest.mark.parametrize(("suffix", "content"), [(".nbi", b""), (".nbc", b"garbage")])
+def test_damaged_entries_of_numbas_cache_are_compiled_again(home, suffix, content):
+    program = (
+        "import numpy as np\n"
+        "from mstflow.runtime import native, toolchain\n"
+        "toolchain.TESTED.clear()\n"
+        f"print(native.Kernels({MODULE!r}).count_roots(0, 3, np.arange(3, dtype='i2')))"
+    )
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command) == b"3\n"
+    files = [path for path in home.rglob(f"*{suffix}") if "count_roots" in path.name]
+    assert files
+    for path in files:
+        path.write_bytes(content)
+    assert subprocess.check_output(command) == b"3\n"
+    written = cached_files(home)
+    assert subprocess.check_output(command) == b"3\n"
+    assert cached_files(home) == written
+
+
 @pytest.mark.parametrize("llvmlite", ["0.44.0", "0.999.0"])
-def test_only_tested_pairs_of_versions_run_machine_code(monkeypatch, llvmlite):
+def test_machine_code_runs_only_with_tested_pairs_of_versions(monkeypatch, llvmlite):
     monkeypatch.setattr(toolchain, "versions", lambda: ["0.61.2", llvmlite])
     assert toolchain.is_tested.__wrapped__() == (llvmlite == "0.44.0")

@@ -1,4 +1,4 @@
-"""What threads share of a call is what one thread finds, errors included."""
+"""Tests of teams: several threads return the results and raise the errors of one thread."""
 
 import time
 
@@ -25,7 +25,7 @@ def _small_shares():
     st.integers(1, 5),
     st.sampled_from(["min", "max"]),
 )
-def test_an_extreme_by_shares(values, threads, op):
+def test_extreme_equals_numpy(values, threads, op):
     with team.sharing(threads):
         found = team.extreme(op, values)
     np.testing.assert_equal(found, getattr(values, op)())
@@ -34,7 +34,7 @@ def test_an_extreme_by_shares(values, threads, op):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("edge", [0, 17, 39])
-def test_an_error_in_any_share_names_its_edge(threads, edge):
+def test_errors_name_the_edge_in_any_share(threads, edge):
     u, weight = np.zeros(40, int), np.ones(40)
     weight[edge] = np.nan
     with pytest.raises(mstflow.errors.GraphError, match=f"edge {edge}: the weight is NaN"):
@@ -44,7 +44,7 @@ def test_an_error_in_any_share_names_its_edge(threads, edge):
         mstflow.minimum_spanning_forest((u * 0, u, u), threads=threads)
 
 
-def test_after_an_error_no_other_is_at_work():
+def test_an_error_propagates_after_all_calls_have_ended():
     finished = []
 
     def work(place):

@@ -19,7 +19,7 @@ INTEGERS = [*(np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)), *UNSIGNED]
 NUMBERS = [*INTEGERS, *(np.dtype(f"float{bits}") for bits in (16, 32, 64))]
 ALL = [np.dtype(bool), *NUMBERS]
 
-FOLD = {"min": min, "max": max, "sum": operator.add, "add": operator.add}
+FOLD = {"min": min, "max": max, "sum": operator.add}
 
 #: Primitives that may return either of two equal values: -0.0 or 0.0.
 EITHER_ZERO = {"minimum", "maximum", "segmented_reduce", "scatter_reduce", "sort"}
@@ -356,10 +356,10 @@ def scatter(rng, dtype, n):
 
 @case(NUMBERS)
 def scatter_reduce(rng, dtype, n):
-    op = rng.choice(["min", "max", "add"])
-    draw = small_values if op == "add" else some_values
+    op = rng.choice(["min", "max", "sum"])
+    draw = small_values if op == "sum" else some_values
     values, initial, size = draw(rng, dtype, n), draw(rng, dtype, 1)[0].item(), n // 2 + 1
-    if op == "add" and dtype.itemsize == 1:
+    if op == "sum" and dtype.itemsize == 1:
         initial = 0  # leaves no room for more
     index = some_index(rng, size, n)
     target = [initial] * size
@@ -504,7 +504,7 @@ def number_roots(rng, dtype, n):
 
 
 @case(INDEX)
-def sort_distinct(rng, dtype, n):
+def sorted_union(rng, dtype, n):
     lowest = rng.choice([-40, 0, 5, 2**33])
     dtypes = (np.int64, np.int64) if lowest > 5 else (dtype, rng.choice(INDEX))
     values = [lowest + x for x in rng.sample(range(rng.choice([1, 100]) * n + 1), n)]

@@ -104,13 +104,13 @@ def test_an_array_of_two_or_three_columns(cluster):
 
 def test_weights_of_two_dtypes_are_found_by_workers(cluster):
     chunks = [(U[:10], V[:10], W[:10]), (U[10:], V[10:], W[10:].astype(np.float32))]
-    with pytest.raises(GraphError, match="edge 10: weights are float32 from here on, but float64"):
+    with pytest.raises(GraphError, match="edge 10: weights are float32 from here on and float64"):
         mstflow.minimum_spanning_forest(list(map(dask.delayed, chunks)), scheduler=cluster)
 
 
 def test_a_bad_chunk_names_itself_and_the_worker(cluster):
     bad = dask.delayed((np.array([0]), np.array([-1])))
-    with pytest.raises(GraphError, match=r"vertex ids are not negative \(on worker tcp://"):
+    with pytest.raises(GraphError, match=r"vertex ids must not be negative \(on worker tcp://"):
         mstflow.minimum_spanning_forest([bad], scheduler=cluster)
 
 

@@ -1,6 +1,7 @@
 """What schedulers promise beside the answer: arrays stay with them, and nothing is left behind."""
 
 import gc
+import multiprocessing
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
 from mstflow.pipeline.run.schedulers import Inline
+from mstflow.pipeline.run.scratch import scratch_folder
 from mstflow.pipeline.run.workers import worker_backend
 from mstflow.primitives import Backend
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
@@ -357,3 +359,65 @@ def test_reports_have_every_task(cluster):
     assert len(report.calls) > 1000  # a cluster keeps only so many events of one topic
     assert report.final["i"] == 120
     assert report.final["sum"] == 8 * 120
+
+
+def solve_on_the_cluster_of_this_task():
+    from distributed import get_client
+
+    client = get_client()
+    forest = mstflow.minimum_spanning_forest(GRAPH, scheduler="dask", partitions=3)
+    return client.scheduler.address in forest.report.plan.scheduler, forest.edge_ids
+
+
+def test_runs_within_all_threads_of_a_cluster_end(cluster):
+    expected = mstflow.minimum_spanning_forest(GRAPH).edge_ids
+    runs = [
+        cluster.submit(solve_on_the_cluster_of_this_task, pure=False)
+        for _ in range(sum(cluster.nthreads().values()))
+    ]
+    for run in runs:
+        is_on_cluster, edge_ids = run.result(timeout=60)
+        assert is_on_cluster
+        assert np.array_equal(edge_ids, expected)
+
+
+def test_a_daemonic_process_cannot_start_processes(monkeypatch):
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    with pytest.raises(OptionError, match=r"in a daemonic process.*; choose 'inline' or 'threads'"):
+        mstflow.minimum_spanning_forest(GRAPH, scheduler="processes")
+
+
+KILLED_RUN = """
+import os, signal, sys
+import mstflow
+def kill(step, done, total):
+    os.kill(os.getpid(), signal.SIGKILL)
+if __name__ == "__main__":
+    mstflow.minimum_spanning_forest(([0], [1]), scheduler="processes", threads=1, progress=kill)
+"""
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path):
+    pytest.importorskip("fcntl")
+    environment = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", KILLED_RUN], env=environment, check=False)
+    (left,) = tmp_path.iterdir()
+    with scratch_folder(str(tmp_path)) as folder:
+        assert [str(path) for path in tmp_path.iterdir()] == [folder]
+        assert folder != str(left)
+
+
+def test_folders_that_may_be_in_use_stay(tmp_path):
+    with scratch_folder(str(tmp_path)) as folder:
+        own = os.path.basename(folder).rpartition("-")[0]
+        (tmp_path / f"{own}-unlocked").mkdir()
+        (tmp_path / "mstflow-another_host-x").mkdir()
+        (tmp_path / "mstflow-another_host-x" / "lock").touch()
+        locked = f"""
+from mstflow.pipeline.run.scratch import scratch_folder
+with scratch_folder({str(tmp_path)!r}):
+    pass
+"""
+        subprocess.run([sys.executable, "-c", locked], check=True)
+        assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 2

@@ -9,13 +9,13 @@ from scanning import scan
 from graph_strategies import edge_lists
 from mstflow import EdgeList, backends
 from mstflow.errors import MemoryBoundError
-from mstflow.graphs.pieces import Chunks
+from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.plan import _num_light
+from mstflow.pipeline.strategies import SCANNING
 from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.pipeline.streaming.estimate import edges_taken
-from mstflow.pipeline.streaming.strategies import SCANNING
 from mstflow.progress import set_listener
 from oracle import kruskal
 
@@ -29,7 +29,7 @@ def edge_list(ends):
 def solve(graph, capacity, *, cuts=(), **options):
     """Scan a graph whose ids begin beyond 32 bits, however little partitions may hold at a time."""
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND).with_sizes()
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
     found, report = scan(source, cuts, capacity=capacity, **options)
     return found - BEYOND, report
 
@@ -207,7 +207,7 @@ def test_chunks_that_change_are_told():
 
     source = EdgeSource((Chunks(Changing()),), 3).with_sizes()
     assert source.num_edges == 6
-    with pytest.raises(ValueError, match="there were 6 edges at first, and 4 when"):
+    with pytest.raises(ValueError, match="the first scan read 6 edges, a later one only 4"):
         source.columns()
 
 

@@ -35,15 +35,16 @@ def select(graph, cuts, backend="numpy"):
     """Return the ids that a star leaves of each block."""
     ops = array_module(Backend(backend))
     star = Star(ops, graph.num_vertices)
-    key, ids = ops.order_key(graph.weight), np.arange(graph.num_edges)
-    columns = graph.u, graph.v, graph.weight, ids
+    columns = graph.u, graph.v, graph.weight, np.arange(graph.num_edges)
+    on_device = [ops.asarray(column) for column in columns]
+    key = ops.order_key(on_device[2])
     for start, stop in itertools.pairwise(cuts):
-        rows = [column[start:stop] for column in (key, *columns)]
+        rows = [column[start:stop] for column in (key, *on_device)]
         left = star.select(Selected(start, stop - start, 2**32 - 1, rows[0], tuple(rows[1:])))
-        *_, left_ids = left.columns
-        assert np.array_equal(left.key, key[left_ids])
+        *_, left_ids = map(ops.to_host, left.columns)
+        assert np.array_equal(ops.to_host(left.key), ops.to_host(key)[left_ids])
         for column, whole in zip(left.columns, columns, strict=True):
-            assert np.array_equal(column, whole[left_ids])
+            assert np.array_equal(ops.to_host(column), whole[left_ids])
         yield left_ids
 
 

@@ -1,6 +1,8 @@
 """Graphs that are streamed, from the front door: every source, strategy and scheduler."""
 
+import importlib
 import json
+import linecache
 import os
 import signal
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 import mstflow
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
-from mstflow.graphs.pieces import ArrayPiece, Chunks
+from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
@@ -92,16 +94,28 @@ def test_every_source(folder, parquet, strategy):
         assert forest.strategy == strategy
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes", "distributed"])
+def check_scheduler(graph, strategy, scheduler):
+    forest = mstflow.minimum_spanning_forest(
+        graph, num_vertices=N, strategy=strategy, partitions=6, scheduler=scheduler
+    )
+    assert np.array_equal(forest.edge_ids, EXPECTED)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
 @pytest.mark.parametrize("strategy", ["tree", "two-scan", "iterate"])
-def test_every_scheduler(folder, parquet, strategy, scheduler, request):
+@pytest.mark.parametrize("name", ["npy", "parquet", "delayed", "arrays"])
+def test_every_scheduler(folder, parquet, name, strategy, scheduler, request):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
-    graphs = sources(folder, parquet)
-    for name in ("npy", "parquet", "delayed", "arrays"):
-        forest = mstflow.minimum_spanning_forest(
-            graphs[name], num_vertices=N, strategy=strategy, partitions=6, scheduler=where
-        )
-        assert np.array_equal(forest.edge_ids, EXPECTED), name
+    check_scheduler(sources(folder, parquet)[name], strategy, where)
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"),
+    [("npy", "tree"), ("parquet", "two-scan"), ("delayed", "iterate"), ("arrays", "tree")],
+)
+def test_processes(folder, parquet, name, strategy):
+    """A cluster of their own, which takes seconds to start: each source and strategy once."""
+    check_scheduler(sources(folder, parquet)[name], strategy, "processes")
 
 
 def test_columns_of_parquet_hold_numbers(parquet):
@@ -193,7 +207,7 @@ def test_each_process_may_come_to_do_a_task(folder):
 def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, scheduler):
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds.BLOCK_EDGES", 500)
     options = {"strategy": "iterate", "scheduler": scheduler, "threads": 2}
-    for partitions in (1, 3, 20):
+    for partitions in (3,) if scheduler == "processes" else (1, 3, 20):
         with pytest.raises(MemoryBoundError, match="'iterate' in") as refusal:
             mstflow.minimum_spanning_forest(folder, memory=1, partitions=partitions, **options)
         forest = mstflow.minimum_spanning_forest(
@@ -235,7 +249,7 @@ def test_files_that_change_while_they_are_read(folder, harm):
         file.unlink()
     else:
         os.truncate(file, file.stat().st_size // 2)
-    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, but should hold"
+    message = "No such file" if harm == "gone" else "v.npy: ends at edge 14984, expected"
     with pytest.raises(FileFormatError, match=message):
         mstflow.minimum_spanning_forest(opened)
 
@@ -244,7 +258,7 @@ def test_files_that_change_while_they_are_read(folder, harm):
 @pytest.mark.parametrize("again", [list, iter])
 def test_weights_of_two_dtypes_are_told(dtype, again):
     mixed = [(U[:10], V[:10], W[:10].astype(dtype)), (U[10:], V[10:], W[10:].astype(np.int64))]
-    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on, but {dtype}"):
+    with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on and {dtype}"):
         mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
 
 
@@ -283,9 +297,9 @@ def test_weights_of_a_source_may_be_left_out(folder):
     [
         ((U, V, np.ma.array(W, mask=W > 3)), "chunk 0: weight must not be a masked array"),
         (([0, 0], [1, 1], [2**53 + 1, 0.5]), "chunk 0: edge 0: weight is 9007199254740993, which"),
-        ((U[:2], V[:3]), "chunk 0: columns must be as long as each other, but have lengths 2, 3"),
-        ("graph.csv", "chunk 0: files are no chunks"),
-        (3, "chunk 0: a graph is an EdgeList"),
+        ((U[:2], V[:3]), "chunk 0: columns must have one length, found lengths 2, 3"),
+        ("graph.csv", "chunk 0: expected columns, found a path"),
+        (3, "chunk 0: expected a graph: an EdgeList"),
     ],
 )
 def test_chunks_that_are_wrong(chunk, message):
@@ -371,8 +385,71 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
     (kept / "identity.json").write_text("null")
     with pytest.raises(OptionError, match="no checkpoint can be kept there"):
         mstflow.minimum_spanning_forest(folder, **options)
-    with pytest.raises(GraphError, match="a checkpoint needs files or arrays"):
-        mstflow.minimum_spanning_forest(Again(), num_vertices=N, checkpoint=tmp_path / "c")
+    with pytest.raises(GraphError, match="a checkpoint needs a graph that can be read again"):
+        mstflow.minimum_spanning_forest(chunks(), num_vertices=N, checkpoint=tmp_path / "c")
+
+
+def test_a_checkpoint_notices_a_file_written_in_place(tmp_path):
+    weight = np.random.default_rng(3).random(400_000)
+    folder = save(
+        tmp_path / "large", *np.random.default_rng(3).integers(0, N, (2, 400_000)), weight
+    )
+    options = {"strategy": "tree", "checkpoint": tmp_path / "kept"}
+    mstflow.minimum_spanning_forest(folder, **options)
+    before = os.stat(folder / "w.npy")
+    np.load(folder / "w.npy", mmap_mode="r+")[5000:6000] = -1
+    os.utime(folder / "w.npy", ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(folder, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheduler"),
+    [("list", "inline"), ("iterable", "threads"), ("delayed", "threads"), ("delayed", "cluster")],
+)
+def test_a_checkpoint_knows_its_chunks(kind, scheduler, tmp_path, request):
+    where = request.getfixturevalue("cluster") if scheduler == "cluster" else scheduler
+
+    def graph(weights):
+        parts = [(U[:7000], V[:7000], weights[:7000]), (U[7000:], V[7000:], weights[7000:])]
+        return {
+            "list": parts,
+            "iterable": type("Parts", (), {"__iter__": lambda _: iter(parts)})(),
+            "delayed": [dask.delayed(part, pure=False) for part in parts],
+        }[kind]
+
+    options = {"strategy": "tree", "checkpoint": tmp_path / "kept", "scheduler": where}
+    for _ in range(2):
+        forest = mstflow.minimum_spanning_forest(graph(W), num_vertices=N, **options)
+        assert np.array_equal(forest.edge_ids, EXPECTED)
+    changed = W.copy()
+    changed[5000] -= 1
+    with pytest.raises(OptionError, match="of another run: input differ"):
+        mstflow.minimum_spanning_forest(graph(changed), num_vertices=N, **options)
+
+
+def test_a_checkpoint_belongs_to_the_modules_that_a_stage_uses(tmp_path, folder, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "capping_stage.py").write_text(
+        "import mstflow, capping_helper\nfrom mstflow.stages.fields import Edges\n"
+        "@mstflow.stage(writes='edges')\n"
+        "def cap(ops, edges: Edges, weight_order) -> Edges:\n"
+        "    kept = edges.key <= weight_order.key_of(capping_helper.limit())\n"
+        "    return Edges(*ops.compact(kept, *edges))\n"
+    )
+    options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
+    for limit in (3, 3, 40):
+        (tmp_path / "capping_helper.py").write_text(f"def limit():\n    return {limit}\n")
+        for name in ("capping_stage", "capping_helper"):
+            sys.modules.pop(name, None)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        cap = importlib.import_module("capping_stage").cap
+        algorithm = mstflow.algorithm("kruskal").insert_before("bring_edges_together", cap)
+        if limit == 3:
+            mstflow.minimum_spanning_forest(folder, algorithm=algorithm, **options)
+    with pytest.raises(OptionError, match="of another run: pipeline differ"):
+        mstflow.minimum_spanning_forest(folder, algorithm=algorithm, **options)
 
 
 @mstflow.stage(writes="edges")
@@ -475,22 +552,22 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
     random = np.random.default_rng(4)
     u, v = random.integers(0, 50, (2, 4000))
     w = random.permutation(4000)
-    pieces = ArrayPiece(u, v, (w + 1e6).astype(np.float32)), ArrayPiece(u, v, w)
-    source = EdgeSource(pieces, 50)
-    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
+    segments = ArraySegment(u, v, (w + 1e6).astype(np.float32)), ArraySegment(u, v, w)
+    source = EdgeSource(segments, 50)
+    with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on and float32"):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
 def test_ids_of_two_dtypes_stay_integers(strategy):
     half = M // 2
-    pieces = (
-        ArrayPiece(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
-        ArrayPiece(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
+    segments = (
+        ArraySegment(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
+        ArraySegment(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
     )
     v = np.concatenate([V[:half], V[half:].astype(np.int8) & 127])
     expected = mstflow.minimum_spanning_forest((U, v, W), num_vertices=N)
-    forest = mstflow.minimum_spanning_forest(EdgeSource(pieces, N), strategy=strategy)
+    forest = mstflow.minimum_spanning_forest(EdgeSource(segments, N), strategy=strategy)
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.u.dtype.kind in "iu"
     assert np.array_equal(forest.u, expected.u)

@@ -1,1 +1,1 @@
-"""An example of what a distribution can add to mstflow; see its `pyproject.toml`."""
+"""An example of a package that extends mstflow; see its `pyproject.toml`."""

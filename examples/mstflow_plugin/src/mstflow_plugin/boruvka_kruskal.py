@@ -1,8 +1,7 @@
-"""Boruvka's algorithm while it contracts much, then Kruskal's on what is left.
+"""Two rounds of Boruvka's algorithm, then Kruskal's on the remaining edges.
 
-Each of Boruvka's rounds at least halves the fragments, at the price of a pass over the edges.
-Two rounds leave a quarter of the vertices at most, and drop the edges inside a fragment, so that
-Kruskal has fewer to sort.
+A Boruvka round passes over the edges once and at least halves the number of fragments that have an
+edge to another. Edges inside a fragment are dropped, so Kruskal's algorithm has fewer to sort.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
@@ -16,19 +15,19 @@ from mstflow.stages.fields import Count, Verdict
 
 @stage(writes="rounds_left")
 def start_rounds(rounds_of_boruvka: Count) -> Count:
-    """Set how many of Boruvka's rounds come first."""
+    """Set the number of Boruvka rounds."""
     return rounds_of_boruvka
 
 
 @stage(writes="rounds_left")
 def count_round(rounds_left: Count) -> Count:
-    """Count a round down."""
+    """Subtract the finished round."""
     return rounds_left - 1
 
 
 @stage(writes="rounds_over")
 def rounds_over(rounds_left: Count, num_edges: Count) -> Verdict:
-    """Return whether no round is left, or nothing for it to do."""
+    """Return whether all rounds are done, or no edge is left."""
     return rounds_left == 0 or num_edges == 0
 
 

@@ -1,8 +1,7 @@
-"""NumPy's arrays with one primitive of our own: places are reduced by sorting.
+"""An array module that differs from NumPy's in one primitive: `scatter_reduce` sorts.
 
-`numpy.ufunc.at` visits value after value. Where arrays can sort and reduce runs but have nothing
-like it, equal places are brought together first; so this is also what a module for such a library
-would do.
+Some array libraries can sort, and reduce runs of equal elements, but have nothing like
+`numpy.ufunc.at`. A module for such a library would scatter in this way.
 """
 
 from typing import Any, Literal
@@ -12,22 +11,22 @@ from numpy.typing import NDArray
 
 from mstflow.primitives.numpy_arrays import NumpyArrays
 
-REDUCE = {"min": np.minimum, "max": np.maximum, "add": np.add}
+REDUCE = {"min": np.minimum, "max": np.maximum, "sum": np.add}
 
 
 class SortingArrays(NumpyArrays):
-    """All primitives are NumPy's but one: `mstflow.primitives.vocabulary` has the contracts."""
+    """NumPy's primitives, except for one; the contracts are in `mstflow.primitives.vocabulary`."""
 
     def scatter_reduce(
         self,
         index: NDArray[Any],
         values: NDArray[Any],
         size: int,
-        op: Literal["min", "max", "add"],
+        op: Literal["min", "max", "sum"],
         initial: Any,
         /,
     ) -> NDArray[Any]:
-        """Reduce the values that go to the same place, and `initial`, into an array of `size`."""
+        """Return an array of `size` whose places hold `initial`, reduced with their values."""
         target = np.full(size, initial, values.dtype)
         if len(index):
             order = np.argsort(index, kind="stable")

@@ -1,4 +1,4 @@
-"""The format of SteinLib, a collection of Steiner tree problems: `.stp` files."""
+"""The `.stp` format of SteinLib, a collection of Steiner tree problems."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from mstflow.graphs.text.files import fail, head_lines, open_text, shown, split_
 
 
 def read_stp(path: Path) -> EdgeList:
-    """Read the section `Graph` of an STP file, plain or compressed; other sections are passed over.
+    """Read the section `Graph` of an STP file, plain or compressed, and ignore other sections.
 
-    It holds `Nodes n` and a line `E u v weight` for each edge, or `A` for an arc, with vertices
-    numbered from 1 and integer weights.
+    The section has a line `Nodes n` and a line `E u v weight` for each edge (`A` for an arc).
+    Vertices are numbered from 1, and weights are integers.
 
     Source: Koch, Martin and Voss, "SteinLib: An Updated Library on Steiner Tree Problems in
     Graphs", 2001.
@@ -22,7 +22,7 @@ def read_stp(path: Path) -> EdgeList:
     Raises
     ------
     FileFormatError
-        If the file is anything else; names the line.
+        If the file is not valid. Names the line.
     """
     edges, num_vertices, section = [], None, b""
     with open_text(path) as handle:
@@ -43,18 +43,18 @@ def read_stp(path: Path) -> EdgeList:
                 else:
                     edges.append([int(field) for field in fields])
     if num_vertices is None:
-        message = f"{path}: holds no section Graph with its Nodes"
+        message = f"{path}: expected a section Graph with a line Nodes"
         raise FileFormatError(message)
     u, v, weight = np.array(edges, np.int64).reshape(-1, 3).T
     return EdgeList(u - 1, v - 1, weight, num_vertices=num_vertices)
 
 
 def write_stp(path: Path, table: EdgeTable) -> None:
-    """Write the section `Graph`, a chunk of edges at a time, vertices numbered from 1."""
+    """Write the section `Graph`, chunk by chunk, with vertices numbered from 1."""
     with path.open("wb") as file:
         counts = f"Nodes {table.num_vertices}\nEdges {table.num_edges}\n"
         file.write(f"SECTION Graph\n{counts}".encode())
-        for columns in table.chunks():
+        for columns in table.blocks():
             ends = (columns[name].astype(np.int64) + 1 for name in "uv")
             write_rows(file, [*ends, columns["weight"]], tag="E")
         file.write(b"END\n")

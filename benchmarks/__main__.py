@@ -1,0 +1,184 @@
+"""The commands: `python -m benchmarks {run,record,stale,tables,list}` in the repository's root."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from mstflow.errors import MstflowError, OptionError
+
+from . import graphs, machine, pages, records, suite, tables
+from .runner import codes, figures, turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except MstflowError as error:
+        parser.error(str(error))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare codes, print the ratios, and keep the record if it gets a name."""
+    external, versions = turns.externals(options.external)
+    for code in options.codes:
+        codes.name_of(code)
+    _check_threads(options.threads)
+    asked = {
+        "graphs": options.graphs,
+        "codes": options.codes,
+        "threads": options.threads,
+        "rounds": options.rounds,
+        "budget": options.budget,
+        "limit": options.limit,
+        "on_disk": options.on_disk,
+    }
+    result = turns.compare(**asked, external=external)
+    measured = suite.STREAM if options.on_disk else suite.SOLVE
+    record = records.make(options.keep or "run", asked, measured, result, versions)
+    _print(tables.ratios(result))
+    for row in figures.figures(result):
+        for complaint in row.complaints:
+            print(f"{row.graph} {row.code}: {complaint}")
+    print(tables.origin(record))
+    if options.keep:
+        print(records.write(record, _folder(options)))
+    return 0
+
+
+def record(options: argparse.Namespace) -> int:
+    """Measure the benchmarks whose records are stale or missing; write each as it ends."""
+    external, versions = turns.externals(options.external)
+    if external and len(options.names) != 1:
+        message = "--external needs the name of the one benchmark that other programs take part in"
+        raise OptionError(message)
+    for name, benchmark in suite.named(options.names).items():
+        path = _folder(options) / f"{name}.json"
+        wanted = options.again or options.tiny or not path.exists()
+        if not wanted and not list(
+            records.reasons(records.read(path), benchmark.options, records.ROOT)
+        ):
+            print(f"{name}: current")
+            continue
+        records.check_import(benchmark.measured)
+        asked = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
+        start = time.monotonic()
+        result = benchmark.measure(**asked, **({"external": external} if external else {}))
+        if not options.tiny:
+            made = records.make(name, asked, benchmark.measured, result, versions)
+            records.write(made, _folder(options))
+        print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
+    return 0
+
+
+def stale(_: argparse.Namespace) -> int:
+    """List every record as current or stale, then the quoted tables of stale records."""
+    for path, reasons in pages.stale_records(records.ROOT):
+        state = f"stale: {'; '.join(reasons)}" if reasons else "current"
+        print(f"{path.parent.name}/{path.stem}: {state}")
+    found = list(pages.stale_quotes(records.ROOT))
+    for quote, reason in found:
+        page = quote.page.relative_to(records.ROOT)
+        print(f"{page} quotes {quote.table} of {quote.machine}: {reason}")
+    return int(bool(found))
+
+
+def write_tables(options: argparse.Namespace) -> int:
+    """Write all tables on pages, or return 1 if one is not as its record has it."""
+    different = 0
+    for page in pages.all_pages(records.ROOT):
+        text = pages.written(page, records.ROOT)
+        if text != page.read_text():
+            different += 1
+            print(page.relative_to(records.ROOT))
+            if not options.check:
+                page.write_text(text)
+    return int(options.check and different > 0)
+
+
+def show_list(_: argparse.Namespace) -> int:
+    """Print the named graphs and the benchmarks."""
+    print("graphs")
+    for name, (what, spec) in graphs.GRAPHS.items():
+        print(f"  {name:5} {what}: {spec}")
+    print("benchmarks")
+    for name, benchmark in suite.SUITE.items():
+        print(f"  {name:24} {benchmark.about}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure mstflow.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, function: Any) -> Any:
+        about = (function.__doc__ or "").partition("\n")[0]
+        added = commands.add_parser(name, help=about, description=about)
+        added.set_defaults(command=function)
+        return added.add_argument
+
+    add = command("run", run)
+    add("--graphs", nargs="+", default=["E"], help="see `list`; or a file, or random:n=1000,m=5000")
+    known = ", ".join([*codes.CODES, "mstflow:OPTION=VALUE,..."])
+    add("--codes", nargs="+", default=["mstflow"], help=f"{known}; the first is the reference")
+    add("--threads", nargs="+", type=int, default=[1], metavar="T")
+    add("--rounds", type=int, default=5, metavar="K")
+    add("--budget", type=float, metavar="SECONDS", help="of solving, for a code on a graph")
+    add("--limit", type=float, metavar="SECONDS", help="for a process, loading included")
+    add("--on-disk", action="store_true", help="leave the graphs on disk")
+    add("--keep", metavar="NAME", help="keep the record under this name")
+    _add_common(add)
+    add = command("record", record)
+    add("names", nargs="*", metavar="NAME", help="see `list`; all usual ones if not given")
+    add("--again", action="store_true", help="measure current records, too")
+    add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; keep nothing")
+    _add_common(add)
+    command("stale", stale)
+    add = command("tables", write_tables)
+    add("--check", action="store_true", help="change nothing; exit code 1 if a table differs")
+    command("list", show_list)
+    return parser
+
+
+def _add_common(add: Any) -> None:
+    add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
+    add(
+        "--external",
+        action="append",
+        default=[],
+        metavar="NAME@VERSION=COMMAND",
+        help="another program, run as COMMAND FOLDER with MST_THREADS set; its last line must be "
+        "'seconds S [edges K] [weight W] [peak BYTES]'",
+    )
+
+
+def _folder(options: argparse.Namespace) -> Path:
+    return records.ROOT / records.RESULTS / str(options.machine)
+
+
+def _check_threads(threads: Sequence[int]) -> None:
+    processors = len(os.sched_getaffinity(0))
+    if not 1 <= min(threads) <= max(threads) <= processors:
+        message = f"--threads must be 1 to {processors}, the processors there are"
+        raise OptionError(message)
+
+
+def _print(rows: Any) -> None:
+    lines = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Rates of reading files, in turns with pandas (text), scipy (Matrix Market) and pyarrow (Parquet).
+
+All files are in the system's cache.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .machine import pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+HEADERS = {
+    "arcs.gr": "p sp {n} {m}\n",
+    "tabs.txt": "# tab-separated\n",
+    "table.csv": "u,v,weight\n",
+    "named.csv": "name,source,weight,target\n",
+    "matrix.mtx": "%%MatrixMarket matrix coordinate integer general\n{n} {n} {m}\n",
+    "floats.mtx": "%%MatrixMarket matrix coordinate real general\n{n} {n} {m}\n",
+}
+ROWS = {
+    "arcs.gr": "a %d %d %d",
+    "integers.txt": "%d %d %d",
+    "decimals.txt": "%d %d %.5f",
+    "tabs.txt": "%d\t%d\t%.5f",
+    "table.csv": "%d,%d,%d",
+    "named.csv": '"some, name",%d,%d,%d',
+    "matrix.mtx": "%d %d %d",
+    "floats.txt": "%d %d 0.%d7310495823",  # as many digits as float64 has
+    "floats.mtx": "%d %d -%d.7310495823e-07",
+}
+
+
+def write_files(folder: Path, m: int) -> None:
+    """Write m random edges in every form."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    n = max(m // 5, 1)
+    rng = np.random.default_rng(0)
+    edges = np.column_stack([rng.integers(1, n, (m, 2), endpoint=True), rng.integers(1, 10**6, m)])
+    for name, row in ROWS.items():
+        header = HEADERS.get(name, "").format(n=n, m=m)
+        (folder / name).write_text(header + (row + "\n") * m % tuple(edges.ravel().tolist()))
+    table = pa.table(dict(zip(("u", "v", "weight"), edges.T.astype(np.int32), strict=True)))
+    parquet.write_table(table, folder / "plain.parquet", use_dictionary=False)
+    parquet.write_table(table, folder / "dictionary.parquet")
+
+
+def rivals(path: Path) -> dict[str, Callable[[], Any]]:
+    """Return the readers of a file, by library."""
+    from pyarrow import parquet
+
+    from mstflow.graphs.read import read
+
+    found: dict[str, Callable[[], Any]] = {"mstflow": lambda: read(path)}
+    if path.suffix == ".parquet":
+        found["pyarrow"] = lambda: parquet.read_table(path)
+    elif path.suffix == ".mtx":
+        from scipy.io import mmread
+
+        found["scipy"] = lambda: mmread(path)
+    else:
+        import pandas
+
+        row, skipped = ROWS[path.name], int(path.name in HEADERS)
+        mark = next(mark for mark in (",", "\t", " ") if mark in row)
+        options = {"sep": mark, "skiprows": skipped, "header": None}
+        found["pandas"] = lambda: pandas.read_csv(path, **options)
+    return found
+
+
+def measure(
+    edges: int = 2_000_000, threads: Sequence[int] = (1, 2), rounds: int = 5
+) -> dict[str, Any]:
+    """Write a file of each kind, and read it by each reader in turns.
+
+    Returns
+    -------
+    dict
+        `rows`: for each file, reader and number of threads, the seconds of all rounds.
+    """
+    import pyarrow as pa
+
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), edges)
+        for path in sorted(Path(folder).iterdir()):
+            readers = rivals(path)
+            for count in threads:
+                seconds: dict[str, list[float]] = {name: [] for name in readers}
+                pa.set_cpu_count(count)
+                with pinned(count):
+                    for turn in range(-1, rounds):  # the first warms up
+                        for name, reader in readers.items():
+                            start = time.perf_counter()
+                            reader()
+                            seconds[name] += [time.perf_counter() - start] * (turn >= 0)
+                rows.append({"file": path.name, "threads": count, "seconds": seconds})
+    return {"edges": edges, "rows": rows}

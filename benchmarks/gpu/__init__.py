@@ -1,0 +1,1 @@
+"""Measurements of a GPU: equal edges, times, memory, and the share of the bus."""

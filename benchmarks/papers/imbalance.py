@@ -1,0 +1,43 @@
+"""The load of Sousa, Mariano and Proenca: the arcs of the fullest partition, round by round.
+
+The load is a count, so it is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mstflow import algorithm, minimum_spanning_forest, stage
+from mstflow.stages.fields import Arcs, Count  # noqa: TC001  # annotations are read
+
+from .. import graphs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def measure(graph: str, partitions: Sequence[int] = (2, 4, 8, 16)) -> dict[str, Any]:
+    """Return `rounds`: by number of partitions, the excess of each round."""
+    loaded = graphs.load(graphs.ensure(graph))
+    return {"rounds": {str(count): excess(loaded, count) for count in partitions}}
+
+
+def excess(graph: graphs.Graph, partitions: int) -> list[float]:
+    """Return by round how many arcs the fullest partition has above the mean, as a share of it."""
+    counts: list[int] = []
+
+    @stage(writes="num_edges", combine="sum")
+    def count_arcs(arcs: Arcs) -> Count:
+        counts.append(len(arcs.edge))
+        return len(arcs.edge) // 2
+
+    minimum_spanning_forest(
+        graph[:3],
+        num_vertices=graph.n,
+        algorithm=algorithm("boruvka-csr").replace("count_arcs", count_arcs),
+        strategy="iterate",
+        partitions=partitions,
+        progress=False,
+    )
+    rounds = (counts[first : first + partitions] for first in range(0, len(counts), partitions))
+    return [max(each) * partitions / sum(each) - 1 for each in rounds if any(each)]

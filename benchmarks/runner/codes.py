@@ -1,0 +1,252 @@
+"""The codes that are compared: from NumPy columns to a forest, as their users would call them.
+
+A code is first prepared (imports, loading of compiled kernels), which is not timed. Solving is
+timed and includes making the code's own graph from the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mstflow.errors import OptionError
+
+from ..graphs import load, parse_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..graphs import Graph
+
+#: Codes that make Python objects of all edges: larger graphs would take minutes and gigabytes.
+MOST_EDGES = {"networkx": 1_000_000, "igraph": 20_000_000, "rustworkx": 20_000_000}
+WARM_UP_EDGES = 1_000
+#: Options of `minimum_spanning_forest`; other options are values of the algorithm.
+CALL_OPTIONS = {"backend", "strategy", "partitions", "scheduler", "memory", "split_every"}
+
+
+class Answer(NamedTuple):
+    """A forest that a code found.
+
+    `ids` are ascending edge ids, of codes that promise which they are. `solver` is the algorithm
+    and the backend that mstflow chose, and `stages` the seconds of its stages.
+    """
+
+    edges: int
+    weight: float | None
+    ids: NDArray[np.int64] | None = None
+    solver: str = ""
+    stages: dict[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A code that is ready to solve one graph: `solve` is timed, `answer` reads its result."""
+
+    solve: Callable[[], Any]
+    answer: Callable[[Any], Answer]
+
+
+def name_of(code: str) -> str:
+    """Return the name of a code without its options; refuse an unknown one with OptionError."""
+    name, colon, _ = code.partition(":")
+    if name not in CODES or (colon and name != "mstflow"):
+        known = ", ".join([*CODES, "mstflow:OPTION=VALUE,..."])
+        message = f"there is no code {code!r}; known: {known}"
+        raise OptionError(message)
+    return name
+
+
+def uses_threads(code: str) -> bool:
+    """Return whether a code can use more than one thread; `mstflow:threads=1` shall not."""
+    name, options = name_of(code), parse_options(code.partition(":")[2])
+    return name == "networkit" or (name == "mstflow" and options.get("threads") != 1)
+
+
+def prepare(code: str, folder: Path, threads: int, on_disk: bool = False) -> Prepared:
+    """Prepare a code for the graph in a folder.
+
+    Parameters
+    ----------
+    code : str
+    folder : path
+    threads : int
+        The threads that it may use; most codes use one.
+    on_disk : bool
+        Leave the columns on disk; only mstflow can.
+
+    Raises
+    ------
+    OptionError
+        If the code is unknown or does not take this graph.
+    ModuleNotFoundError
+        If its library is not installed.
+    """
+    name = name_of(code)
+    if name == "mstflow":
+        return _mstflow(code, folder, threads, on_disk)
+    if on_disk:
+        message = f"{name} cannot solve a graph on disk"
+        raise OptionError(message)
+    graph = load(folder)
+    if len(graph.u) > MOST_EDGES.get(name, len(graph.u)):
+        message = f"{name} is not measured on more than {MOST_EDGES[name]:,} edges"
+        raise OptionError(message)
+    return CODES[name](graph, threads)
+
+
+def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
+    """Prepare mstflow; warm up every stage on a small graph of the same dtypes and density."""
+    import mstflow
+    from mstflow.primitives import backends
+    from mstflow.testing import EVERY_STAGE
+
+    options = parse_options(code.partition(":")[2])
+    options.pop("threads", None)
+    algorithm = mstflow.algorithm(options.pop("algorithm", "auto"))
+    call = {name: options.pop(name) for name in CALL_OPTIONS & options.keys()}
+    call |= {"threads": threads, "progress": False}
+    if call.get("scheduler") == "distributed":
+        call["scheduler"] = _cluster(threads)
+
+    def solve(graph: Any, vertices: int | None, values: Any, **own: Any) -> mstflow.Forest:
+        pipeline = algorithm.given(**values)
+        chosen = {"num_vertices": vertices, "algorithm": pipeline, **call, **own}
+        return mstflow.minimum_spanning_forest(graph, **chosen)
+
+    graph = load(folder, mapped=on_disk)
+    u, v, w = (column[:WARM_UP_EDGES] for column in graph[:3])
+    few = max(1, len(u) * graph.n // max(len(graph.u), 1))
+    every = {name: value for name, value in EVERY_STAGE.items() if name in algorithm.values}
+    usable = [name for name in ("numpy", "numba") if name in backends()]  # "auto" chooses of these
+    for backend in [call["backend"]] if "backend" in call else usable:
+        solve((u % few, v % few, w), few, {**every, **options}, backend=backend)
+    whole, vertices = (folder, None) if on_disk else (graph[:3], graph.n)
+
+    def answer(found: mstflow.Forest) -> Answer:
+        ids, stages = found.edge_ids, dict(found.report.seconds)
+        solver = f"{found.algorithm}, {found.backend}"
+        weight = None if on_disk else _total(graph.w[ids])  # mapped pages count as memory
+        return Answer(len(ids), weight, ids, solver, stages)
+
+    return Prepared(lambda: solve(whole, vertices, options), answer)
+
+
+def _cluster(workers: int) -> Any:
+    """Start a cluster of workers of one thread each; it ends with this process."""
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    return Client(cluster)
+
+
+def _scipy(graph: Graph, _: int) -> Prepared:
+    """Scipy as one would write it: it sums parallel edges and drops edges of weight zero."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    def solve() -> Any:
+        matrix = coo_array((graph.w, (graph.u, graph.v)), (graph.n, graph.n)).tocsr()
+        return minimum_spanning_tree(matrix)
+
+    return Prepared(solve, lambda tree: Answer(tree.nnz, _total(tree.data)))
+
+
+def _scipy_exact(graph: Graph, _: int) -> Prepared:
+    """Scipy with ranks for weights, so that zeros, ties and parallel edges are right.
+
+    Its tree is Kruskal's over the entries of the matrix as they are, so parallel edges need no
+    search of their own: they must only not be summed, which a claim of canonical format prevents.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    def solve() -> NDArray[np.int64]:
+        order = np.argsort(graph.w, kind="stable")
+        rank = np.empty(len(order))  # the dtype that scipy works in
+        rank[order] = np.arange(1, len(order) + 1)
+        matrix = coo_array((rank, (graph.u, graph.v)), (graph.n, graph.n))
+        matrix.has_canonical_format = True
+        tree = minimum_spanning_tree(matrix.tocsr(), overwrite=True)
+        return np.sort(order[tree.data.astype(np.int64) - 1])
+
+    return Prepared(solve, lambda ids: Answer(len(ids), _total(graph.w[ids]), ids))
+
+
+def _igraph(graph: Graph, _: int) -> Prepared:
+    import igraph
+
+    def solve() -> NDArray[np.int64]:
+        # Lists of Python's own numbers: igraph takes arrays too, but item by item.
+        ends = list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
+        whole = igraph.Graph(n=graph.n, edges=ends)
+        found = whole.spanning_tree(weights=graph.w.tolist(), return_tree=False)
+        return np.array(found, dtype=np.int64)
+
+    return Prepared(solve, lambda ids: Answer(len(ids), _total(graph.w[ids])))
+
+
+def _rustworkx(graph: Graph, _: int) -> Prepared:
+    import rustworkx
+
+    def solve() -> Any:
+        whole = rustworkx.PyGraph()
+        whole.add_nodes_from(range(graph.n))
+        columns = (column.tolist() for column in graph[:3])
+        whole.add_edges_from(list(zip(*columns, strict=True)))
+        return rustworkx.minimum_spanning_edges(whole, weight_fn=float)
+
+    return Prepared(solve, lambda found: Answer(len(found), sum(float(w) for _, _, w in found)))
+
+
+def _networkit(graph: Graph, threads: int) -> Prepared:
+    import networkit
+
+    networkit.setNumberOfThreads(threads)
+
+    def solve() -> Any:
+        # It views the columns as intp and double without a check of their dtypes.
+        u, v = (ends.astype(np.intp, copy=False) for ends in (graph.u, graph.v))
+        columns = (graph.w.astype(np.float64, copy=False), (u, v))
+        whole = networkit.GraphFromCoo(columns, n=graph.n, weighted=True)
+        return networkit.graph.KruskalMSF(whole).run()
+
+    # The edges of its forest weigh 1 each; their sum is a method of its own.
+    return Prepared(solve, lambda f: Answer(f.getForest().numberOfEdges(), f.getTotalWeight()))
+
+
+def _networkx(graph: Graph, _: int) -> Prepared:
+    import networkx
+
+    def solve() -> list[Any]:
+        whole = networkx.MultiGraph()
+        whole.add_nodes_from(range(graph.n))
+        columns = (column.tolist() for column in graph[:3])
+        whole.add_weighted_edges_from(zip(*columns, strict=True))
+        return list(networkx.minimum_spanning_edges(whole, keys=False))
+
+    def answer(found: list[Any]) -> Answer:
+        return Answer(len(found), sum(float(facts["weight"]) for _, _, facts in found))
+
+    return Prepared(solve, answer)
+
+
+def _total(weights: NDArray[Any]) -> float:
+    """Sum weights without overflow of their dtype."""
+    return float(weights.sum(dtype=np.float64 if weights.dtype.kind == "f" else np.int64))
+
+
+CODES: dict[str, Callable[..., Prepared]] = {
+    "mstflow": _mstflow,
+    "scipy": _scipy,
+    "scipy-exact": _scipy_exact,
+    "igraph": _igraph,
+    "rustworkx": _rustworkx,
+    "networkit": _networkit,
+    "networkx": _networkx,
+}

@@ -1,0 +1,111 @@
+"""Figures of a comparison: median times, ratios within rounds, memory, and verdicts on answers."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Result = Mapping[str, Any]
+    Run = Mapping[str, Any]
+
+ANSWER = ("edges", "weight", "checksum")
+#: Sums of floating weights depend on the order of addition.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a code on a graph with a number of threads; None where there are none.
+
+    Attributes
+    ----------
+    graph, code : str
+    threads : int
+    seconds : float
+        Median over the rounds.
+    ratio : float
+        Median over the rounds of its time divided by the reference's time in the same round, with
+        the same number of threads if the reference uses them, else one: 2 takes twice as long.
+    peak : int
+        Largest memory of the runs in bytes, beyond the input if that is in memory.
+    verdict : str
+        "agrees" or "differs" (from the answer of the reference), "failed", or "-" without one.
+    complaints : tuple of str
+        Errors and differences.
+    """
+
+    graph: str
+    code: str
+    threads: int
+    seconds: float | None
+    ratio: float | None
+    peak: int | None
+    verdict: str
+    complaints: tuple[str, ...]
+
+
+def figures(result: Result) -> list[Figures]:
+    """Return the figures of each graph, code and number of threads, in the order of the runs."""
+    found = []
+    keys = dict.fromkeys((run["graph"], run["code"], run["threads"]) for run in result["runs"])
+    for graph, code, threads in keys:
+        of_graph = [run for run in result["runs"] if run["graph"] == graph]
+        own = [run for run in of_graph if (run["code"], run["threads"]) == (code, threads)]
+        seconds = _by_round(own)
+        references = [run for run in of_graph if run["code"] == result["reference"]]
+        alike = [run for run in references if run["threads"] == threads]
+        reference = _by_round(alike or references)
+        ratios = [seconds[turn] / reference[turn] for turn in seconds if turn in reference]
+        errors = [run["error"] for run in own if "error" in run]
+        expected = _expected(of_graph, result["reference"])
+        differences = [text for run in own for text in _differences(run, expected)]
+        found.append(
+            Figures(
+                graph,
+                code,
+                threads,
+                seconds=statistics.median(seconds.values()) if seconds else None,
+                ratio=statistics.median(ratios) if ratios else None,
+                peak=max((run["peak"] for run in own if "peak" in run), default=None),
+                verdict=_verdict(errors, differences, own),
+                complaints=tuple(dict.fromkeys([*errors, *differences])),
+            )
+        )
+    return found
+
+
+def _by_round(runs: list[Run]) -> dict[int, float]:
+    return {run["round"]: run["seconds"] for run in runs if "seconds" in run}
+
+
+def _expected(runs: list[Run], reference: str) -> Run:
+    """Return the answer to compare with: the reference's, or else that of an exact code."""
+    ordered = sorted(runs, key=lambda run: (run["code"] != reference, "checksum" not in run))
+    found: dict[str, Any] = {}
+    for run in ordered:
+        for name in ANSWER:
+            if name in run:
+                found.setdefault(name, run[name])
+    return found
+
+
+def _verdict(errors: list[str], differences: list[str], own: list[Run]) -> str:
+    if errors:
+        return "failed"
+    if differences:
+        return "differs"
+    return "agrees" if any(run.keys() & set(ANSWER) for run in own) else "-"
+
+
+def _differences(run: Run, expected: Run) -> Iterator[str]:
+    if "edges" in run and run["edges"] != expected["edges"]:
+        yield f"{run['edges']} edges, not {expected['edges']}"
+    if "weight" in run and not math.isclose(run["weight"], expected["weight"], rel_tol=TOLERANCE):
+        yield f"weight {run['weight']:.10g}, not {expected['weight']:.10g}"
+    elif "checksum" in run and run["checksum"] != expected["checksum"]:
+        yield "other edge ids"

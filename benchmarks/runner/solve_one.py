@@ -1,0 +1,85 @@
+"""Solve one graph with one code in this process; print time, memory and answer as a line of JSON.
+
+Usage: MST_THREADS=T python -m benchmarks.runner.solve_one CODE FOLDER [on-disk]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import statistics
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mstflow.errors import MstflowError
+
+from . import codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A solve that is shorter is repeated, since one would measure the clock and the caches.
+SHORT_SECONDS = 0.02
+REPEATS = 20
+
+
+def main(code: str, folder: str, on_disk: str = "") -> None:
+    """Print the measurement, or why there is none."""
+    threads = int(os.environ.get("MST_THREADS", "1"))
+    try:
+        facts = measure(codes.prepare(code, Path(folder), threads, bool(on_disk)))
+    except ModuleNotFoundError as error:
+        facts = {"error": f"{error.name} is not installed"}
+    except MstflowError as error:
+        facts = {"error": str(error)}
+    print(json.dumps(facts))
+
+
+def measure(prepared: codes.Prepared) -> dict[str, Any]:
+    """Solve once, or several times if that is short; `seconds` is the median of these."""
+    with suppress(OSError):  # or the peak may be that of loading
+        Path("/proc/self/clear_refs").write_text("5")
+    before = memory("VmRSS")
+    seconds, found = _timed(prepared.solve)
+    peak = memory("VmHWM") - before
+    answer = prepared.answer(found)
+    if seconds < SHORT_SECONDS:
+        seconds = statistics.median(_timed(prepared.solve)[0] for _ in range(REPEATS))
+    facts = {
+        "seconds": seconds,
+        "peak": peak,
+        "edges": answer.edges,
+        "weight": answer.weight,
+        "checksum": None if answer.ids is None else checksum(answer.ids),
+        "solver": answer.solver or None,
+        "stages": answer.stages,
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _timed(solve: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    found = solve()
+    return time.perf_counter() - start, found
+
+
+def memory(field: str) -> int:
+    """Return bytes of `VmRSS` (resident now) or `VmHWM` (its peak) of this process."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(field + ":")[1].split()[0]) * 1024
+
+
+def checksum(ids: NDArray[np.int64]) -> str:
+    """Return a short digest of edge ids."""
+    return hashlib.blake2b(ids.astype("<i8").tobytes(), digest_size=8).hexdigest()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,210 @@
+"""Measure codes in turns: every measurement in a fresh process, all codes in every round."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mstflow.errors import OptionError
+
+from .. import graphs as graph_list
+from ..machine import pinned, processor_seconds
+from . import codes as code_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Facts = dict[str, Any]
+
+SOLVE_ONE = [sys.executable, "-m", "benchmarks.runner.solve_one"]
+#: The last line of another program's output: pairs of these words and their values.
+WORDS = {"seconds": float, "edges": int, "weight": float, "peak": int}
+GLANCE = 0.02  # seconds between two looks at the memory of a process tree
+
+
+def compare(
+    graphs: Sequence[str],
+    codes: Sequence[str],
+    threads: Sequence[int] = (1,),
+    rounds: int = 5,
+    budget: float | None = None,
+    limit: float | None = None,
+    on_disk: bool = False,
+    external: Mapping[str, str] | None = None,
+) -> Facts:
+    """Measure all codes on all graphs in turns, so that a change of the machine's speed meets all.
+
+    Parameters
+    ----------
+    graphs, codes : sequence of str
+        The first code is the reference of ratios.
+    threads : sequence of int
+        Each process is pinned to this number of processors. Codes that use one thread take part
+        in the first only.
+    rounds : int
+    budget : float, optional
+        Seconds of solving after which a code has no more turns on a graph.
+    limit : float, optional
+        Seconds after which a process is ended.
+    on_disk : bool
+        Leave the graph on disk, and measure the memory of the whole process tree.
+    external : mapping of str to str, optional
+        Commands of other programs by name.
+
+    Returns
+    -------
+    dict
+        `graphs`: sizes and dtypes by name; `reference`; `runs`: all raw measurements.
+    """
+    commands = {code: [*SOLVE_ONE, code] for code in codes}
+    commands |= {name: shlex.split(command) for name, command in (external or {}).items()}
+    parallel = {name for name in commands if name not in codes or code_list.uses_threads(name)}
+    folders = {graph_list.title(name): graph_list.ensure(name) for name in graphs}
+    runs: list[Facts] = []
+    left = {(graph, code): budget for graph in folders for code in commands}
+    for turn in range(rounds):
+        for graph, code, count in _turns(folders, commands, threads, parallel):
+            if (graph, code) not in left:
+                continue
+            command = [*commands[code], str(folders[graph]), *(["on-disk"] if on_disk else [])]
+            facts = measure(command, count, limit, on_disk)
+            runs.append({"graph": graph, "code": code, "threads": count, "round": turn, **facts})
+            shown = facts.get("error") or f"{facts['seconds']:.4f} s"
+            print(f"  {turn + 1}/{rounds} {graph} T={count} {code}: {shown}", file=sys.stderr)
+            rest = left[graph, code]
+            if rest is not None:
+                left[graph, code] = rest = rest - facts.get("seconds", 0)
+            if "error" in facts or (rest is not None and rest <= 0):
+                del left[graph, code]
+    sizes = {name: graph_list.describe(folder) for name, folder in folders.items()}
+    return {"graphs": sizes, "reference": next(iter(commands)), "runs": runs}
+
+
+def _turns(
+    folders: Mapping[str, Path],
+    commands: Mapping[str, Any],
+    threads: Sequence[int],
+    parallel: set[str],
+) -> Iterator[tuple[str, str, int]]:
+    for graph in folders:
+        for count in threads:
+            for code in commands:
+                if code in parallel or count == threads[0]:
+                    yield graph, code, count
+
+
+def measure(
+    command: list[str], threads: int, limit: float | None = None, whole_tree: bool = False
+) -> Facts:
+    """Run a program on some processors and return the facts on its last line, or an error.
+
+    `others` is added: the processors that were busy with other programs meanwhile. With
+    `whole_tree`, `peak` is the memory of all its processes together, sampled from outside.
+    """
+    start, before = time.monotonic(), processor_seconds() - _used_by_children()
+    try:
+        with pinned(threads):
+            process = subprocess.Popen(
+                command,
+                cwd=graph_list.ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                env={**os.environ, "MST_THREADS": str(threads)},
+                process_group=0,  # so that its children end with it
+            )
+    except OSError as error:
+        return {"error": f"cannot be run: {error}"}
+    peak = 0
+    try:
+        while True:
+            passed = time.monotonic() - start
+            if limit is not None and passed > limit:
+                return {"error": f"passed the limit of {limit:g} s"}
+            if whole_tree:
+                peak = max(peak, sum(map(_resident, _tree(process.pid))))
+            try:
+                printed, complaint = process.communicate(timeout=GLANCE)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    if process.returncode < 0:
+        return {"error": f"ended by {signal.Signals(-process.returncode).name}"}
+    if process.returncode:
+        return {"error": f"failed: {_last_line(complaint) or process.returncode}"}
+    others = (processor_seconds() - _used_by_children() - before) / (time.monotonic() - start)
+    facts = _facts(_last_line(printed)) | {"others": round(max(others, 0.0), 2)}
+    return facts | {"peak": peak} if whole_tree else facts
+
+
+def externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Split `NAME@VERSION=COMMAND` into the commands and the versions, by name."""
+    commands, versions = {}, {}
+    for text in texts:
+        named, _, command = text.partition("=")
+        name, _, version = named.partition("@")
+        if not (name and version and command) or name in commands:
+            message = (
+                f"expected --external NAME@VERSION=COMMAND with a name of its own, got {text!r}; "
+                "VERSION is the commit or release that was built"
+            )
+            raise OptionError(message)
+        commands[name], versions[name] = command, version
+    return commands, versions
+
+
+def _used_by_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [child for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:  # it has ended
+        return
+    for child in children:
+        yield from _tree(int(child))
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+def _facts(line: str) -> Facts:
+    """Parse the last line of output: an object of JSON, or pairs of words."""
+    try:
+        if line.startswith("{"):
+            return dict(json.loads(line))
+        words = line.split()
+        pairs = zip(words[::2], words[1::2], strict=True)
+        facts = {name: WORDS[name](value) for name, value in pairs}
+        if facts["seconds"] > 0:
+            return facts
+    except (ValueError, KeyError):
+        pass
+    return {"error": f"printed {line!r}, not 'seconds S ...'"}
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else ""

@@ -1,0 +1,277 @@
+"""The suite: every benchmark whose record is kept, its options, and the code that it measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mstflow.errors import OptionError
+
+from . import files, primitives, start
+from .gpu import run as gpu
+from .papers import helpers, imbalance
+from .runner.turns import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The code that a solve in memory runs, from the call to the edge ids.
+SOLVE = (
+    "solve.py",
+    "graphs/adopt.py",
+    "graphs/edge_list.py",
+    "pipeline",
+    "pipeline/catalogue",
+    "pipeline/run",
+    "stages",
+    "primitives",
+    "primitives/numba",
+    "runtime",
+)
+#: The same of a graph that stays on disk.
+STREAM = (
+    *SOLVE,
+    "graphs/formats/npy.py",
+    "graphs/pieces.py",
+    "graphs/source.py",
+    "pipeline/streaming",
+)
+READ = ("graphs", "graphs/formats", "graphs/text", "runtime")
+KERNELS = ("primitives", "primitives/numba", "runtime")
+DEVICE = (*SOLVE, "primitives/cuda")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A function that measures, its options, and the files and folders it measures.
+
+    `tiny` replaces options to try the benchmark in seconds. One that is not `usual` is measured
+    only if it is named.
+    """
+
+    about: str
+    measure: Callable[..., dict[str, Any]]
+    measured: tuple[str, ...]
+    options: dict[str, Any]
+    tiny: dict[str, Any] = field(default_factory=lambda: {"graphs": ["tiny"], "rounds": 1})
+    usual: bool = True
+
+
+def solver(algorithm: str) -> str:
+    """Return the code of an algorithm on compiled kernels."""
+    return f"mstflow:algorithm={algorithm},backend=numba"
+
+
+def sequential(algorithm: str) -> str:
+    """Return the same on one thread, as a baseline."""
+    return f"{solver(algorithm)},threads=1"
+
+
+ALGORITHMS = (
+    "filter-boruvka",
+    "boruvka-edgelist",
+    "boruvka-flatten",
+    "boruvka-sorted",
+    "boruvka-csr",
+    "boruvka-unionfind",
+    "kruskal-helpers",
+)
+SEQUENTIAL = ("filter-kruskal", "kruskal", "prim")
+ONE_TO_1000 = "weights=int:1:1000"
+
+SUITE = {
+    "codes": Benchmark(
+        "mstflow, scipy, igraph and networkx on the named graphs",
+        compare,
+        SOLVE,
+        {
+            "graphs": ["E", "Ei", "G", "Gs", "R", "C", "K", "N", "L"],
+            "codes": ["mstflow", "scipy", "igraph", "networkx"],
+            "threads": [1, 2],
+            "rounds": 5,
+            "budget": 15,
+        },
+    ),
+    "sizes": Benchmark(
+        "the same on random graphs of a thousand to a million edges",
+        compare,
+        SOLVE,
+        {
+            "graphs": [f"random:n={m // 4},m={m}" for m in (10**3, 10**4, 10**5, 10**6)],
+            "codes": ["mstflow", "scipy", "igraph", "networkx"],
+            "threads": [1, 2],
+            "rounds": 5,
+            "budget": 15,
+        },
+    ),
+    "algorithms": Benchmark(
+        "all algorithms on E",
+        compare,
+        SOLVE,
+        {
+            "graphs": ["E"],
+            "codes": [*map(solver, ALGORITHMS), *map(sequential, SEQUENTIAL)],
+            "threads": [1, 2],
+            "rounds": 3,
+            "budget": 20,
+        },
+    ),
+    "disk": Benchmark(
+        "strategies and schedulers on 100 million edges on disk",
+        compare,
+        STREAM,
+        {
+            "graphs": ["D"],
+            "codes": [
+                "mstflow:strategy=two-scan,partitions=1",
+                "mstflow:strategy=two-scan,partitions=1,memory=500MB",
+                "mstflow:strategy=two-scan,partitions=8",
+                "mstflow:strategy=two-scan,partitions=8,scheduler=threads",
+                "mstflow:strategy=two-scan,partitions=8,scheduler=distributed",
+                "mstflow:strategy=fold",
+                "mstflow:strategy=tree,partitions=8",
+                "mstflow:strategy=iterate,partitions=1",
+                "mstflow:strategy=iterate,partitions=8",
+            ],
+            "threads": [1, 2],
+            "rounds": 2,
+            "on_disk": True,
+        },
+    ),
+    "files": Benchmark(
+        "reading files, beside pandas, scipy and pyarrow",
+        files.measure,
+        READ,
+        {"edges": 2_000_000, "threads": [1, 2], "rounds": 5},
+        {"edges": 50, "rounds": 1},
+    ),
+    "primitives": Benchmark(
+        "compiled primitives beside their definitions",
+        primitives.measure,
+        KERNELS,
+        {"size": 2**20, "threads": [1, 2], "rounds": 7},
+        {"size": 3000, "rounds": 1},
+    ),
+    "start": Benchmark(
+        "import and first solves in fresh processes",
+        start.measure,
+        ("__init__.py", *SOLVE),
+        {"edges": [10**3, 10**4, 10**5, 5 * 10**5, 10**6], "rounds": 5},
+        {"edges": [10**3], "rounds": 1},
+    ),
+    "papers-sousa": Benchmark(
+        "boruvka-csr on road graphs by threads",
+        compare,
+        SOLVE,
+        {
+            "graphs": [
+                "N",
+                f"grid:rows=1000,columns=1524,keep=0.64,{ONE_TO_1000}",
+                f"grid:rows=2500,columns=2500,keep=0.61,{ONE_TO_1000}",
+            ],
+            "codes": [solver("boruvka-csr"), solver("filter-boruvka")],
+            "threads": [1, 2],
+            "rounds": 3,
+        },
+    ),
+    "papers-sousa-load": Benchmark(
+        "load of boruvka-csr by rounds and partitions",
+        imbalance.measure,
+        ("pipeline/catalogue", "pipeline/run", "stages"),
+        {"graph": "N", "partitions": [2, 4, 8, 16]},
+        {"graph": "tiny", "partitions": [2]},
+    ),
+    "papers-katsigiannis": Benchmark(
+        "Kruskal's loop with a helper thread by density",
+        helpers.measure,
+        (*KERNELS, "stages"),
+        {
+            "graphs": [
+                *(f"random:n=1000000,m={m}000000" for m in (5, 10, 20)),
+                *(f"rmat:scale=20,edges_per_vertex={k}" for k in (5, 10, 20)),
+            ],
+            "threads": [1, 2],
+            "rounds": 15,
+        },
+    ),
+    "papers-algowiki": Benchmark(
+        "boruvka-unionfind by size and threads",
+        compare,
+        SOLVE,
+        {
+            "graphs": [
+                *(f"rmat:scale={scale}" for scale in (14, 17, 20)),
+                *(f"ssca2:scale={s},max_clique_size=40,max_parallel=1" for s in (14, 17, 20)),
+            ],
+            "codes": [solver("boruvka-unionfind"), solver("filter-boruvka")],
+            "threads": [1, 2],
+            "rounds": 3,
+        },
+    ),
+    "papers-bhargava-zaia": Benchmark(
+        "boruvka-edgelist on five families, beside sequential Kruskal",
+        compare,
+        SOLVE,
+        {
+            "graphs": [
+                f"{graph},{ONE_TO_1000}"
+                for graph in (
+                    "circulant:n=500000,degree=5",
+                    "hypercube:dimension=18",
+                    "caveman:cliques=7500,size=50",
+                    "connected-caveman:cliques=7500,size=50",
+                    "complete:n=350000,keep=8e-5",
+                    "circulant:n=100000,degree=3",
+                    "circulant:n=3000000,degree=3",
+                    "connected-caveman:cliques=100,size=45",
+                    "connected-caveman:cliques=100,size=448",
+                    "circulant:n=500000,degree=5,arcs=True",
+                    "complete:n=350000,keep=8e-5,arcs=True",
+                )
+            ],
+            "codes": [sequential("kruskal"), solver("boruvka-edgelist")],
+            "threads": [1, 2],
+            "rounds": 3,
+        },
+    ),
+    "papers-parallel-boruvka": Benchmark(
+        "boruvka-sorted on road graphs, beside codes without its sort",
+        compare,
+        SOLVE,
+        {
+            "graphs": ["N", f"grid:rows=1400,columns=1404,keep=0.7045,{ONE_TO_1000}"],
+            "codes": [
+                sequential("kruskal"),
+                solver("boruvka-sorted"),
+                solver("boruvka-edgelist"),
+            ],
+            "threads": [1, 2],
+            "rounds": 3,
+        },
+    ),
+    "gpu": Benchmark(
+        "equal edges, times and memory on a GPU",
+        gpu.measure,
+        DEVICE,
+        {},
+        {"small": ["tiny"], "large": ["tiny"], "stream": "tiny", "rounds": 1},
+        usual=False,
+    ),
+}
+
+
+def named(names: list[str]) -> dict[str, Benchmark]:
+    """Return the benchmarks of these names; `papers` are all that begin with `papers-`.
+
+    Without names, return those that are usual.
+    """
+    if not names:
+        return {name: benchmark for name, benchmark in SUITE.items() if benchmark.usual}
+    found: dict[str, Benchmark] = {}
+    for name in names:
+        chosen = [each for each in SUITE if each == name or each.startswith(f"{name}-")]
+        if not chosen:
+            message = f"there is no benchmark {name!r}; known: {', '.join(SUITE)}"
+            raise OptionError(message)
+        found |= {each: SUITE[each] for each in chosen}
+    return found

@@ -1,0 +1,347 @@
+"""Tables of records in Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from .graphs import GRAPHS, parse_options
+from .runner.figures import Figures, figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    Result = Mapping[str, Any]
+    Rows = Iterator[Sequence[str]]
+
+#: A run during which other programs used more of a processor was disturbed.
+DISTURBED = 0.15
+#: A stage that takes less of the time on every graph has no row.
+SHOWN = 0.05
+README_GRAPHS = ("E", "G", "R", "N")
+VERSIONS = ("python", "numpy", "numba", "scipy", "igraph", "networkx")
+
+
+def markdown(table: str, record: Mapping[str, Any]) -> str:
+    """Return a table of a record, and a line on where its figures come from."""
+    _, rows = TABLES[table]
+    head, *body = rows(record["result"])
+    rule = ["---", *("---:" for _ in head[1:])]
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
+    return "\n".join([*lines, "", f"*{origin(record)}*"])
+
+
+def origin(record: Mapping[str, Any]) -> str:
+    """Return a sentence that names the commit, the machine and the versions of a record."""
+    machine, versions = record["machine"], dict(record["versions"])
+    shown = [f"{name} {versions[name]}" for name in VERSIONS if name in versions]
+    runs = [run for run in record["result"].get("runs", ()) if "others" in run]
+    disturbed = sum(run["others"] > DISTURBED for run in runs)
+    text = (
+        f"Commit {record['commit'][:7] or 'unknown'}, {record['date']}: {machine['cpu']} "
+        f"(family {machine['cpu_family']}, model {machine['cpu_model']}), "
+        f"{machine['processors']} processors that do {machine['parallel_arithmetic']:.1f} times "
+        f"the arithmetic of one, {machine['memory_gb']:.0f} GB; {', '.join(shown)}."
+    )
+    if disturbed:
+        text += f" Other programs disturbed {disturbed} of {len(runs)} runs."
+    return text
+
+
+def label(code: str) -> str:
+    """Return a short name of a code: the algorithm, or the options that matter."""
+    name, _, rest = code.partition(":")
+    options = {
+        key: value
+        for key, value in parse_options(rest).items()
+        if key not in ("backend", "threads")
+    }
+    if options.keys() == {"algorithm"}:
+        return f"`{options['algorithm']}`"
+    words = (
+        str(value) if key == "strategy" else f"{key} {value}" for key, value in options.items()
+    )
+    return ", ".join(words) or name
+
+
+def ratios(result: Result, graphs: Iterable[str] = ()) -> Rows:
+    """Yield times of the reference, and those of other codes divided by them."""
+    found, names = figures(result), list(graphs) or list(result["graphs"])
+    columns = _columns(found)
+    times = [each for each in columns if each[0] == result["reference"]]
+    others = [each for each in columns if each[0] != result["reference"]]
+    unit, factor = _unit(row for row in found if row.code == result["reference"])
+    described = any(name in GRAPHS for name in names)
+    yield (
+        "graph",
+        *(["what"] if described else []),
+        "edges",
+        *(f"{_column(*each, columns)}, {unit}" for each in times),
+        *(_column(*each, columns) for each in others),
+    )
+    for name in names:
+        if name not in result["graphs"]:
+            continue
+        own = {(row.code, row.threads): row for row in found if row.graph == name}
+        yield (
+            _graph(name),
+            *([GRAPHS[name][0] if name in GRAPHS else ""] if described else []),
+            f"{result['graphs'][name]['edges']:,}",
+            *(_time(own.get(each), factor) for each in times),
+            *(_ratio(own.get(each)) for each in others),
+        )
+
+
+def seconds(result: Result) -> Rows:
+    """Yield the times of every code, and the speed-up of those that use several threads."""
+    found = figures(result)
+    columns = _columns(found)
+    unit, factor = _unit(found)
+    codes = list(dict.fromkeys(code for code, _ in columns))
+    threads = {code: [count for each, count in columns if each == code] for code in codes}
+    heads = []
+    for code in codes:
+        heads += [f"{_column(code, count, columns)}, {unit}" for count in threads[code]]
+        heads += ["speed-up"] * (len(threads[code]) > 1)
+    yield "graph", "edges", *heads
+    for name, facts in result["graphs"].items():
+        own = {(row.code, row.threads): row for row in found if row.graph == name}
+        cells = []
+        for code in codes:
+            rows = [own.get((code, count)) for count in threads[code]]
+            cells += [_time(row, factor) for row in rows]
+            cells += [_speed_up(rows)] * (len(rows) > 1)
+        yield _graph(name), f"{facts['edges']:,}", *cells
+
+
+def memory(result: Result) -> Rows:
+    """Yield the peak of memory beyond the input, in bytes an edge."""
+    peaks: dict[tuple[str, str], int] = {}
+    for row in figures(result):
+        if row.peak is not None:
+            peaks[row.graph, row.code] = max(row.peak, peaks.get((row.graph, row.code), 0))
+    codes = list(dict.fromkeys(code for _, code in peaks))
+    yield "graph", *map(label, codes)
+    for name, facts in result["graphs"].items():
+        shares = (peaks.get((name, code)) for code in codes)
+        yield _graph(name), *("-" if p is None else f"{p / facts['edges']:.0f}" for p in shares)
+
+
+def stages(result: Result) -> Rows:
+    """Yield the milliseconds of the reference's stages, by number of threads."""
+    runs = [run for run in result["runs"] if run["code"] == result["reference"] and "stages" in run]
+    threads = sorted({run["threads"] for run in runs})
+    graphs = list(dict.fromkeys(run["graph"] for run in runs))
+    yield "stage", *graphs
+    for stage in dict.fromkeys(name for run in runs for name in run["stages"]):
+        cells, share = [], 0.0
+        for graph in graphs:
+            medians = []
+            for count in threads:
+                own = [r for r in runs if (r["graph"], r["threads"]) == (graph, count)]
+                if own:
+                    medians.append(statistics.median(r["stages"].get(stage, 0.0) for r in own))
+                    whole = statistics.median(sum(r["stages"].values()) for r in own)
+                    share = max(share, medians[-1] / max(whole, 1e-9))
+            shown = " / ".join(f"{each * 1e3:.1f}" for each in medians)
+            cells.append(shown if any(medians) else "-")
+        if share >= SHOWN:
+            yield f"`{stage}`", *cells
+
+
+def by_code(result: Result) -> Rows:
+    """Yield a row for each code on the only graph: times, and bytes an edge."""
+    found = figures(result)
+    (facts,) = result["graphs"].values()
+    unit, factor = _unit(found)
+    threads = sorted({row.threads for row in found})
+    yield "algorithm", *(f"{_threads(count)}, {unit}" for count in threads), "bytes an edge"
+    for code in dict.fromkeys(row.code for row in found):
+        own = {row.threads: row for row in found if row.code == code}
+        peak = max((row.peak for row in own.values() if row.peak is not None), default=None)
+        bytes_an_edge = "-" if peak is None else f"{peak / facts['edges']:.0f}"
+        yield label(code), *(_time(own.get(count), factor) for count in threads), bytes_an_edge
+
+
+def on_disk(result: Result) -> Rows:
+    """Yield a row for each strategy on the only graph: times, rates, memory of all processes."""
+    found = figures(result)
+    (facts,) = result["graphs"].values()
+    threads = sorted({row.threads for row in found})
+    yield (
+        "strategy",
+        *(f"{_threads(count)}, s" for count in threads),
+        *(f"{_threads(count)}, M edges/s" for count in threads),
+        *(f"{_threads(count)}, peak MB" for count in threads),
+    )
+    for code in dict.fromkeys(row.code for row in found):
+        own = {row.threads: row for row in found if row.code == code}
+        rows = [own.get(count) for count in threads]
+        rates = (
+            f"{facts['edges'] / row.seconds / 1e6:.0f}" if row and row.seconds else "-"
+            for row in rows
+        )
+        peaks = (f"{row.peak / 1e6:.0f}" if row and row.peak else "-" for row in rows)
+        star = "\\*" if any(row and row.verdict == "differs" for row in rows) else ""
+        yield label(code) + star, *(_time(row, 1) for row in rows), *rates, *peaks
+
+
+def helpers(result: Result) -> Rows:
+    """Yield times of Kruskal's loop without and with a helper, and what the helper rejects."""
+    times = {
+        (graph, code): statistics.median(
+            run["seconds"]
+            for run in result["runs"]
+            if (run["graph"], run["code"]) == (graph, code)
+            and (run["threads"] == 1) == (code == "kruskal")
+        )
+        for graph in result["graphs"]
+        for code in ("kruskal", "kruskal-helpers")
+    }
+    yield (
+        "graph",
+        "alone, ms",
+        "with a helper, ms",
+        "speed-up",
+        "rejected of the helper's part",
+        "rejected by the main thread, of all",
+    )
+    for graph in result["graphs"]:
+        alone, helped = (times[graph, code] for code in ("kruskal", "kruskal-helpers"))
+        runs = [run for run in result["runs"] if run["graph"] == graph and "offloaded" in run]
+        shares = (
+            statistics.median(run[name] for run in runs) for name in ("offloaded", "main_share")
+        )
+        milliseconds = (f"{each * 1e3:.0f}" for each in (alone, helped))
+        yield (
+            _graph(graph),
+            *milliseconds,
+            f"{alone / helped:.2f}",
+            *(f"{share:.2f}" for share in shares),
+        )
+
+
+def load(result: Result) -> Rows:
+    """Yield the excess of the fullest partition by rounds."""
+    longest = max(map(len, result["rounds"].values()))
+    yield "partitions", *(f"round {number}" for number in range(1, longest + 1))
+    for partitions, excess in result["rounds"].items():
+        cells = [f"{share:.0%}" for share in excess]
+        yield partitions, *cells, *["-"] * (longest - len(cells))
+
+
+def overrides(result: Result) -> Rows:
+    """Yield nanoseconds an element of each primitive: its definition, and the compiled one."""
+    threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
+    heads = (
+        f"{kind}, {_threads(count)}" for count in threads for kind in ("definition", "compiled")
+    )
+    yield "primitive", *heads, *(f"ratio, {_threads(count)}" for count in threads)
+    for name in dict.fromkeys(row["primitive"] for row in result["rows"]):
+        own = {row["threads"]: row for row in result["rows"] if row["primitive"] == name}
+        medians = [
+            [statistics.median(own[count]["seconds"][kind]) for kind in ("definition", "override")]
+            for count in threads
+        ]
+        elements = own[threads[0]]["elements"]
+        times = (f"{each / elements * 1e9:.1f}" for pair in medians for each in pair)
+        yield f"`{name}`", *times, *(f"{before / after:.1f}" for before, after in medians)
+
+
+def readers(result: Result) -> Rows:
+    """Yield million edges a second of each file, by mstflow and by another library."""
+    threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
+    heads = (f"{who}, {_threads(count)}" for count in threads for who in ("mstflow", "other"))
+    yield "file", *heads, "other"
+    for name in dict.fromkeys(row["file"] for row in result["rows"]):
+        own = {row["threads"]: row["seconds"] for row in result["rows"] if row["file"] == name}
+        rates = [result["edges"] / statistics.median(s) for c in threads for s in own[c].values()]
+        other = list(own[threads[0]])[-1]
+        yield f"`{name}`", *(f"{rate / 1e6:.1f}" for rate in rates), other
+
+
+def starts(result: Result) -> Rows:
+    """Yield the milliseconds of the import and of first solves, by number of edges."""
+    yield "edges", "import, ms", "NumPy, first solve", "kernels, first solve", "kernels, second"
+    for edges in dict.fromkeys(row["edges"] for row in result["rows"]):
+        own = [row for row in result["rows"] if row["edges"] == edges]
+        numpy, numba = (
+            [row["seconds"] for row in own if row["backend"] == backend]
+            for backend in ("numpy", "numba")
+        )
+        medians = (
+            statistics.median(each[name] for each in some)
+            for some, name in (
+                (numpy + numba, "import"),
+                (numpy, "first"),
+                (numba, "first"),
+                (numba, "second"),
+            )
+        )
+        yield f"{edges:,}", *(f"{median * 1e3:,.0f}" for median in medians)
+
+
+def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
+    return list(dict.fromkeys((row.code, row.threads) for row in found))
+
+
+def _column(code: str, threads: int, columns: Iterable[tuple[str, int]]) -> str:
+    """Name a column; the number of threads matters only if the code has several."""
+    several = len([each for each in columns if each[0] == code]) > 1
+    return f"{label(code)}, {_threads(threads)}" if several else label(code)
+
+
+def _threads(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _graph(name: str) -> str:
+    return name if name in GRAPHS else f"`{name}`"
+
+
+def _unit(found: Iterable[Figures]) -> tuple[str, float]:
+    """Return the unit of times, and how many of it are a second."""
+    least = min((row.seconds for row in found if row.seconds is not None), default=1.0)
+    return ("ms", 1e3) if least < 0.01 else ("s", 1)
+
+
+def _time(row: Figures | None, factor: float) -> str:
+    if row is None or row.seconds is None:
+        return "-"
+    value = row.seconds * factor
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _ratio(row: Figures | None) -> str:
+    if row is None or row.ratio is None:
+        return "-"
+    shown = f"{row.ratio:.0f}" if row.ratio >= 10 else f"{row.ratio:.2g}"
+    return f"{shown}\\*" if row.verdict == "differs" else shown
+
+
+def _speed_up(rows: Sequence[Figures | None]) -> str:
+    first, last = rows[0], rows[-1]
+    if first is None or last is None or first.seconds is None or last.seconds is None:
+        return "-"
+    return f"{first.seconds / last.seconds:.2f}"
+
+
+#: The benchmark of each table that a page can quote, and the function of its rows.
+TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
+    "codes": ("codes", ratios),
+    "codes-readme": ("codes", lambda result: ratios(result, README_GRAPHS)),
+    "codes-memory": ("codes", memory),
+    "codes-stages": ("codes", stages),
+    "sizes": ("sizes", ratios),
+    "algorithms": ("algorithms", by_code),
+    "disk": ("disk", on_disk),
+    "files": ("files", readers),
+    "primitives": ("primitives", overrides),
+    "start": ("start", starts),
+    "papers-sousa": ("papers-sousa", seconds),
+    "papers-sousa-load": ("papers-sousa-load", load),
+    "papers-katsigiannis": ("papers-katsigiannis", helpers),
+    "papers-algowiki": ("papers-algowiki", seconds),
+    "papers-bhargava-zaia": ("papers-bhargava-zaia", ratios),
+    "papers-parallel-boruvka": ("papers-parallel-boruvka", seconds),
+}

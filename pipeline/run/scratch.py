@@ -1,0 +1,63 @@
+"""Scratch folders of runs: locked while in use, and removed by a later run if theirs was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: folders of killed runs stay
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOCK = "lock"
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: str | None) -> Iterator[str]:
+    """Yield a new folder in `parent` (the system's folder if None), and remove it at the end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be created.
+    """
+    # Hosts that share the parent need not see each other's locks: each removes only its own.
+    prefix = f"mstflow-{re.sub(r'[^A-Za-z0-9]', '_', platform.node())}-"
+    _remove_abandoned(Path(parent or tempfile.gettempdir()), prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
+        draft = os.path.join(folder, f"{_LOCK}.draft")
+        file = os.open(draft, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                    os.rename(draft, os.path.join(folder, _LOCK))  # only now can others try it
+            yield folder
+        finally:
+            os.close(file)
+
+
+def _remove_abandoned(parent: Path, prefix: str) -> None:
+    """Remove this user's folders whose lock nobody holds: the system releases it on a death."""
+    if fcntl is None:
+        return
+    for path in parent.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            if path.lstat().st_uid != os.geteuid():
+                continue
+            file = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(file)

@@ -1,0 +1,360 @@
+"""Faults to plant: each replaces an expression that occurs once, and names tests that catch it.
+
+`python tests/support/plant_faults.py` plants them, one at a time, in a copy of the repository.
+"""
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A wrong expression in place of a right one.
+
+    Attributes
+    ----------
+    title : str
+        What goes wrong.
+    file : str
+    old, new : str
+    tests : str
+        Files and folders of tests, of which at least one test must fail.
+    only : str
+        An expression that chooses among these tests, as pytest's option -k.
+    """
+
+    title: str
+    file: str
+    old: str
+    new: str
+    tests: str
+    only: str = ""
+
+
+EQUALITY = "tests/test_equality.py"
+CONFORMANCE = "tests/primitives/test_conformance.py"
+SCANS = "tests/pipeline/streaming/test_scans.py"
+STREAMING = "tests/pipeline/streaming/test_streaming.py"
+PIPELINE = "tests/pipeline/test_pipeline.py"
+
+FAULTS = [
+    # Stages.
+    Fault(
+        "loops stay, and edges with descending ends go",
+        "stages/edges.py", "edges.u != edges.v", "edges.u <= edges.v", EQUALITY,
+        "numpy and boruvka-edgelist",
+    ),
+    Fault(
+        "of equal weights in two partitions the larger id wins",
+        "stages/combine.py", "(tie[1] < tie[0])", "(tie[1] > tie[0])", EQUALITY,
+        "numpy and boruvka-edgelist",
+    ),
+    Fault(
+        "of equal weights in one partition the larger id wins",
+        "stages/csr.py", "ops.argsort(edges.key)", "ops.argsort(~edges.key)[::-1]", EQUALITY,
+        "numpy and boruvka-csr",
+    ),
+    Fault(
+        "rounds end while two trees can still join",
+        "stages/trees.py", "return num_active <= 1", "return num_active <= 2", EQUALITY,
+        "numpy and boruvka-unionfind",
+    ),
+    Fault(
+        "a bound below zero never ends the rounds",
+        "stages/filter.py", "<= max(0, few_edges)", "<= few_edges", PIPELINE,
+    ),
+    Fault(
+        "labels begin at 1",
+        "stages/fragments.py", 'dtype="int64", exclusive=True', 'dtype="int64"', EQUALITY,
+        "follows",
+    ),
+    Fault(
+        "labels of several rounds are composed in the wrong order",
+        "stages/fragments.py", "reversed(levels[:-1])", "levels[:-1]", EQUALITY,
+        "numpy and every",
+    ),
+    # Primitives: the order of weights.
+    Fault(
+        "-0.0 comes before 0.0",
+        "primitives/numpy_arrays.py", "weights.dtype.type(0))", "weights.dtype.type(-0.0))",
+        CONFORMANCE,
+        "numpy and order_key",
+    ),
+    Fault(
+        "negative integers come last",
+        "primitives/numpy_arrays.py", "key = key ^ sign", "key = key.copy()", CONFORMANCE,
+        "numpy and order_key",
+    ),
+    Fault(
+        "a limit below all weights selects the smallest",
+        "primitives/weight_order.py", "if low >= first else -1", "if low >= first else first",
+        "tests/primitives/test_weight_order.py",
+    ),
+    Fault(
+        "NaN is accepted",
+        "graphs/edge_list.py", 'np.isnan(extreme("min", array))', "False",
+        "tests/test_front_door.py tests/test_device.py",
+    ),
+    # Primitives: NumPy.
+    Fault(
+        "a sort is not stable",
+        "primitives/numpy_arrays.py", 'np.argsort(values, kind="stable")', "np.argsort(values)",
+        CONFORMANCE,
+        "numpy and argsort",
+    ),
+    Fault(
+        "the last position has no bits beside a value",
+        "primitives/numpy_arrays.py", "len(values).bit_length()", "(len(values) - 1).bit_length()",
+        CONFORMANCE,
+        "numpy and argmin",
+    ),
+    Fault(
+        "an empty segment takes the value after it",
+        "primitives/numpy_arrays.py", "starts < offsets[1:]", "starts <= offsets[1:]", CONFORMANCE,
+        "numpy and segmented",
+    ),
+    Fault(
+        "ids beyond 31 bits get 32",
+        "primitives/numpy_arrays.py", "size <= np.iinfo(np.int32).max", "size <= 2**32",
+        CONFORMANCE,
+        "index_dtype",
+    ),
+    Fault(
+        "a set is named by its largest node",
+        "primitives/joins.py", 'scatter_reduce(root, node, size, "min", size)',
+        'scatter_reduce(root, node, size, "max", 0)', CONFORMANCE,
+        "numpy and join",
+    ),
+    # Primitives: Numba.
+    Fault(
+        "the largest key is no key",
+        "primitives/numba/pairs.py", "(now < records[at]) | (there == NONE)", "now < records[at]",
+        CONFORMANCE,
+        "numba and scatter_min_pairs",
+    ),
+    Fault(
+        "of equal keys in two threads' shares the first row wins",
+        "primitives/numba/pairs.py", "(there < position))", "(there > position))", CONFORMANCE,
+        "numba and scatter_min_pairs",
+    ),
+    Fault(
+        "keys whose bits were cut off are not compared",
+        "primitives/numba/kruskal.py", "if len(key) and a >> _HALF == b >> _HALF:", "if False:",
+        CONFORMANCE,
+        "numba and (join_by_key or keys)",
+    ),
+    Fault(
+        "a root that has a parent by now is joined again",
+        "primitives/numba/union_find.py",
+        "u, rank_u, v, rank_u):", "u, rank_u, v, rank_u) or True:",
+        "tests/primitives/test_union_find.py tests/primitives/test_shared_trees.py",
+    ),
+    # Primitives: CUDA, on the processor.
+    Fault(
+        "-0.0 comes before 0.0 on a GPU",
+        "primitives/cuda/arrays.cu", "if (is_signed && is_float && word == sign) word = 0;", "",
+        CONFORMANCE,
+        "cuda and order_key",
+    ),
+    Fault(
+        "an edge at the limit is heavy on a GPU",
+        "primitives/cuda/pairs.cu", "key[i] <= limit", "key[i] < limit", CONFORMANCE,
+        "cuda and compact_pairs",
+    ),
+    Fault(
+        "the first pair of a set is never forgotten on a GPU",
+        "primitives/cuda/trees.cu", "first[u[i]] = first[v[i]] = NONE<Position>",
+        "first[u[i]] = NONE<Position>", CONFORMANCE,
+        "cuda and join",
+    ),
+    # Pipelines.
+    Fault(
+        "a field that the next pass of a loop reads is dropped",
+        "pipeline/run/execute.py", "for _ in range(2):", "for _ in range(1):", PIPELINE,
+    ),
+    Fault(
+        "a check follows loops once",
+        "pipeline/check.py", "range(2 if isinstance(block, Loop) else 1)", "range(1)", PIPELINE,
+    ),
+    Fault(
+        "partitions that are left over join in the wrong order",
+        "pipeline/run/tree.py", "[*group, *rest]", "[*rest, *group]", EQUALITY,
+        "numpy and boruvka-edgelist",
+    ),
+    Fault(
+        "a pipeline of one's own is merged like forests",
+        "pipeline/plan.py", "if request.is_own and partitions > 1:", "if False:", PIPELINE,
+    ),
+    Fault(
+        "a partition's edges are numbered from 0",
+        "graphs/source.py", "first_id=self.first_id + start", "first_id=self.first_id", SCANS,
+    ),
+    # Streaming.
+    Fault(
+        "of equal weights a full buffer keeps the last",
+        "pipeline/streaming/buffer.py",
+        "[: count - ops.count(kept)]", "[ops.count(kept) - count :]",
+        SCANS,
+    ),
+    Fault(
+        "blocks that were read before the limit fell are not filtered again",
+        "pipeline/streaming/buffer.py", "self.limit < piece.limit:", "False:", SCANS,
+    ),
+    Fault(
+        "the edge at a cut is left out",
+        "pipeline/streaming/solver.py", "columns.edge_id <= cut.edge_id",
+        "columns.edge_id < cut.edge_id", SCANS,
+    ),
+    Fault(
+        "partitions with different cuts are merged as they are",
+        "pipeline/streaming/scan.py", "len(cuts) == 1 and", "", SCANS,
+    ),
+    Fault(
+        "partitions are merged up to the latest cut",
+        "pipeline/streaming/scan.py", "cut = min(", "cut = max(", SCANS,
+    ),
+    Fault(
+        "a run that goes on forgets its cut",
+        "pipeline/streaming/reading.py", 'if state["cut"] is not None:', "if False:", SCANS,
+    ),
+    Fault(
+        "a checkpoint does not belong to the pipeline's values",
+        "pipeline/streaming/checkpoint.py", ".describe(), stages, values)", ".describe(), stages)",
+        STREAMING,
+    ),
+    Fault(
+        "eight bytes of each edge that is held are not counted",
+        "pipeline/streaming/bounds.py", "self.weight + 8\n\n", "self.weight\n\n",
+        "tests/pipeline",
+    ),
+    # Graphs and formats.
+    Fault(
+        "DIMACS ids are read from 0",
+        "graphs/formats/gr.py", "tag, 1, num_vertices", "tag, 0, num_vertices",
+        "tests/graphs/test_read.py",
+    ),
+    Fault(
+        "DIMACS ids are written from 0",
+        "graphs/formats/gr.py", ".astype(np.int64) + 1", ".astype(np.int64)",
+        "tests/graphs/test_write.py",
+    ),
+    Fault(
+        "Matrix Market ids are read from 0",
+        "graphs/formats/mtx.py", "first_id=1", "first_id=0", "tests/graphs/test_formats.py",
+    ),
+    Fault(
+        "a symmetric matrix is written above its diagonal",
+        "graphs/formats/mtx.py", "np.maximum(*ends), np.minimum(*ends)",
+        "np.minimum(*ends), np.maximum(*ends)", "tests/graphs/test_write.py",
+    ),
+    Fault(
+        "a METIS vertex without neighbours takes no line",
+        "graphs/formats/metis.py", "np.repeat(np.arange(len(degree)), degree)",
+        "np.repeat(np.arange((degree > 0).sum()), degree[degree > 0])",
+        "tests/graphs/test_formats.py",
+    ),
+    Fault(
+        "a column that ends early is taken as it is",
+        "graphs/formats/npy.py", "if done < values.nbytes:", "if False:", STREAMING,
+    ),
+    Fault(
+        "large integers are rounded beside floats",
+        "graphs/edge_list.py", ' and not (wide.kind == "f" and narrow.itemsize == 8)', "",
+        "tests/graphs",
+    ),
+    Fault(
+        "integers are exact up to 2^54 as floats",
+        "graphs/edge_list.py", "(-(2**53), 2**53)", "(-(2**54), 2**54)", "tests/graphs",
+    ),
+    Fault(
+        "negative ids are accepted",
+        "graphs/edge_list.py", "if top > np.iinfo(ids.dtype).max:", "if False:",
+        "tests/test_front_door.py tests/test_device.py",
+    ),
+    Fault(
+        "a missing weight of networkx is 0",
+        "graphs/adopt.py", "data.get(weight, 1)", "data.get(weight, 0)",
+        "tests/graphs/test_adopt.py",
+    ),
+    # Forests.
+    Fault(
+        "sums of weights wrap around",
+        "forest/forest.py", "return sum(map(_sum_integers, pieces))",
+        "return int(weight.sum())", "tests/test_front_door.py tests/forest",
+    ),
+    Fault(
+        "a bound between two floats is rounded up",
+        "forest/clusters.py", "if nearest > number else nearest",
+        "if nearest < number else nearest", "tests/forest/test_clusters.py",
+    ),
+    Fault(
+        "the larger cluster comes first in a linkage",
+        "forest/clusters.py", "np.minimum(left, right, out=table[:, 0])",
+        "np.maximum(left, right, out=table[:, 0])", "tests/forest/test_clusters.py",
+    ),
+    Fault(
+        "an edge that is given twice counts as two neighbours",
+        "forest/reachability.py", "(neighbor > ops.gather(core_neighbor, sample))",
+        "(neighbor >= ops.gather(core_neighbor, sample))", "tests/forest/test_hdbscan.py",
+    ),
+    Fault(
+        "verification ignores ties",
+        "forest/verify.py", "((key == path_key) & (edge_id < path_id))", "False",
+        "tests/forest/test_verify.py",
+    ),
+    Fault(
+        "verification accepts an id twice",
+        "forest/verify.py", "edge_ids[1:] <= edge_ids[:-1]", "edge_ids[1:] < edge_ids[:-1]",
+        "tests/forest/test_verify.py",
+    ),
+    Fault(
+        "paths are climbed from one end only",
+        "forest/path_maxima.py", "np.maximum(heaviest, self.chosen[v], out=heaviest)", "pass",
+        "tests/forest/test_verify.py",
+    ),
+    # Commands and progress.
+    Fault(
+        "a wrong forest exits with 0",
+        "commands/verify.py", "return 1\n", "return 0\n", "tests/forest tests/commands",
+    ),
+    Fault(
+        "bad input exits with 1",
+        "__main__.py", "return 2\n", "return 1\n", "tests/commands",
+    ),
+    Fault(
+        "the memory that the command holds is not counted",
+        "commands/solve.py", "max(1, bound - held)", "max(1, bound)", "tests/commands",
+    ),
+    Fault(
+        "a bar appears at once",
+        "progress.py", "if now < due:", "if False:", "tests/test_progress.py",
+    ),
+    # Kernels and memory.
+    Fault(
+        "kernels are loaded that the user's group could have written",
+        "runtime/kernel_store.py", "st_mode & 0o022", "st_mode & 0o002",
+        "tests/runtime/test_kernel_store.py",
+    ),
+    Fault(
+        "a kernel is loaded under the name of another",
+        "runtime/kernel_store.py", 'entry.encode() + b"\\0" + body', "body",
+        "tests/runtime/test_kernel_store.py",
+    ),
+    Fault(
+        "kernels are loaded though a source beside theirs has changed",
+        "runtime/toolchain.py", "digest(source.read_text(), beside,", "digest(source.read_text(),",
+        "tests/runtime/test_native.py",
+    ),
+    Fault(
+        "a block of any size is handed out again",
+        "runtime/memory.py", "<= 2 * size:", "<= 2**60:", "tests/runtime/test_memory.py",
+    ),
+    # The house.
+    Fault(
+        "a stage imports NumPy",
+        "stages/edges.py", "from .declare import stage", "import numpy\nfrom .declare import stage",
+        "tests/test_layering.py",
+    ),
+    Fault(
+        "a folder is missing from the distribution",
+        "pyproject.toml", '    "mstflow.pipeline.streaming",\n', "", "tests/test_layering.py",
+    ),
+]  # fmt: skip
