@@ -20,12 +20,21 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0 is success, 1 a forest that `verify` found wrong, 2 follows one line ``error: ...``.
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command and its arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 on success; 1 if `verify` found a wrong forest; 2 after a line ``error: ...`` on standard
+        error; 130 after an interrupt; 128 plus the number of any other signal.
     """
     if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):  # so that scratch files are cleared away
+        for name in ("SIGTERM", "SIGHUP"):  # unwind, so that temporary files are removed
             number = getattr(signal, name, None)
-            if number and signal.getsignal(number) is signal.SIG_DFL:  # not under nohup
+            if number and signal.getsignal(number) is signal.SIG_DFL:  # keep the settings of nohup
                 signal.signal(number, _terminate)
     try:
         try:
@@ -33,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code: int | None = options.run(options)
         finally:
             _flush()
-    except BrokenPipeError:  # nobody reads on, as in `mstflow algorithms | head -1`
+    except BrokenPipeError:  # as in `mstflow algorithms | head -1`
         return 128 + signal.SIGPIPE
     except (MstflowError, OSError, MemoryError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -46,8 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Let go what was printed; drop what cannot go, or Python would try again as it ends."""
-    if sys.stdout is None:  # it was closed when Python began
+    """Flush standard output; if that fails, discard it, or Python would flush again at exit."""
+    if sys.stdout is None:  # closed before Python started
         return
     try:
         sys.stdout.flush()
@@ -61,10 +70,10 @@ def _terminate(number: int, _: object) -> NoReturn:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line, like all others."""
+    """A parser that raises OptionError instead of printing its usage."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, **options)  # --edges is not --edges-per-vertex
+        super().__init__(allow_abbrev=False, **options)  # or --edges would mean --edges-per-vertex
 
     def error(self, message: str) -> NoReturn:
         raise OptionError(message)
@@ -73,7 +82,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
     parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
-    parser.set_defaults(parser=parser)  # for completion
+    parser.set_defaults(parser=parser)  # the command completion prints it
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     for name, module in COMMANDS.items():
         command = commands.add_parser(name, help=module.SUMMARY)

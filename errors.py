@@ -1,29 +1,29 @@
-"""Every error that mstflow raises, under one base class."""
+"""The exceptions that mstflow raises, all derived from one base class."""
 
 
 class MstflowError(Exception):
-    """Base of everything mstflow raises: on bad input, or where a worker or a compiler fails."""
+    """Base class of all exceptions that mstflow raises on purpose."""
 
 
 class GraphError(MstflowError, ValueError):
-    """A graph that is not one: bad ids, lengths, dtypes or weights. Names the edge."""
+    """A graph has invalid ids, lengths, dtypes or weights. The message names the edge."""
 
 
 class FileFormatError(GraphError):
-    """A file that does not hold what it should. Names the file, and the line or edge."""
+    """A file has invalid content. The message names the file and the line or edge."""
 
 
 class OptionError(MstflowError, ValueError):
-    """An option that is unknown, out of range, or at odds with another."""
+    """An option is unknown, out of range, or conflicts with another."""
 
 
 class MemoryBoundError(OptionError):
-    """A bound on memory that is too tight.
+    """A memory bound is too small.
 
     Attributes
     ----------
     needed : int
-        Bytes that would do.
+        Bytes that would suffice.
     """
 
     def __init__(self, message: str, needed: int = 0) -> None:
@@ -32,20 +32,20 @@ class MemoryBoundError(OptionError):
 
 
 class VerificationError(MstflowError, ValueError):
-    """A forest that is not the minimum spanning forest of its graph. Names the first edge."""
+    """A forest is not the minimum spanning forest of its graph. The message names an edge."""
 
 
 class WorkerError(MstflowError, RuntimeError):
-    """Workers that died, or that cannot do what a run needs of them."""
+    """A worker died, or does not support what the run needs."""
 
 
 class PipelineError(MstflowError, TypeError):
-    """A pipeline or stage that cannot run as declared. Names the stage."""
+    """A pipeline or stage cannot run as declared. The message names the stage."""
 
 
 class PrimitiveError(MstflowError, ValueError):
-    """Arguments that break a primitive's contract, found in debug mode. Names the primitive."""
+    """A primitive was called with invalid arguments; raised in debug mode only."""
 
 
 class KernelError(MstflowError, RuntimeError):
-    """A GPU that fails, or a kernel that does not compile. Names the task, or what fails."""
+    """A GPU failed, or a kernel did not compile. The message names the task or kernel."""

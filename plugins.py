@@ -1,4 +1,4 @@
-"""What other distributions add by entry points: algorithms, readers, array modules."""
+"""Plugins: algorithms, readers and backends that other distributions register by entry points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import OptionError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-#: What may be added, and the group of its entry points.
+#: The kinds of plugin, and the entry point group of each.
 GROUPS = {
     "algorithm": "mstflow.algorithms",
     "reader": "mstflow.readers",
@@ -23,7 +23,14 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Plugin:
-    """Something registered under a name, not loaded yet; as a string it names its distribution."""
+    """A registered entry point that is not loaded yet.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `GROUPS`.
+    point : EntryPoint
+    """
 
     kind: str
     point: EntryPoint
@@ -35,16 +42,21 @@ class Plugin:
         return f"{found.name} {found.version}" if found else "an unknown distribution"
 
     def load(self, *kinds: Any) -> Any:
-        """Load it, and check its type.
+        """Import the registered object.
+
+        Parameters
+        ----------
+        *kinds : type
+            The object must be an instance of one of these.
 
         Raises
         ------
         OptionError
-            If it cannot be loaded, or is none of `kinds`.
+            If the import fails, or the object has another type.
         """
         try:
             found = self.point.load()
-        except Exception as error:  # whatever the code of others may raise
+        except Exception as error:  # foreign code may raise anything
             message = f"{self} cannot be loaded: {type(error).__name__}: {error}"
             raise OptionError(message) from error
         if not isinstance(found, kinds):
@@ -59,15 +71,21 @@ class Plugin:
 
 @functools.cache
 def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
-    """Find what distributions register, by name; nothing is loaded.
+    """Return the plugins of one kind by name, without loading them.
+
+    If several distributions register the same name, the first in alphabetical order wins. The
+    others are ignored with a warning.
 
     Parameters
     ----------
     kind : str
-        One of `GROUPS`.
+        A key of `GROUPS`.
     own : tuple of str
-        The names that mstflow has itself. Another name goes to the first distribution that claims
-        it, by their names; the others are passed over with a warning.
+        The names that mstflow uses itself; plugins cannot replace them.
+
+    Returns
+    -------
+    dict of str to Plugin
     """
     owners = dict.fromkeys(own, "mstflow")
     found = {}
@@ -76,7 +94,8 @@ def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
         if plugin.kind != kind:
             continue
         if name in owners:
-            warnings.warn(f"{plugin} is passed over: {owners[name]} has that name", stacklevel=2)
+            message = f"{plugin} is ignored: the name is taken by {owners[name]}"
+            warnings.warn(message, stacklevel=2)
             continue
         found[name], owners[name] = plugin, plugin.distribution
     return found
@@ -84,7 +103,7 @@ def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
 
 @functools.cache
 def plugins() -> list[Plugin]:
-    """Return all that is registered, by kind, distribution and name."""
+    """Return all registered plugins, sorted by kind, distribution and name."""
     points = importlib.metadata.entry_points()
     found = [Plugin(kind, point) for kind in GROUPS for point in points.select(group=GROUPS[kind])]
     return sorted(found, key=lambda plugin: (plugin.kind, plugin.distribution, plugin.point.name))

@@ -1,7 +1,7 @@
-"""Progress of long work: whoever does it tells, and a listener or a bar hears it.
+"""Progress reports of long-running work, and the bars that show them.
 
-A listener is called as ``listener(step, done, total)``: of `total` things `done` are done, 0 of 0
-where nobody can know. Within a step `done` never falls.
+A listener is called as ``listener(step, done, total)``: `done` of `total` units of the step are
+complete, or both are 0 if the size is unknown. Within a step, `done` never decreases.
 """
 
 from __future__ import annotations
@@ -22,39 +22,47 @@ if TYPE_CHECKING:
 
 Listener = Callable[[str, int, int], None]
 
-#: Seconds that work may take before a bar appears, and between two pictures of it.
-PATIENCE, _PAUSE = 2.0, 0.1
+#: Seconds before a bar appears, and between two updates of it.
+DELAY, _INTERVAL = 2.0, 0.1
 
 _listener: contextvars.ContextVar[Listener | None] = contextvars.ContextVar("listener")
 
 
-def tell(step: str, done: int, total: int) -> None:
-    """Tell whoever listens in this thread."""
+def report_progress(step: str, done: int, total: int) -> None:
+    """Report progress to the listener of this thread, if there is one.
+
+    Parameters
+    ----------
+    step : str
+        Name of the current step.
+    done, total : int
+        Units completed and units in all; both 0 if the size is unknown.
+    """
     listener = _listener.get(None)
     if listener is not None:
         listener(step, done, total)
 
 
-def is_heard() -> bool:
-    """Tell whether anybody listens, where telling takes work."""
+def has_listener() -> bool:
+    """Return whether this thread has a listener, for reports that are expensive to prepare."""
     return _listener.get(None) is not None
 
 
 @contextlib.contextmanager
-def heard_by(progress: bool | Listener) -> Iterator[None]:
-    """Let somebody listen to what this thread tells meanwhile.
+def set_listener(progress: bool | Listener) -> Iterator[None]:
+    """Set the listener of this thread within a ``with`` block.
 
     Parameters
     ----------
     progress : bool or callable
-        A listener, or False for nobody. True leaves it with who listens already, if anybody was
-        asked for, and else draws a bar where a person may see it: on a terminal (standard error)
-        or in a notebook, if the work takes over two seconds. The bar is wiped at the end.
+        A listener, or False to report to nobody. True keeps the current listener; if there is
+        none, work that takes longer than two seconds shows a bar on a terminal (standard error) or
+        in a notebook, cleared when it is done.
 
     Raises
     ------
     OptionError
-        If `progress` is anything else.
+        If `progress` is not a bool or a callable.
     """
     if not isinstance(progress, bool) and not callable(progress):
         message = f"progress must be True, False or a callable, not {progress!r}"
@@ -62,7 +70,7 @@ def heard_by(progress: bool | Listener) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if progress is True:
             display = _display()
-            listener = _listener.get(display and stack.enter_context(patient(display)))
+            listener = _listener.get(display and stack.enter_context(delayed(display)))
         else:
             listener = None if progress is False else progress
         token = _listener.set(listener)
@@ -76,9 +84,9 @@ Display = Callable[[], contextlib.AbstractContextManager[Listener]]
 
 
 @contextlib.contextmanager
-def patient(display: Display, clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
-    """Yield a listener that opens a display when its patience is at an end, and closes it."""
-    due = clock() + PATIENCE
+def delayed(display: Display, clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
+    """Yield a listener that opens a display once the work has taken `DELAY` seconds."""
+    due = clock() + DELAY
     show: Listener | None = None
     with contextlib.ExitStack() as stack:
 
@@ -87,7 +95,7 @@ def patient(display: Display, clock: Callable[[], float] = time.monotonic) -> It
             now = clock()
             if now < due:
                 return
-            due = now + _PAUSE
+            due = now + _INTERVAL
             if show is None:
                 show = stack.enter_context(display())
             show(step, done, total)
@@ -96,7 +104,7 @@ def patient(display: Display, clock: Callable[[], float] = time.monotonic) -> It
 
 
 def _display() -> Display | None:
-    """Return what a person in front of this thread would see."""
+    """Return the bar for this thread, or None if nobody would see one."""
     if threading.current_thread() is not threading.main_thread():
         return None  # bars of several threads would overwrite each other
     ipython: Any = sys.modules.get("IPython")
@@ -111,12 +119,13 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 @contextlib.contextmanager
 def terminal_bar() -> Iterator[Listener]:
-    """Yield a listener that draws on standard error."""
+    """Yield a listener that draws a bar on standard error."""
     from rich import markup
     from rich.console import Console
     from rich.progress import Progress
 
-    # What is printed meanwhile goes above the bar, unless it goes to a file.
+    # Print above the bar, but only if standard output is a terminal too: redirecting it would move
+    # output from a file to the terminal.
     console, is_shared = Console(stderr=True), _is_terminal(sys.stdout)
     with Progress(console=console, transient=True, redirect_stdout=is_shared) as bar:
         task = bar.add_task("", total=None)
@@ -132,7 +141,7 @@ def terminal_bar() -> Iterator[Listener]:
 
 @contextlib.contextmanager
 def notebook_bar() -> Iterator[Listener]:
-    """Yield a listener that draws below the cell, with no need of widgets."""
+    """Yield a listener that draws an HTML bar below the cell, without widgets."""
     from IPython.display import display
 
     handle = display({"text/plain": ""}, raw=True, display_id=True)

@@ -1,4 +1,4 @@
-"""For authors of stages: a check that a stage keeps the promises it declares."""
+"""For authors of stages: a check that a stage does what it declares."""
 
 from __future__ import annotations
 
@@ -21,31 +21,37 @@ if TYPE_CHECKING:
 
     from .pipeline.pipeline import Pipeline
 
-#: Values under which small graphs too are taken through every stage of the catalogue.
+#: Values that make small graphs pass through every stage of the catalogue's pipelines.
 EVERY_STAGE = {"few": 0, "small": 0, "dense": 2.0}
 
 
 def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -> None:
-    """Run a pipeline on small graphs of every kind and check each call of one of its stages.
+    """Run a pipeline on many small graphs and check each call of one of its stages.
 
-    Checked are: what the stage writes is what it declares (number, dtypes, lengths); it never
-    writes to what it reads; the same input gives the same output, also after a journey to another
-    process and on every usable backend; what it writes in partitions combines to what it writes at
-    once; and the pipeline's result does not depend on how the edges are split.
+    The stage must:
+
+    - write the fields that it declares, with the declared dtypes and lengths;
+    - not modify its inputs;
+    - return equal outputs for equal inputs, also after pickling and on every usable backend;
+    - if it declares `combine`, write results for two partitions that combine to its result for the
+      whole.
+
+    The result of the pipeline must not depend on the number of partitions.
 
     Parameters
     ----------
     stage : Stage
         The stage to check.
     pipeline : Pipeline, optional
-        A pipeline that has it. By default one of the catalogue, the stage put where it first fits.
+        A pipeline that contains the stage. By default, a pipeline of the catalogue; if none
+        contains the stage, it is inserted where it first fits.
     **values
-        What the pipeline is given beside the graph.
+        Values for the pipeline, as for `Pipeline.given`.
 
     Raises
     ------
     PipelineError
-        Naming the stage and the promise it breaks.
+        If a check fails. The message names the stage and the check.
     """
     if not isinstance(stage, Stage):
         message = f"{stage!r} is not a stage; decorate it with @mstflow.stage"
@@ -57,14 +63,14 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
         calls = sum(_check_on(stage, pipeline, graph) for graph in _graphs())
     except PipelineError as error:
         if isinstance(error.__cause__, ValueError) and "read-only" in str(error):
-            _fail(stage, f"writes to what it reads: {error}")
+            _fail(stage, f"modifies its inputs: {error}")
         raise
     if not calls:
         _fail(stage, f"is never called by pipeline {pipeline.name!r}")
 
 
 def _check_on(stage: Stage, pipeline: Pipeline, graph: EdgeList) -> int:
-    """Check each call of a stage on one graph, and return how many there were."""
+    """Check each call of a stage on one graph, and return the number of calls."""
     runs = [_record(stage, pipeline, graph, partitions) for partitions in (1, 2, 5)]
     calls = [task for _, tasks in runs for task in tasks]
     for task in calls:
@@ -75,7 +81,7 @@ def _check_on(stage: Stage, pipeline: Pipeline, graph: EdgeList) -> int:
 
 
 def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
-    """Return a pipeline of the catalogue with `stage` in it."""
+    """Return a pipeline of the catalogue that contains `stage`, inserted if necessary."""
     pipelines = [algorithm(name) for name in algorithms()]
     for pipeline in pipelines:
         if stage in pipeline.stages():
@@ -90,12 +96,15 @@ def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
                 problems.append(str(error))
             else:
                 return candidate
-    message = f"stage {stage.name!r} fits nowhere in the catalogue; give a pipeline: {problems[0]}"
+    message = (
+        f"stage {stage.name!r} fits into no pipeline of the catalogue; pass pipeline=: "
+        f"{problems[0]}"
+    )
     raise PipelineError(message)
 
 
 class _Recorder(Inline):
-    """An inline scheduler that keeps the tasks that call one stage."""
+    """An inline scheduler that records the tasks of one stage."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__()
@@ -124,26 +133,26 @@ def _record(
 
 
 def _check_call(stage: Stage, task: Task) -> None:
-    import cloudpickle  # as Dask sends stages; loaded only here
+    import cloudpickle  # Dask serializes stages with it; nothing else here needs it
 
     guarded = {name: _read_only(value) for name, value in task.fields.items()}
     written = replace(task, fields=guarded)()
     if not _equal(written, task()):
-        _fail(stage, "gives two results for one input")
+        _fail(stage, "returns different results for the same input")
     copy = cloudpickle.loads(cloudpickle.dumps(stage))
     if not _equal(written, replace(task, stage=copy)()):
-        _fail(stage, "gives another result after pickling")
+        _fail(stage, "returns a different result after pickling")
     for backend in backends():
         if not _equal(written, replace(task, backend=Backend(backend), leaves_on_host=True)()):
-            _fail(stage, f"gives another result on backend {backend!r}")
+            _fail(stage, f"returns a different result on backend {backend!r}")
     if stage.combiner is not None and not stage.combiner_reads and _can_be_halved(stage, task):
         parts = [replace(task, fields=half)() for half in _halves(task)]
         if not _equal(written, stage.combiner(array_module("numpy"), parts)):
-            _fail(stage, "writes in two partitions what does not combine to what it writes at once")
+            _fail(stage, "the results for two partitions do not combine to the result for both")
 
 
 def _can_be_halved(stage: Stage, task: Task) -> bool:
-    """Return whether edges are all that a stage reads of a partition."""
+    """Return whether the edges are the only field in partitions that the stage reads."""
     others = (
         value
         for name, value in task.fields.items()
@@ -163,7 +172,7 @@ def _halves(task: Task) -> Iterator[dict[str, Any]]:
 
 
 def _graphs() -> Iterator[EdgeList]:
-    """Yield graphs with ties, loops, parallel edges, isolated vertices, and without edges."""
+    """Yield graphs without edges, and graphs with ties, loops, parallel edges and lone vertices."""
     empty = np.empty(0, np.int64)
     yield EdgeList(empty, empty)
     yield EdgeList(empty, empty, num_vertices=3)
@@ -195,6 +204,6 @@ def _equal(left: Any, right: Any) -> bool:
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
-def _fail(stage: Stage, promise: str) -> None:
-    message = f"stage {stage.name!r}: {promise}"
+def _fail(stage: Stage, problem: str) -> None:
+    message = f"stage {stage.name!r}: {problem}"
     raise PipelineError(message)

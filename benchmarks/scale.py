@@ -83,11 +83,11 @@ def floor(folder: Path, threads: int) -> float:
         ops.gather(labels, u)
         ops.gather(labels, v)
 
-    look_up(next(read for _, read in source.pieces[0].reads(1)))  # loads the kernel
+    look_up(next(read for _, read in source.segments[0].reads(1)))  # loads the kernel
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as team:
         for task in (lambda read: read(), look_up):
-            for _ in team.map(task, (read for _, read in source.pieces[0].reads(BLOCK_EDGES))):
+            for _ in team.map(task, (read for _, read in source.segments[0].reads(BLOCK_EDGES))):
                 pass
     return time.perf_counter() - started
 

@@ -1,8 +1,8 @@
-"""The commands of the command line; each is a module with `SUMMARY`, `add_arguments` and `run`."""
+"""The subcommands of `mstflow`: modules with `SUMMARY`, `add_arguments` and `run`."""
 
 from . import algorithms, completion, convert, generate, info, plan, solve, verify
 
-#: By name, in the order of the help.
+#: Modules of the subcommands by name, in the order of ``mstflow --help``.
 COMMANDS = {
     "solve": solve,
     "verify": verify,

@@ -1,4 +1,4 @@
-"""The command `mstflow algorithms`: algorithms and strategies, and what each does."""
+"""The command `mstflow algorithms`: list algorithms and strategies with a summary of each."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SUMMARY = "list the algorithms and the strategies"
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:
-    """Give the command nothing: it has no options."""
+    """Add no arguments; the command has none."""
 
 
 def run(_: argparse.Namespace) -> None:
-    """Print a line for each."""
+    """Print one line for each algorithm and strategy."""
     width = max(map(len, (*algorithms(), *strategies())))
     for name in algorithms():
         try:
             summary = algorithm(name).summary
-        except OptionError as error:  # a plugin's
+        except OptionError as error:  # a plugin that cannot be loaded
             summary = f"({error})"
         print(f"{name:<{width}}  {summary}")
     print("\nstrategies:")

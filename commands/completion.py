@@ -1,4 +1,4 @@
-"""The command `mstflow completion`: what completes commands in a shell."""
+"""The command `mstflow completion`: print a shell's completion script."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUMMARY = "print what completes commands in a shell"
+SUMMARY = "print a completion script for a shell"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command its options."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("shell", choices=["bash", "zsh", "fish"])
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the script for the parser of the whole command line."""
+    """Print the completion script of the whole command line."""
     try:
         import shtab
     except ImportError as error:
-        message = "completion needs the package shtab: mstflow[completion]"
+        message = "completion needs the package shtab; install mstflow[completion]"
         raise OptionError(message) from error
     for action in _actions(options.parser):
         if action.metavar in ("INPUT", "OUT", "FOREST", "FILE", "DIR"):
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of a parser and of its commands."""
+    """Yield the arguments of a parser and of its subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

@@ -1,4 +1,4 @@
-"""The command `mstflow convert`: a graph from one format to another."""
+"""The command `mstflow convert`: write a graph in another format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graphs.formats import OUTPUTS
 from ..graphs.write import check_output, write_graph
-from ..progress import heard_by
+from ..progress import set_listener
 from .terminal import add_inputs, open_inputs
 
 if TYPE_CHECKING:
@@ -16,17 +16,17 @@ SUMMARY = "write a graph in another format"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command its inputs and output."""
+    """Add the arguments of the command to its parser."""
     add_inputs(parser)
     parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help=f"{OUTPUTS}, or a new folder"
+        "-o", "--output", required=True, metavar="OUT", help=f"file ({OUTPUTS}) or new folder"
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read what the parsed options name, write it, and say what was written."""
+    """Read the inputs, write the output, and print its size."""
     check_output(options.output)
-    with heard_by(True):
+    with set_listener(True):
         graph = open_inputs(options)
         write_graph(options.output, graph)
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")

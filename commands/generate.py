@@ -1,4 +1,4 @@
-"""The command `mstflow generate`: a graph written as a stream, a chunk in memory at a time."""
+"""The command `mstflow generate`: write a random or regular graph, block by block."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import inspect
 from ..graphs.formats import OUTPUTS
 from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
-from ..progress import heard_by
+from ..progress import set_listener
 
-SUMMARY = "write a graph of a known family"
+SUMMARY = "generate a graph of a family"
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command a family each to choose from; the functions' parameters are its options."""
+    """Add one subcommand for each family; the parameters of its function become options."""
     families = parser.add_subparsers(required=True, metavar="FAMILY", dest="family")
     for name, function in FAMILIES.items():
         summary = (function.__doc__ or "").split("\n", 1)[0]
@@ -38,18 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 help=None if required else "default: %(default)s",
             )
         add("--weights", default="float32", metavar="W", help="float32, float64 or int:LOW:HIGH")
-        add("--keep", type=float, default=1.0, metavar="SHARE", help="share of the edges to keep")
+        add("--keep", type=float, default=1.0, metavar="SHARE", help="fraction of edges to keep")
         add("--shuffle-vertices", action="store_true", help="renumber the vertices at random")
-        add("--shuffle-edges", action="store_true", help="list the edges in random order")
+        add("--shuffle-edges", action="store_true", help="write the edges in random order")
         add("--seed", type=int, default=0, metavar="S", help="default: %(default)s")
-        add("-o", "--output", required=True, metavar="OUT", help=f"{OUTPUTS}, or a new folder")
+        add("-o", "--output", required=True, metavar="OUT", help=f"file ({OUTPUTS}) or new folder")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Generate what the parsed options ask for, and say what was written."""
+    """Generate the graph, write it, and print its size."""
     names = [*(parameter.name for parameter in _parameters(options.family)), *_OPTIONS]
     graph = FAMILIES[options.family](**{name: getattr(options, name) for name in names})
-    with heard_by(True):
+    with set_listener(True):
         write_table(options.output, graph.table())
     print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 

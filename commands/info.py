@@ -1,4 +1,4 @@
-"""The command `mstflow info`: what a graph is like, or without a file what this machine can run."""
+"""The command `mstflow info`: describe a graph or, without arguments, this installation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..progress import heard_by
+from ..progress import set_listener
 from .machine import describe_machine
 from .summary import summarise
 from .terminal import add_inputs, open_inputs, print_lines
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
     from .summary import Summary
 
-SUMMARY = "tell what a graph is like, or this machine"
+SUMMARY = "describe a graph, or this installation"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command its options."""
+    """Add the arguments of the command to its parser."""
     add_inputs(parser, nargs="*")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what the parsed options name is like, or this machine if they name nothing."""
+    """Print statistics of the graph, or what is usable on this machine."""
     if not options.inputs:
         facts = describe_machine()
         lines = _machine_lines(facts)
     else:
-        with heard_by(True):
+        with set_listener(True):
             found = summarise(open_inputs(options))
         facts = dataclasses.asdict(found)
-        for name in ("lightest", "heaviest"):  # JSON has no infinity
+        for name in ("lightest", "heaviest"):  # infinity is not valid JSON
             facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None
         lines = _graph_lines(found)
     if options.json:
@@ -63,7 +63,7 @@ def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     ]
     for name, found in facts["backends"].items():
         reason = found["why_not"]
-        state = f"is not usable: {reason}" if reason else found["version"] or "of a plugin"
+        state = f"is not usable: {reason}" if reason else found["version"] or "from a plugin"
         lines.append(("backend", f"{name} {state}"))
     if cuda := facts["cuda"]:
         versions = f"driver {cuda['driver']}, runtime {cuda['runtime']}, NVRTC {cuda['nvrtc']}"
@@ -72,7 +72,7 @@ def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             memory = f"{device['memory_bytes'] / 1e9:.1f} GB"
             capability = f"compute capability {device['compute_capability']}"
             lines.append(("device", f"{device['name']}, {memory}, {capability}"))
-    lines.append(("kernels", facts["kernels"] or "not kept: there is no home folder"))
+    lines.append(("kernels", facts["kernels"] or "not cached: no home folder"))
     lines += [(name, version or "not installed") for name, version in facts["packages"].items()]
     lines.append(("formats", ", ".join(facts["formats"])))
     return lines + [("plugin", plugin) for plugin in facts["plugins"]]

@@ -1,4 +1,4 @@
-"""What this machine can run, and why not the rest."""
+"""Facts about this installation: versions, usable backends, devices, formats and plugins."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ import sys
 from typing import Any
 
 from ..graphs.formats import format_names
-from ..pipeline.run.opening import kernel_threads
 from ..plugins import plugins
 from ..primitives import known_backends, why_not
+from ..runtime.team import kernel_threads
 
 _PACKAGES = ("dask", "distributed", "pyarrow", "matplotlib")
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return what runs here, as JSON has it.
+    """Return facts about this installation, ready for JSON.
 
-    Keys are "mstflow" (the version), "python", "platform", "processors", "threads" (of compiled
-    kernels, by default), "backends" (for each, whether it is usable, its version, and why it is
-    not), "cuda" (None, or versions and devices), "kernels" (the folder where compiled ones are
-    kept), "packages" (None, or their versions), "formats" and "plugins".
+    Returns
+    -------
+    dict
+        "mstflow", "python" and "platform" are versions; "processors" and "threads" are counts, the
+        latter the default for compiled kernels; "backends" maps each name to whether it is usable,
+        its version, and the reason if it is not; "cuda" has versions and devices, or is None;
+        "kernels" is the cache folder of compiled kernels, or None; "packages" maps names to
+        versions or None; "formats" and "plugins" are lists.
     """
-    # Imported here, since every command imports this module.
+    # Imported only here, because every command imports this module.
     from ..primitives.cuda.device import describe_devices
     from ..runtime.kernel_store import kernel_folder
 
@@ -49,7 +53,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _version(name: str) -> str | None:
-    """Return the version of what is installed; a distribution of CuPy has another name."""
+    """Return the version of a distribution, or of an imported module such as CuPy."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

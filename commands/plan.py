@@ -1,4 +1,4 @@
-"""The command `mstflow plan`: what a graph of some size would take, before it is solved."""
+"""The command `mstflow plan`: show how a graph would be solved, and estimate memory and time."""
 
 from __future__ import annotations
 
@@ -12,40 +12,45 @@ from ..graphs.open import open_files
 from ..pipeline.catalogue import FOR_SCANS, algorithm
 from ..pipeline.options import check_count
 from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
-from ..pipeline.run.opening import kernel_threads
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
+from ..runtime.team import kernel_threads
 from .terminal import add_inputs, print_lines, rss_bytes
 
 if TYPE_CHECKING:
     from ..pipeline.decided import Plan
 
-SUMMARY = "show what a graph of some size would take"
+SUMMARY = "show the plan for a graph, with estimates of memory and time"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command its options."""
+    """Add the arguments of the command to its parser."""
     add_inputs(parser, nargs="*")
     add = parser.add_argument
-    add("--vertices", type=_count, metavar="N", help="instead of files")
-    add("--edges", type=_count, metavar="M", help="instead of files")
-    widths = "1, 2, 4 or 8; default: %(default)s"
+    add("--vertices", type=_count, metavar="N", help="number of vertices, if there are no files")
+    add("--edges", type=_count, metavar="M", help="number of edges, if there are no files")
+    widths = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
     add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
     names = ["auto", *STRATEGIES]
     add("--strategy", default="auto", choices=names, metavar="S", help=", ".join(names))
-    add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
-    add("--scheduler", default="inline", metavar="S", help="as for solve")
-    add("--memory", metavar="SIZE", help="of the command; on a cluster, of each task")
-    add("--workers", type=int, default=1, metavar="W", help="of a cluster; default: no cluster")
-    add("--threads", type=int, default=kernel_threads(), metavar="T", help="of a worker")
-    add("--disk", default="2GB", metavar="RATE", help="bytes a second of a worker's disk")
-    add("--network", default="1GB", metavar="RATE", help="bytes a second of a worker")
+    add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
+    add("--scheduler", default="inline", metavar="S", help="scheduler, as for solve")
+    bound = "memory bound of the command or, on a cluster, of each task"
+    add("--memory", metavar="SIZE", help=bound)
+    workers = "number of workers of a cluster; default: no cluster"
+    add("--workers", type=int, default=1, metavar="W", help=workers)
+    threads = "threads of each worker; default: %(default)s"
+    add("--threads", type=int, default=kernel_threads(), metavar="T", help=threads)
+    disk = "bytes per second that each worker reads from disk; default: %(default)s"
+    add("--disk", default="2GB", metavar="RATE", help=disk)
+    network = "bytes per second that each worker sends; default: %(default)s"
+    add("--network", default="1GB", metavar="RATE", help=network)
     add("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the plan that a solve with the same options follows."""
+    """Print the plan that `mstflow solve` would follow with the same options."""
     own, graph = rss_bytes(), _graph(options)
     check_count("workers", options.workers, 1)
     check_count("threads", options.threads, 1)
@@ -58,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         found = plan(request, graph, _where(options), rates)
     except MemoryBoundError as error:
         needed = show_bytes(error.needed + own)
-        message = f"not feasible: at least {needed} are needed ({error})"
+        message = f"the memory bound is too small: at least {needed} are needed ({error})"
         raise OptionError(message) from error
     facts = _facts(found, own)
     if options.json:
@@ -76,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _where(options: argparse.Namespace) -> Where:
-    """Return where a solve with these options would run its tasks."""
+    """Return the description of the scheduler and its workers."""
     name, threads = options.scheduler, options.threads
     if options.workers > 1 or name not in ("inline", "synchronous", "threads", "processes"):
         return Where("distributed", options.workers, threads, is_cluster=True, is_inline=False)
@@ -86,7 +91,7 @@ def _where(options: argparse.Namespace) -> Where:
 
 
 def _facts(found: Plan, own: int) -> dict[str, Any]:
-    """Return a plan as JSON has it; `own` bytes are what a process takes in any case."""
+    """Return a plan, ready for JSON; `own` is the memory of the process before it solves."""
     estimate = {} if found.estimate is None else found.estimate._asdict()
     return {
         "algorithm": found.algorithm,
@@ -115,7 +120,7 @@ def _costs(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _count(text: str) -> int:
-    """Return a number that may be written as 1e9."""
+    """Parse a whole number, which may be written as 1e9."""
     with contextlib.suppress(ValueError, OverflowError):
         if (count := int(value := float(text))) == value and count >= 0:
             return count
@@ -127,13 +132,13 @@ def _graph(options: argparse.Namespace) -> Graph:
     sizes = options.vertices, options.edges
     if options.inputs:
         if sizes != (None, None):
-            message = "plan takes files, or --vertices and --edges"
+            message = "plan takes either files or --vertices and --edges"
             raise OptionError(message)
         return Graph.of(open_files(options.inputs, options.format, options.weight).with_sizes())
     if None in sizes:
-        message = "plan needs --vertices and --edges, or files"
+        message = "plan needs either files or --vertices and --edges"
         raise OptionError(message)
     if options.vertices < 1 <= options.edges:
-        message = "edges need vertices"
+        message = "a graph with edges needs vertices; --vertices is 0"
         raise OptionError(message)
     return Graph(Size(*sizes, options.weight_bytes))

@@ -1,4 +1,4 @@
-"""The command `mstflow solve`: read a graph, find its forest, write it, and say what it took."""
+"""The command `mstflow solve`: read a graph, compute its forest, write it, print a summary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..pipeline.catalogue import algorithm, algorithms
 from ..pipeline.plan import STRATEGIES
 from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..primitives import known_backends
-from ..progress import heard_by
+from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded, rss_bytes
 
@@ -34,15 +34,16 @@ if TYPE_CHECKING:
     from ..forest.forest import Forest
     from ..pipeline.pipeline import Pipeline
 
-SUMMARY = "find the minimum spanning forest of a graph"
+SUMMARY = "compute the minimum spanning forest of a graph"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command its options: those of the call."""
+    """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
-    add("-o", "--output", metavar="OUT", help=f"write the forest: {OUTPUTS}, or a new folder")
-    add("--coordinates", metavar="FILE", help="where vertices lie (.co), for an output in .geojson")
+    outputs = f"write the forest to a file ({OUTPUTS}, .geojson) or a new folder"
+    add("-o", "--output", metavar="OUT", help=outputs)
+    add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
     for name, known in (
         ("algorithm", ["auto", *algorithms()]),
         ("backend", ["auto", *known_backends()]),
@@ -50,26 +51,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         letter, choices = name[0].upper(), ", ".join(known)
         add(f"--{name}", default="auto", choices=known, metavar=letter, help=choices)
-    values = "a value of the algorithm, such as few=1000; may be given several times"
+    values = "set a parameter of the algorithm, such as few=1000; repeatable"
     add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
-    add("--threads", type=int, metavar="T", help="of kernels; workers of threads, processes")
+    threads = "threads of compiled kernels, or workers of the schedulers threads and processes"
+    add("--threads", type=int, metavar="T", help=threads)
     schedulers = "inline, synchronous, threads, processes, dask, or an address"
     add("--scheduler", default="inline", metavar="S", help=schedulers)
-    add("--partitions", type=int, metavar="K", help="number of ranges of edge ids")
-    add("--memory", metavar="SIZE", help="what the command may take in all, such as 2GB")
-    add("--checkpoint", metavar="DIR", help="keep what is found there; go on from what is")
-    add("--performance-report", metavar="FILE", help="of a cluster's scheduler, as HTML")
-    add("--maximum", action="store_true", help="find the maximum spanning forest")
+    add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
+    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
+    reports = "write the performance report of a cluster's scheduler, as HTML"
+    add("--performance-report", metavar="FILE", help=reports)
+    add("--maximum", action="store_true", help="compute the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
-    add("--quiet", action="store_true", help="print nothing but errors and JSON")
+    add("--quiet", action="store_true", help="print only errors and JSON")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, solve and write what the parsed options name, and print a summary."""
+    """Read the graph, compute and write its forest, and print a summary."""
     places = None if options.coordinates is None else read_coordinates(options.coordinates)
     if options.output is not None:
-        check_output(options.output, places)  # before the work, not after it
-    with heard_by(not options.quiet):
+        check_output(options.output, places)  # fail before the work, not after it
+    with set_listener(not options.quiet):
         forest, seconds = _find_forest(options, places)
     facts = _facts(forest, seconds)
     if options.json:
@@ -81,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
 def _find_forest(
     options: argparse.Namespace, places: NDArray[np.float64] | None
 ) -> tuple[Forest, dict[str, float]]:
-    """Read, solve and write; return the forest and what each took."""
+    """Read, solve and write; return the forest and the seconds of each step."""
     started = time.perf_counter()
     is_local = options.strategy in ("auto", "whole") and options.scheduler == "inline"
     streamed = options.memory is not None or not is_local
@@ -113,7 +116,7 @@ def _find_forest(
 
 
 def _value(text: str) -> tuple[str, Any]:
-    """Return the name and the value that NAME=VALUE gives, a number or a truth value."""
+    """Parse NAME=VALUE, where the value is a number, True or False."""
     name, _, value = text.partition("=")
     with contextlib.suppress(ValueError, SyntaxError):
         if name.isidentifier() and isinstance(found := ast.literal_eval(value), int | float):
@@ -123,7 +126,7 @@ def _value(text: str) -> tuple[str, Any]:
 
 
 def _algorithm(options: argparse.Namespace) -> str | Pipeline:
-    """Return the algorithm, with the values that were set."""
+    """Return the algorithm with the parameters of --set."""
     if not options.set:
         return str(options.algorithm)
     return algorithm(options.algorithm).given(**dict(options.set))
@@ -131,7 +134,7 @@ def _algorithm(options: argparse.Namespace) -> str | Pipeline:
 
 @contextlib.contextmanager
 def _within(memory: str | None) -> Iterator[int | None]:
-    """Yield what is left of a bound on the memory of this process."""
+    """Yield the memory bound minus the memory that this process already uses."""
     if memory is None:
         yield None
         return
@@ -139,13 +142,14 @@ def _within(memory: str | None) -> Iterator[int | None]:
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:
-        message = f"--memory {memory} is not enough: at least {show_bytes(error.needed + held)} is"
-        raise OptionError(f"{message} needed ({error})") from error
+        needed = show_bytes(error.needed + held)
+        message = f"--memory {memory} is too small: at least {needed} are needed ({error})"
+        raise OptionError(message) from error
 
 
 @contextlib.contextmanager
 def _cluster(options: argparse.Namespace) -> Iterator[Any]:
-    """Yield the scheduler to use, and have it report on itself if that was asked for."""
+    """Yield the scheduler; with --performance-report, a client that writes the report."""
     if options.performance_report is None:
         yield options.scheduler
         return

@@ -1,4 +1,4 @@
-"""What a graph is like: counts, degrees, and the range of its weights."""
+"""Statistics of a graph: counts, degrees, and the range of its weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..progress import tell
+from ..progress import report_progress
 from ..solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What `summarise` found.
+    """Statistics of a graph.
 
     Attributes
     ----------
     num_vertices, num_edges, num_components : int
     num_loops : int
-        Edges from a vertex to itself.
+        Number of edges from a vertex to itself.
     num_tied : int
-        Edges whose weight another edge has too.
+        Number of edges that share their weight with another edge.
     lightest, heaviest : int or float or None
-        The range of the weights; None without edges.
+        Smallest and largest weight; None without edges.
     degrees : list of (int, int)
-        Pairs of a degree and a number of vertices: those of degree 0, 1, 2 to 3, 4 to 7, and so
-        on, each by its least degree. A loop counts twice.
+        Histogram of the degrees, with bins 0, 1, 2 to 3, 4 to 7, and so on. Each entry has the
+        smallest degree of the bin and a number of vertices. A loop counts twice.
     """
 
     num_vertices: int
@@ -43,10 +43,10 @@ class Summary:
 
 
 def summarise(graph: EdgeSource) -> Summary:
-    """Count what a graph, whose sizes are known, holds.
+    """Compute statistics of a graph whose sizes are known.
 
-    It is read a block at a time, then folded to find its components. Memory is for the vertices,
-    the weights, and what strategy "fold" holds.
+    The graph is read twice: block by block, and with the strategy "fold" for its components. Memory
+    holds an array for the vertices, all weights, and what "fold" needs.
     """
     degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]
@@ -56,7 +56,7 @@ def summarise(graph: EdgeSource) -> Summary:
             np.add.at(degree, ends.astype(np.int64, copy=False), 1)
         num_loops += int(np.count_nonzero(u == v))
         weights.append(weight)
-        tell("count degrees", first + count, graph.num_edges or 0)
+        report_progress("count degrees", first + count, graph.num_edges or 0)
     values, counts = np.unique(np.concatenate(weights), return_counts=True)
     forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)

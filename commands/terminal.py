@@ -1,4 +1,4 @@
-"""What commands share: the files they read, the lines they print, what they took."""
+"""Shared parts of the commands: input arguments, printed lines, time and memory."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ if TYPE_CHECKING:
 
 
 def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
-    """Give any command that reads a graph its files and what tells how to read them."""
+    """Add the input files of a graph, their format, and the name of the weights."""
     add = parser.add_argument
-    add("inputs", nargs=nargs, metavar="INPUT", help="files that together are one graph")
-    add("--format", metavar="F", help=f"where the names do not tell: {', '.join(format_names())}")
-    add("--weight", default="weight", metavar="W", help="which column holds the weights")
+    add("inputs", nargs=nargs, metavar="INPUT", help="files or folders that form one graph")
+    formats = f"format, if not clear from the file names: {', '.join(format_names())}"
+    add("--format", metavar="F", help=formats)
+    add("--weight", default="weight", metavar="W", help="name of the column of weights")
 
 
 def open_inputs(options: argparse.Namespace) -> EdgeSource:
-    """Open what the options of `add_inputs` name: one file as a stream, where its format can."""
+    """Open the inputs; a single file is streamed if its format supports that."""
     how = {"format": options.format, "weight": options.weight}
     if len(options.inputs) == 1:
         return open_files(options.inputs, **how).with_sizes()
-    return EdgeSource.of(read(options.inputs, **how))  # one dtype has to hold all weights
+    return EdgeSource.of(read(options.inputs, **how))  # converts all weights to one dtype
 
 
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:
-    """Print a line for each name and value."""
+    """Print names and values in two columns."""
     for name, value in lines:
         print(f"{name:<13} {value}")
 
 
 def counts(facts: dict[str, Any]) -> dict[str, str]:
-    """Return the lines that tell the sizes of a graph and its forest."""
+    """Return the lines with the sizes of the graph and the forest."""
     names = ("vertices", "edges", "components", "forest_edges")
     return {name.replace("_", " "): f"{facts[name]:,}" for name in names}
 
 
 def costs(facts: dict[str, Any]) -> dict[str, str]:
-    """Return the lines that tell the seconds and the memory of a command."""
+    """Return the lines with the time and memory of the command."""
     return {
         "seconds": ", ".join(f"{spent:.3g} {step}" for step, spent in facts["seconds"].items()),
         "peak memory": f"{facts['peak_rss_bytes'] / 1e6:,.0f} MB",
@@ -53,12 +54,12 @@ def costs(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def rounded(seconds: dict[str, float]) -> dict[str, float]:
-    """Return seconds to the microsecond."""
+    """Return the seconds, rounded to microseconds."""
     return {step: round(spent, 6) for step, spent in seconds.items()}
 
 
 def rss_bytes() -> int:
-    """Return the resident memory of this process; on systems that do not tell, its peak."""
+    """Return the resident memory of this process, or its peak on systems without /proc."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -67,7 +68,7 @@ def rss_bytes() -> int:
 
 
 def peak_rss_bytes() -> int:
-    """Return the largest resident memory this process or one of its children has had."""
+    """Return the peak resident memory of this process and its children, whichever is larger."""
     unit = 1 if sys.platform == "darwin" else 1024
     ours, theirs = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     return unit * max(resource.getrusage(who).ru_maxrss for who in (ours, theirs))

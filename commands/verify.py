@@ -1,4 +1,4 @@
-"""The command `mstflow verify`: check that a forest is the minimum one of its graph."""
+"""The command `mstflow verify`: check that a forest is the minimum spanning forest of a graph."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING
 from ..errors import VerificationError
 from ..forest.verify import verify
 from ..graphs.open import open_files
-from ..progress import heard_by
+from ..progress import set_listener
 from .terminal import add_inputs, costs, counts, peak_rss_bytes, print_lines, rounded
 
 if TYPE_CHECKING:
     import argparse
 
-SUMMARY = "check that a forest is the minimum one"
+SUMMARY = "check that a forest is the minimum spanning forest of a graph"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give the command its options."""
+    """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
-    add("forest", metavar="FOREST", help="what solve wrote: .npz, .parquet, .csv, or a folder")
+    add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
     add("--maximum", action="store_true", help="check for the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
-    add("--quiet", action="store_true", help="print nothing but errors and JSON")
+    add("--quiet", action="store_true", help="print only errors and JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Return 0 if the forest is right, 1 after one line ``wrong: ...`` if it is not."""
+    """Return 0 if the forest is right; otherwise print a line ``wrong: ...`` and return 1."""
     started = time.perf_counter()
     try:
-        with heard_by(not options.quiet):
+        with set_listener(not options.quiet):
             graph = open_files(options.inputs, format=options.format, weight=options.weight)
             was_read = time.perf_counter()
             found = verify(graph, options.forest, maximum=options.maximum)
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(facts))
     elif not options.quiet:
         which = "maximum" if options.maximum else "minimum"
-        forest = f"right: edge for edge the {which} spanning forest"
+        forest = f"right: this is the {which} spanning forest, edge for edge"
         compared = {"compared": ", ".join(("edge ids", *found.compared))}
         print_lines({"forest": forest, **counts(facts), **compared, **costs(facts)}.items())
     return 0

@@ -1,7 +1,7 @@
-"""The clusters in a spanning forest: its trees, flat clusters, the single-linkage hierarchy.
+"""Clusters of a spanning forest: components, flat clusters and the single-linkage hierarchy.
 
-A minimum spanning forest holds all that single-linkage clustering asks of a graph: whatever the
-edges up to some weight connect, its own edges up to that weight connect.
+For every threshold, the forest edges up to that weight connect the same vertices as the graph's
+edges up to that weight do. So single-linkage clustering needs only the forest.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """
@@ -35,18 +35,19 @@ _compiled = Kernels(__name__)
 def component_labels(
     u: NDArray[Any], v: NDArray[Any], num_vertices: int, backend: Backend
 ) -> NDArray[np.int64]:
-    """Return the component of each vertex, numbered by their first vertices.
+    """Return the component of each vertex.
 
     Parameters
     ----------
     u, v : integer arrays of length m
-        The ends of edges.
+        The ends of the edges.
     num_vertices : int
     backend : Backend
 
     Returns
     -------
     int64 array of length n
+        Components are numbered in the order of their first vertices.
     """
     edges = EdgeList(u, v, np.zeros_like(u, np.uint8), num_vertices=num_vertices)
     fields, _ = components.run(
@@ -59,10 +60,10 @@ def component_labels(
 def cut(
     forest: ForestEdges, k: int | None, distance: float | None, backend: Backend
 ) -> NDArray[np.int64]:
-    """Return the flat clusters that `Forest.cut` describes: components of the edges it keeps."""
+    """Return flat clusters, as documented at `Forest.cut`."""
     _check_minimum(forest)
     if (k is None) == (distance is None):
-        message = "cut needs one of k and distance"
+        message = "cut needs exactly one of k and distance"
         raise OptionError(message)
     if distance is not None:
         kept = np.flatnonzero(_at_most(forest.weight, distance))
@@ -73,7 +74,7 @@ def cut(
 
 
 def linkage(forest: ForestEdges, backend: Backend) -> NDArray[np.float64]:
-    """Return the hierarchy that `Forest.linkage` describes, in the form scipy gives it."""
+    """Return the single-linkage hierarchy, as documented at `Forest.linkage`."""
     n, weight = forest.num_vertices, forest.weight
     _check_minimum(forest)
     _check_linkage(forest)
@@ -93,8 +94,8 @@ def _checked_k(k: Any, forest: ForestEdges) -> int:
     is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
     if not is_count or not forest.num_components <= k <= forest.num_vertices:
         message = (
-            f"k must be an integer from {forest.num_components}, the components of the graph, "
-            f"to {forest.num_vertices}, its vertices, not {k!r}"
+            f"k must be an integer from {forest.num_components} (the number of components) "
+            f"to {forest.num_vertices} (the number of vertices), not {k!r}"
         )
         raise OptionError(message)
     return int(k)
@@ -102,29 +103,29 @@ def _checked_k(k: Any, forest: ForestEdges) -> int:
 
 def _check_minimum(forest: ForestEdges) -> None:
     if forest.maximum:
-        message = "clusters follow from a minimum spanning forest, and this is a maximum one"
+        message = "clustering needs a minimum spanning forest, got a maximum spanning forest"
         raise OptionError(message)
 
 
 def _check_linkage(forest: ForestEdges) -> None:
     if forest.num_components != 1:
         message = (
-            f"linkage needs a connected graph, and this one has {forest.num_components} "
-            "components; cut() takes any graph"
+            f"linkage needs a connected graph, got {forest.num_components} components; "
+            "use cut(), which accepts any graph"
         )
         raise GraphError(message)
     negative = np.flatnonzero(forest.weight < 0)
     if len(negative):
         first = negative[0]
         message = (
-            f"edge {forest.edge_ids[first]}: weight {forest.weight[first]} is negative, which no "
-            "height in a linkage matrix may be; cut() takes any weights"
+            f"edge {forest.edge_ids[first]}: weight {forest.weight[first]} is negative; linkage "
+            "needs non-negative weights, cut() accepts any"
         )
         raise GraphError(message)
 
 
 def _by_weight(weight: NDArray[Any], backend: Backend) -> NDArray[Any]:
-    """Return the positions of the edges in the order (weight, edge id)."""
+    """Return the positions of the edges, sorted by (weight, edge id)."""
     ops = array_module(backend)
     order = ops.argsort(ops.order_key(ops.asarray(weight)))
     positions: NDArray[Any] = placed(order, backend, on_device=is_on_device(weight))
@@ -132,13 +133,13 @@ def _by_weight(weight: NDArray[Any], backend: Backend) -> NDArray[Any]:
 
 
 def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
-    """Compare exactly: neither side is rounded to the dtype of the other."""
+    """Return whether each weight is at most `distance`, compared without rounding either side."""
     if not isinstance(distance, numbers.Real) or distance != distance:
         message = f"distance must be a number, not {distance!r}"
         raise OptionError(message)
     if isinstance(distance, np.generic):
-        distance = distance.item()  # or large integers would be rounded on the way
-    # Rounded down to the next number that a weight may equal, the bound keeps the same edges.
+        distance = distance.item()  # NumPy would round large integers to compare them
+    # Rounding the bound down to a value of the weights' dtype does not change the comparison.
     if weight.dtype.kind == "f":
         return weight <= np.float64(_float_below(distance))
     if weight.dtype == np.bool_:
@@ -146,7 +147,7 @@ def _at_most(weight: NDArray[Any], distance: Any) -> NDArray[np.bool_]:
     bound: Any = distance
     if -math.inf < bound < math.inf:
         bound = math.floor(bound)
-    limits = np.iinfo(weight.dtype)  # a GPU compares with nothing beyond
+    limits = np.iinfo(weight.dtype)  # CuPy cannot compare with integers beyond these
     fits = bound >= limits.min
     kept: NDArray[np.bool_] = weight <= min(bound, limits.max) if fits else weight != weight
     return kept
@@ -163,15 +164,15 @@ def _float_below(number: Any) -> float:
 
 @example([0, 2], [1, 0], [0, 1, 2, 3, 4], [1] * 5, [0, 0], [0, 0])
 def _join(u: Any, v: Any, parent: Any, size: Any, left: Any, right: Any) -> None:
-    """Join the clusters at both ends of each edge to a new one: union-find, paths halved.
+    """Merge the clusters of both ends of each edge, by union-find with path halving.
 
     Parameters
     ----------
     u, v : sequences of f vertices
     parent, size : mutable sequences of n + f
-        At first 0, 1, ... and ones. Cluster n + i is what edge i makes.
+        Initially 0, 1, ... and ones. Edge i creates cluster n + i.
     left, right : mutable sequences of f
-        Receive the clusters that each edge joins.
+        Output: the two clusters that each edge merges.
     """
     new = len(parent) - len(u)
     for i in range(len(u)):
@@ -190,7 +191,7 @@ def _join(u: Any, v: Any, parent: Any, size: Any, left: Any, right: Any) -> None
 
 
 def _join_plain(u: NDArray[np.int64], v: NDArray[np.int64], n: int) -> tuple[Any, Any, Any]:
-    # Python reads and writes the elements of lists several times faster than those of arrays.
+    # Element access is several times faster on Python lists than on arrays.
     f = len(u)
     parent, size, left, right = list(range(n + f)), [1] * (n + f), [0] * f, [0] * f
     _join(u.tolist(), v.tolist(), parent, size, left, right)

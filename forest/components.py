@@ -1,6 +1,6 @@
-"""Connected components, as Boruvka's algorithm that also carries the vertices' labels along.
+"""Connected components: Boruvka's algorithm, extended to compute a label for each vertex.
 
-Promise: components numbered in the order of their first vertices.
+Promise: components are numbered in the order of their first vertices.
 """
 
 from ..pipeline.catalogue.boruvka_edgelist import boruvka_edgelist

@@ -1,4 +1,4 @@
-"""The edges of a forest as plain arrays: what clusters, hierarchies and pictures are made from."""
+"""The edges of a forest as plain arrays, the input of clustering and plots."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 class ForestEdges(NamedTuple):
-    """The edges of a spanning forest, ascending by edge id.
+    """The edges of a spanning forest, in ascending order of edge ids.
 
     Attributes
     ----------
     edge_ids : int64 array of length f
     u, v, weight : arrays of length f
-        In the dtypes of the graph.
+        With the dtypes of the graph.
     num_vertices : int
     maximum : bool
-        Whether the forest is a maximum one.
+        Whether this is a maximum spanning forest.
     """
 
     edge_ids: NDArray[np.int64]
@@ -31,5 +31,5 @@ class ForestEdges(NamedTuple):
 
     @property
     def num_components(self) -> int:
-        """Number of trees, including single vertices."""
+        """Number of trees, including isolated vertices."""
         return self.num_vertices - len(self.edge_ids)

@@ -1,4 +1,4 @@
-"""Forests as the objects of other libraries, each imported only when it is asked for."""
+"""Conversion of forests to objects of other libraries, which are imported only when needed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     """Return a `scipy.sparse.csr_array` with each edge stored once, above the diagonal.
 
-    Weights keep their dtype, except that float16, which scipy lacks, becomes float32. Indices are
-    int32 where that suffices, since some of scipy's algorithms take no others.
+    Weights keep their dtype, except for float16, which scipy does not support; it becomes float32.
+    Indices are int32 if they fit, since some of scipy's algorithms accept nothing else.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     sparse = _library("scipy.sparse", "to_scipy")
     u, v, weight = (columns[name] for name in ("u", "v", "weight"))
     dtype = np.int32 if num_vertices <= np.iinfo(np.int32).max else np.int64
-    u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)  # before: u and v may differ
+    u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)  # minimum needs one dtype
     if weight.dtype == np.float16:
         weight = weight.astype(np.float32)
     places = (np.minimum(u, v), np.maximum(u, v))
@@ -35,7 +35,9 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
 
 
 def to_networkx(columns: NamedColumns, num_vertices: int) -> Any:
-    """Return a `networkx.Graph` of all vertices, its edges with attributes weight and edge_id.
+    """Return a `networkx.Graph` of all vertices and the forest's edges.
+
+    Edges have the attributes `weight` and `edge_id`.
 
     Raises
     ------
@@ -53,7 +55,9 @@ def to_networkx(columns: NamedColumns, num_vertices: int) -> Any:
 
 
 def to_igraph(columns: NamedColumns, num_vertices: int) -> Any:
-    """Return an `igraph.Graph` of all vertices, its edges with attributes weight and edge_id.
+    """Return an `igraph.Graph` of all vertices and the forest's edges.
+
+    Edges have the attributes `weight` and `edge_id`.
 
     Raises
     ------
@@ -67,7 +71,7 @@ def to_igraph(columns: NamedColumns, num_vertices: int) -> Any:
 
 
 def to_pandas(columns: NamedColumns) -> Any:
-    """Return a `pandas.DataFrame` of the columns, in their dtypes.
+    """Return the columns as a `pandas.DataFrame`, with their dtypes.
 
     Raises
     ------
@@ -78,7 +82,7 @@ def to_pandas(columns: NamedColumns) -> Any:
 
 
 def to_polars(columns: NamedColumns) -> Any:
-    """Return a `polars.DataFrame` of the columns, in their dtypes.
+    """Return the columns as a `polars.DataFrame`, with their dtypes.
 
     Raises
     ------
@@ -89,7 +93,7 @@ def to_polars(columns: NamedColumns) -> Any:
 
 
 def to_arrow(columns: NamedColumns) -> Any:
-    """Return a `pyarrow.Table` of the columns, in their dtypes.
+    """Return the columns as a `pyarrow.Table`, with their dtypes.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def _library(module: str, method: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
-            raise  # it is there, but lacks something itself
+            raise  # the package is installed, but one of its own imports fails
         remedy = "mstflow" if package == "pyarrow" else "mstflow[io]"
-        message = f"{method}() needs the package {package}: {remedy}"
+        message = f"{method}() needs the package {package}; install {remedy}"
         raise OptionError(message) from error

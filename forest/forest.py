@@ -1,4 +1,4 @@
-"""The result: edge ids, and on demand everything that follows from them."""
+"""The result of a run: the edge ids of the forest, and everything derived from them on demand."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 class Forest:
     """A minimum (or maximum) spanning forest of a graph.
 
-    Of a graph on a GPU it lies there, too: `edge_ids`, `u`, `v`, `weight`, `labels` and what `cut`
-    returns. All else is of the host; what it needs is copied.
+    If the graph is on a GPU, so are `edge_ids`, `u`, `v`, `weight`, `labels` and the result of
+    `cut`. Everything else is computed on the host from copies.
 
     Attributes
     ----------
     edge_ids : int64 array of length f
-        The forest's edges, ascending: positions in the input.
+        Ids of the forest's edges (positions in the input), ascending.
     graph : EdgeList or EdgeSource
-        The graph it spans.
+        The graph that the forest spans.
     maximum : bool
-        Whether it is the heaviest there is.
+        Whether this is a maximum spanning forest.
     report : Report
-        What each round and stage took; ``report.plan`` says by which algorithm, backend, scheduler
-        and strategy the forest was found, and in how many partitions.
+        Time and memory of each round and stage; ``report.plan`` has the algorithm, backend,
+        scheduler, strategy and number of partitions.
     known : tuple of arrays
-        u, v and weight, if the graph cannot be asked for them again.
+        The columns u, v and weight of the forest, if the graph cannot be read again; else empty.
     """
 
     edge_ids: NDArray[np.int64]
@@ -59,27 +59,27 @@ class Forest:
 
     @property
     def u(self) -> NDArray[Any]:
-        """First end of each forest edge, in the dtype of the graph."""
+        """First end of each forest edge, with the graph's dtype."""
         return self._taken[0]
 
     @property
     def v(self) -> NDArray[Any]:
-        """Second end of each forest edge, in the dtype of the graph."""
+        """Second end of each forest edge, with the graph's dtype."""
         return self._taken[1]
 
     @property
     def weight(self) -> NDArray[Any]:
-        """Weight of each forest edge, in the dtype of the graph."""
+        """Weight of each forest edge, with the graph's dtype."""
         return self._taken[2]
 
     @property
     def algorithm(self) -> str:
-        """Name of the algorithm that found it."""
+        """Name of the algorithm that computed the forest."""
         return self.report.plan.algorithm
 
     @property
     def backend(self) -> str:
-        """Name of the array module that it was found with."""
+        """Name of the backend that computed the forest."""
         return self.report.plan.backend
 
     @property
@@ -89,12 +89,12 @@ class Forest:
 
     @property
     def strategy(self) -> str:
-        """Name of the strategy."""
+        """Name of the strategy that split and merged the work."""
         return self.report.plan.strategy
 
     @property
     def partitions(self) -> int:
-        """Number of partitions."""
+        """Number of partitions of the edges."""
         return self.report.plan.partitions
 
     @property
@@ -104,44 +104,45 @@ class Forest:
 
     @property
     def num_components(self) -> int:
-        """Number of trees, single vertices among them."""
+        """Number of trees, including isolated vertices."""
         return self.num_vertices - len(self.edge_ids)
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
-        """Component of each vertex (int64, length n), numbered by their first vertices."""
+        """Component of each vertex (int64, length n), numbered in the order of first vertices."""
         return component_labels(self.u, self.v, self.num_vertices, Backend(self.backend))
 
     @cached_property
     def total_weight(self) -> int | float:
-        """Sum of the weights: exact for integers, the correctly rounded binary64 for floats."""
+        """Sum of the weights: exact for integers, correctly rounded to binary64 for floats."""
         return total(host_array(self.weight))
 
     def to_host(self) -> Forest:
-        """Return the same forest with its arrays in the memory of the host."""
+        """Return this forest with all arrays in host memory."""
         if not is_on_device(self.edge_ids):
             return self
         known = tuple(map(host_array, (self.u, self.v, self.weight)))
         return replace(self, edge_ids=host_array(self.edge_ids), known=known)
 
     def save(self, path: str | Path, *, coordinates: ArrayLike | None = None) -> None:
-        """Write the forest in the form that the name of `path` asks for (`docs/formats.md`).
+        """Write the forest to a file or folder; the suffix of `path` selects the format.
 
-        `.npz`, `.parquet`, `.csv` or a folder of `.npy` hold columns edge_id, u, v, weight, and
-        all but `.csv` what tells the graph (`docs/forest-file.md`);
-        `.gr` and `.mtx` the edges as a graph of their own, numbered from 1; `.geojson` lines on
-        a map. A file is replaced in one step; a folder must be new or empty.
+        `.npz`, `.parquet`, `.csv` and folders of `.npy` files have the columns edge_id, u, v and
+        weight; all except `.csv` also identify the graph (see `docs/forest-file.md`). `.gr` and
+        `.mtx` files hold the edges as a graph with 1-based vertices, `.geojson` files hold them as
+        lines on a map. `docs/formats.md` has the details.
 
         Parameters
         ----------
         path : path
+            An existing file is replaced atomically; a folder must be new or empty.
         coordinates : array of shape (n, 2), optional
-            Degrees east and north of each vertex, for `.geojson`.
+            Longitude and latitude of each vertex in degrees, for `.geojson`.
 
         Raises
         ------
         OptionError
-            If `path` cannot be written, or `coordinates` are missing, wrong or not wanted.
+            If `path` cannot be written, or `coordinates` are missing, invalid or not applicable.
         """
         source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
         write_columns(
@@ -153,71 +154,76 @@ class Forest:
         )
 
     def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:
-        """Cut the minimum spanning forest of any graph into flat single-linkage clusters.
+        """Return flat single-linkage clusters. The graph need not be connected.
+
+        Pass exactly one of `k` and `distance`.
 
         Parameters
         ----------
-        k : int
-            Into so many clusters: the heaviest edges go, the later of equal ones first. From
-            `num_components` to `num_vertices`.
-        distance : float
-            Instead of `k`: edges of at most this weight stay. Compared exactly.
+        k : int, optional
+            Number of clusters, from `num_components` to `num_vertices`. The heaviest edges are
+            removed; of equal weights, the larger edge ids first.
+        distance : float, optional
+            Remove the edges that are heavier than this. The comparison is exact.
 
         Returns
         -------
         int64 array of length n
-            The cluster of each vertex, numbered by their first vertices.
+            The cluster of each vertex, numbered in the order of first vertices.
 
         Raises
         ------
         OptionError
-            If `k` is out of range, `distance` is no number, or not just one of them is given; or
-            the forest is a maximum one, whose lightest edges say nothing of clusters.
+            If `k` is out of range, `distance` is not a number, both or none are given, or this is
+            a maximum spanning forest.
         """
         return cut(self._edges, k, distance, Backend(self.backend))
 
     def linkage(self) -> NDArray[np.float64]:
-        """Return the single-linkage hierarchy of a connected graph, as `scipy.cluster` takes it.
+        """Return the single-linkage hierarchy of a connected graph as a SciPy linkage matrix.
 
-        Edges join clusters in the order (weight, edge id), compared exactly. The matrix holds
-        float64, so integer weights beyond 2^53 give the nearest height; the order of the joins and
-        of the heights is not affected, but heights may become equal. `cut` never rounds.
+        Edges merge clusters in the order (weight, edge id), compared exactly. The matrix is
+        float64, so integer weights above 2^53 are rounded: different weights may get equal
+        heights, but the order of the rows stays exact. `cut` never rounds.
 
         Returns
         -------
         float64 array of shape (n - 1, 4)
-            Row i: the two clusters that become cluster n + i, the smaller number first; the weight
-            at which they join; how many vertices the new one has. Vertices are clusters 0 to n - 1.
+            Row i describes the merge that creates cluster n + i: the ids of the two clusters, the
+            smaller one first; the weight of the edge; the number of vertices in the new cluster.
+            Ids below n are vertices.
 
         Raises
         ------
         GraphError
             If the graph is not connected, or a weight of the forest is negative.
         OptionError
-            If the forest is a maximum one.
+            If this is a maximum spanning forest.
         """
         return linkage(self.to_host()._edges, Backend(self.backend))
 
     def hdbscan(self, *, min_cluster_size: int = 5) -> NDArray[np.int64]:
-        """Choose the clusters that last longest in the hierarchy, and call the rest noise.
+        """Return the most stable clusters of the hierarchy, as HDBSCAN selects them.
 
-        Of a graph whose weights are `mutual_reachability` they are the clusters of HDBSCAN, chosen
-        by excess of mass.
+        If the weights of the graph come from `mutual_reachability`, these are the clusters of
+        HDBSCAN with the selection method "excess of mass".
 
         Parameters
         ----------
         min_cluster_size : int
-            A smaller group of vertices is no cluster; at least 2.
+            Smallest number of vertices in a cluster; at least 2.
 
         Returns
         -------
         int64 array of length n
-            The cluster of each vertex, numbered by their first vertices; -1 is noise.
+            The cluster of each vertex, numbered in the order of first vertices; -1 is noise.
 
         Raises
         ------
-        GraphError, OptionError
-            As `linkage` does, or if `min_cluster_size` is out of range.
+        GraphError
+            If the graph is not connected, or a weight of the forest is negative.
+        OptionError
+            If `min_cluster_size` is out of range, or this is a maximum spanning forest.
         """
         return hdbscan(self.to_host()._edges, min_cluster_size, Backend(self.backend))
 
@@ -231,31 +237,32 @@ class Forest:
         ax: Any = None,
         **style: Any,
     ) -> Any:
-        """Draw the forest's edges as straight lines, with matplotlib.
+        """Draw the forest's edges as straight lines with matplotlib.
 
         Parameters
         ----------
         coordinates : array of shape (n, 2)
-            Where each vertex lies. Edges of a vertex that has NaN are left out.
+            Position of each vertex. Edges with an end at NaN are not drawn.
         color : {"component", "weight"} or integer array of length n
-            What colors tell apart: trees, weights, or labels of the vertices, such as those of
-            `cut`; edges between labels are gray, in a collection of their own.
+            Color edges by tree, by weight, or by labels of the vertices such as those of `cut`.
+            Edges between different labels are gray and form a second collection.
         cmap, norm : optional
-            As matplotlib has them; labels are spread over the values from 0 to 1.
+            Colormap and normalization of matplotlib; labels are spread over the values from 0 to 1.
         ax : matplotlib Axes, optional
-            Where to draw; the current Axes if not given.
+            The Axes to draw on; by default the current ones.
         **style
-            For `matplotlib.collections.LineCollection`, such as ``linewidths``.
+            Arguments of `matplotlib.collections.LineCollection`, such as ``linewidths``.
 
         Returns
         -------
         Axes
-            Its last collections hold the lines, many edges to a path; a color bar takes them.
+            Its last collections hold the lines and can be passed to a color bar. A path of a
+            collection has many edges.
 
         Raises
         ------
         OptionError
-            If `coordinates` or `color` are anything else, or matplotlib is not installed.
+            If `coordinates` or `color` are invalid, or matplotlib is not installed.
         """
         from .plots import plot_forest
 
@@ -264,10 +271,10 @@ class Forest:
         return plot_forest(self.to_host()._edges, coordinates, color, cmap, norm, ax, **style)
 
     def to_scipy(self) -> Any:
-        """Return a `scipy.sparse.csr_array` of shape (n, n), each edge stored once, as upper[u, v].
+        """Return an upper triangular `scipy.sparse.csr_array` of shape (n, n).
 
-        Weights keep their dtype (float16 becomes float32); zeros are stored like any other. For
-        `scipy.sparse.csgraph` say ``directed=False``.
+        Each edge is stored once. Weights keep their dtype (float16 becomes float32); zero weights
+        are stored explicitly. Pass ``directed=False`` to functions of `scipy.sparse.csgraph`.
 
         Raises
         ------
@@ -277,7 +284,7 @@ class Forest:
         return interop.to_scipy(self._columns, self.num_vertices)
 
     def to_networkx(self) -> Any:
-        """Return a `networkx.Graph` of all vertices, its edges with `weight` and `edge_id`.
+        """Return a `networkx.Graph` of all vertices; edges have `weight` and `edge_id`.
 
         Raises
         ------
@@ -287,7 +294,7 @@ class Forest:
         return interop.to_networkx(self._columns, self.num_vertices)
 
     def to_igraph(self) -> Any:
-        """Return an `igraph.Graph` of all vertices, its edges with `weight` and `edge_id`.
+        """Return an `igraph.Graph` of all vertices; edges have `weight` and `edge_id`.
 
         Raises
         ------
@@ -297,7 +304,7 @@ class Forest:
         return interop.to_igraph(self._columns, self.num_vertices)
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with columns edge_id, u, v, weight.
+        """Return a `pandas.DataFrame` with the columns edge_id, u, v and weight.
 
         Raises
         ------
@@ -307,7 +314,7 @@ class Forest:
         return interop.to_pandas(self._columns)
 
     def to_polars(self) -> Any:
-        """Return a `polars.DataFrame` with columns edge_id, u, v, weight.
+        """Return a `polars.DataFrame` with the columns edge_id, u, v and weight.
 
         Raises
         ------
@@ -317,7 +324,7 @@ class Forest:
         return interop.to_polars(self._columns)
 
     def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table` with columns edge_id, u, v, weight.
+        """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
 
         Raises
         ------
@@ -337,7 +344,7 @@ class Forest:
 
     @property
     def _columns(self) -> dict[str, NDArray[Any]]:
-        """What is written and handed to other libraries: in the memory of the host."""
+        """The columns of the forest in host memory, for files and other libraries."""
         host = self.to_host()
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
@@ -349,19 +356,19 @@ class Forest:
         )
 
 
-#: The least exponent of a float's 53 bits, as an integer, is larger than minus this.
+#: Every finite float64 is an integer of 53 bits times 2^k, with k at least 1 - _SCALE.
 _SCALE = 1127
 
 
 def total(weight: NDArray[Any]) -> int | float:
-    """Sum weights without rounding on the way: an int, or one binary64 rounded at the end."""
-    pieces = [weight[start : start + 2**20] for start in range(0, len(weight), 2**20)]
+    """Return the exact sum of integers as an int, or of floats rounded once to binary64."""
+    blocks = [weight[start : start + 2**20] for start in range(0, len(weight), 2**20)]
     if weight.dtype.kind != "f":
-        return sum(map(_sum_integers, pieces))
+        return sum(map(_sum_integers, blocks))
     infinite = weight[np.isinf(weight)]
     if len(infinite):
         return float(infinite[0]) if (infinite == infinite[0]).all() else math.nan
-    exact = Fraction(sum(map(_sum_floats, pieces)), 2**_SCALE)
+    exact = Fraction(sum(map(_sum_floats, blocks)), 2**_SCALE)
     try:
         return float(exact)
     except OverflowError:
@@ -369,14 +376,17 @@ def total(weight: NDArray[Any]) -> int | float:
 
 
 def _sum_integers(values: NDArray[Any]) -> int:
-    """Sum at most 2^20 integers, in halves that no word is too short for."""
+    """Return the sum of at most 2^20 integers; summing 32-bit halves cannot overflow."""
     words = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
     low = words.dtype.type(2**32 - 1)
     return (int((words >> 32).sum()) << 32) + int((words & low).sum())
 
 
 def _sum_floats(values: NDArray[Any]) -> int:
-    """Sum at most 2^20 floats, times 2^`_SCALE`: those of one exponent as integers, in halves."""
+    """Return the sum of at most 2^20 floats, multiplied by 2^`_SCALE`, as an exact integer.
+
+    Mantissas of equal exponent are summed as integers, in two halves that are exact in float64.
+    """
     mantissa, exponent = np.frexp(values.astype(np.float64))
     words = np.ldexp(mantissa, 53).astype(np.int64)
     least = exponent.min()

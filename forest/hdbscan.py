@@ -1,6 +1,6 @@
-"""HDBSCAN in two halves: density into weights, and from the hierarchy the clusters that last.
+"""HDBSCAN: mutual reachability weights, and the selection of stable clusters.
 
-Between them stands any spanning forest, found in whatever way.
+`minimum_spanning_forest` runs between these two steps, with any algorithm.
 
 Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
 Estimates", PAKDD 2013.
@@ -35,43 +35,44 @@ def mutual_reachability(
     weight: str | None = "weight",
     backend: str = "auto",
 ) -> EdgeList:
-    """Let the edges between samples weigh their mutual reachability distance.
+    """Replace the weights of a graph of distances by mutual reachability distances.
 
-    That is the largest of the edge's own distance and the core distances of its two ends, within
-    which lie `min_samples` samples. The forest of the result is HDBSCAN's tree, and
-    `Forest.hdbscan` its clusters.
+    The core distance of a sample is the distance to its `min_samples`-th nearest sample, counting
+    itself. The mutual reachability distance of an edge is the maximum of its distance and the core
+    distances of both ends. The minimum spanning tree of the result is the tree of HDBSCAN, and
+    `Forest.hdbscan` selects its clusters.
 
     Parameters
     ----------
     graph
-        Samples as vertices and distances, none of them negative, as weights: all pairs, or the
-        nearest neighbors of each, at least ``min_samples - 1``. As `minimum_spanning_forest` takes
-        it, but in memory. An edge may be given once or as both arcs.
+        A graph in memory, as for `minimum_spanning_forest`. Vertices are samples and weights are
+        non-negative distances. It has the edges of all pairs, or from each sample to at least
+        ``min_samples - 1`` nearest neighbors. Each edge may occur once or as both arcs.
     min_samples : int
-        How many samples, with the one in question, make a neighborhood dense. With 1 the weights
-        stay as they are.
+        Number of samples, including the sample itself, in a dense neighborhood. With 1, the
+        weights do not change.
     num_vertices, weight, backend
         As for `minimum_spanning_forest`.
 
     Returns
     -------
     EdgeList
-        The same edges; their weights are some of those given, in the same dtype. A sample with too
-        few neighbors has the largest core distance there is, infinity for floats.
+        The same edges with new weights of the same dtype. The core distance of a sample with too
+        few neighbors is the largest value of the dtype, which is infinity for floats.
 
     Raises
     ------
     GraphError
-        On a graph that is not one, and on a negative weight; names the edge.
+        If the graph is invalid or has a negative weight. The message names the edge.
     OptionError
-        On an option that is not right.
+        If an option is invalid.
     """
     check_count("min_samples", min_samples, 1, optional=False)
     edges = edge_list(graph, num_vertices, weight)
     is_negative = edges.weight < 0
     if is_negative.any():
         first = int(is_negative.argmax())
-        message = f"edge {first}: weight {edges.weight[first]} is negative, and so no distance"
+        message = f"edge {first}: weight {edges.weight[first]} is negative; distances cannot be"
         raise GraphError(message)
     fields, _ = reachability.given(min_samples=int(min_samples)).run(
         edges, backend=backend, strategy="whole", progress=False
@@ -80,7 +81,7 @@ def mutual_reachability(
 
 
 def hdbscan(forest: ForestEdges, min_cluster_size: int, backend: Backend) -> NDArray[np.int64]:
-    """Return the flat clusters that `Forest.hdbscan` describes."""
+    """Return the most stable clusters, as documented at `Forest.hdbscan`."""
     check_count("min_cluster_size", min_cluster_size, 2, optional=False)
     home, parent, stability = _condense(linkage(forest, backend), min_cluster_size)
     is_stable = _choose(parent, stability)
@@ -97,18 +98,19 @@ def hdbscan(forest: ForestEdges, min_cluster_size: int, backend: Backend) -> NDA
 def _condense(
     table: NDArray[np.float64], min_cluster_size: int
 ) -> tuple[list[int], list[int], list[float]]:
-    """Follow a hierarchy down: a cluster is new where one splits into two that are large enough.
+    """Condense a hierarchy from the root down.
 
-    Elsewhere a cluster merely loses vertices. Density is 1 / height; a vertex stays in a cluster
-    from the density at which that arises to the one at which the vertex leaves it, and the sum over
-    its vertices is the cluster's stability.
+    A split creates two clusters if both sides have at least `min_cluster_size` vertices; otherwise
+    the cluster continues without the vertices of the small sides. Density is 1 / height. The
+    stability of a cluster is the sum, over its vertices, of the difference between the density at
+    which the vertex leaves and the density at which the cluster arises.
 
     Returns
     -------
-    home : list of n
-        The last cluster that each vertex is in.
-    parent, stability : lists, an entry a cluster
-        The first is the root, its own parent.
+    home : list of length n
+        The smallest cluster that contains each vertex.
+    parent, stability : lists, one entry for each cluster
+        Cluster 0 is the root and its own parent.
     """
     n = len(table) + 1
     left, right = table[:, :2].T.astype(np.int64).tolist()
@@ -120,7 +122,7 @@ def _condense(
         cluster, children = home[n + row], (left[row], right[row])
         home[left[row]] = home[right[row]] = cluster
         if size[n + row] < min_cluster_size:
-            continue  # its vertices have left the cluster together
+            continue  # these vertices left the cluster together, at the split above
         leaving = [child for child in children if size[child] < min_cluster_size]
         if not leaving:
             leaving.extend(children)
@@ -129,17 +131,17 @@ def _condense(
                 parent.append(cluster)
                 birth.append(density[row])
                 stability.append(0.0)
-        if density[row] > birth[cluster]:  # both may be infinite, and their difference nothing
+        if density[row] > birth[cluster]:  # inf - inf would be nan
             lifetime = density[row] - birth[cluster]
             stability[cluster] += lifetime * sum(size[child] for child in leaving)
     return home[:n], parent, stability
 
 
 def _choose(parent: list[int], stability: list[float]) -> list[bool]:
-    """Tell which clusters are at least as stable as the best choice among those within them.
+    """Return which clusters are at least as stable as the best selection among their descendants.
 
-    This maximizes the sum of stabilities if of nested clusters only the outermost is taken. The
-    root, whatever is said of it, is no choice.
+    Taking the outermost of these maximises the total stability of disjoint clusters. Ignore the
+    root's entry; it is never selected.
     """
     within = [0.0] * len(parent)
     for cluster in reversed(range(1, len(parent))):

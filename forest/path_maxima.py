@@ -1,12 +1,13 @@
-"""The tree of Boruvka's algorithm on a forest, and the heaviest edges on its paths.
+"""Heaviest edges on paths of a forest, found in the merge tree of Boruvka's algorithm.
 
-Leaves are the vertices; each fragment carries the edge it chose, and fragments above one tree's
-vertices are equally many. The heaviest edge between two vertices is the heaviest choice met on the
-way up from both to where they meet, at most log2 n steps. So many paths are walked side by side.
+The leaves of the merge tree are the vertices, all at the same depth within one tree of the forest.
+Each fragment stores the edge that it chose. The heaviest edge on the path between two vertices is
+the heaviest edge stored on the way from both to their lowest common ancestor, in at most log2 n
+steps. Many pairs climb at once.
 
-Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997):
-the property of Boruvka trees. Where two paths meet is found by climbing, not by her tables, which
-take more memory.
+Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997),
+for this property of Boruvka trees. King finds the common ancestors with tables; climbing needs less
+memory.
 """
 
 from __future__ import annotations
@@ -24,17 +25,27 @@ _NUMPY = array_module("numpy")
 
 
 class MergeTree(NamedTuple):
-    """Fragments of Boruvka's algorithm on a forest, at most 2 n; the first n are the vertices."""
+    """The fragments of Boruvka's algorithm on a forest; the first n are the vertices.
 
-    parent: NDArray[Any]  # of each fragment, the one it was merged into, or itself
-    chosen: NDArray[Any]  # of each fragment, the rank of the edge it chose; -1 if it has none
+    Attributes
+    ----------
+    parent : integer array of length k, at most 2 n
+        The fragment that each fragment was merged into; a root is its own parent.
+    chosen : integer array of length k
+        Rank of the edge that each fragment chose, or -1.
+    height : int
+    num_vertices : int
+    """
+
+    parent: NDArray[Any]
+    chosen: NDArray[Any]
     height: int
     num_vertices: int
 
     def heaviest_on_paths(
         self, u: NDArray[Any], v: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the rank of the heaviest edge between each u and v, and where there is no path.
+        """Find the heaviest edge on the path between each pair of vertices.
 
         Parameters
         ----------
@@ -44,9 +55,9 @@ class MergeTree(NamedTuple):
         Returns
         -------
         rank : integer array of length k
-            -1 where u is v or there is no path.
+            Rank of the heaviest edge; -1 where u equals v or no path exists.
         apart : integer array
-            Positions, ascending, at which u and v are in two trees.
+            Positions of the pairs without a path, ascending.
         """
         rank = np.full(len(u), -1, self.chosen.dtype)
         climbing = np.flatnonzero(u != v)
@@ -64,7 +75,7 @@ class MergeTree(NamedTuple):
         return rank, climbing
 
     def trees(self) -> NDArray[Any]:
-        """Return for each vertex the fragment that is its whole tree."""
+        """Return the root fragment of each vertex."""
         tree = np.arange(self.num_vertices, dtype=self.parent.dtype)
         for _ in range(self.height):
             tree = self.parent[tree]
@@ -74,19 +85,19 @@ class MergeTree(NamedTuple):
 def merge_tree(
     u: NDArray[Any], v: NDArray[Any], num_vertices: int
 ) -> tuple[MergeTree, NDArray[Any]]:
-    """Merge the vertices along the edges of a forest, round by round.
+    """Build the merge tree of a forest, round by round.
 
     Parameters
     ----------
     u, v : integer arrays of length f
-        Ends of the edges, lightest first: the position of an edge is its rank.
+        Ends of the edges, lightest first. The position of an edge is its rank.
     num_vertices : int
 
     Returns
     -------
     tree : MergeTree
     closing : integer array
-        The ranks of edges that close cycles: those that each have come together with lighter ones.
+        Ranks of the edges that close a cycle with lighter edges.
     """
     size, first = num_vertices, 0
     dtype = _NUMPY.index_dtype(2 * size)
@@ -94,7 +105,7 @@ def merge_tree(
     rank = np.arange(len(u), dtype=_NUMPY.index_dtype(len(u)))
     parents, choices, closing = [], [], []
     while True:
-        # Ends that came together by other edges, all of them lighter: every choice was.
+        # Lighter edges have already merged the ends of these edges.
         loop = u == v
         closing.append(rank[loop])
         u, v, rank = u[~loop], v[~loop], rank[~loop]
@@ -119,21 +130,21 @@ def merge_tree(
 
 
 def _choose(u: NDArray[Any], v: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Let each fragment choose its first edge, and find the fragments that this merges.
+    """Choose the lightest edge of each fragment, and merge fragments along the chosen edges.
 
     Parameters
     ----------
     u, v : integer arrays of length k
-        Ends of the edges, lightest first; no loops.
+        Ends of the edges, lightest first, without loops.
     size : int
         Number of fragments.
 
     Returns
     -------
     choice : integer array of length `size`
-        Position of the edge each fragment chose; k if it has none.
+        Position of the edge that each fragment chose; k if it has no edges.
     root : integer array of length `size`
-        One of the fragments it is merged with, the same for all of them.
+        The representative of the merged fragment.
     """
     position = np.arange(len(u), dtype=u.dtype)
     choice = np.full(size, len(u), u.dtype)
@@ -143,7 +154,7 @@ def _choose(u: NDArray[Any], v: NDArray[Any], size: int) -> tuple[NDArray[Any], 
     target, chooses = own.copy(), np.flatnonzero(choice < len(u))
     edge = choice[chooses]
     target[chooses] = u[edge] ^ v[edge] ^ own[chooses]  # the other end
-    # Edges are strictly ordered, so the only cycles are pairs that chose one edge.
+    # Edges are strictly ordered, so the only cycles are pairs that chose the same edge.
     is_first_of_pair = (target[target] == own) & (own < target)
     target[is_first_of_pair] = own[is_first_of_pair]
     return choice, _NUMPY.pointer_jump(target)

@@ -1,4 +1,4 @@
-"""Pictures of forests, drawn with matplotlib."""
+"""Plots of forests with matplotlib."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from .edges import ForestEdges
 
-#: Edges of one path: paths cost matplotlib more than edges, until they fill its memory of cells.
+#: Edges in a path. Matplotlib draws few long paths faster, but overlong ones exceed its cell pool.
 _EDGES = 200
-#: Multiples of it, modulo 1, spread evenly: neighboring labels get colors far apart.
+#: Multiples of the golden ratio, modulo 1, give neighboring labels distant colors.
 _GOLDEN = 0.6180339887498949
 
 
@@ -31,7 +31,7 @@ def plot_forest(
     ax: Any,
     **style: Any,
 ) -> Any:
-    """Draw what `Forest.plot` describes; `color` is "weight" or a label for each vertex."""
+    """Draw a forest, as documented at `Forest.plot`; `color` is "weight" or an array of labels."""
     plt = pyplot()
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
@@ -48,7 +48,7 @@ def plot_forest(
     else:
         label = _labels(forest, color)
         values, cmap = (0.5 + label[forest.u] * _GOLDEN) % 1, plt.get_cmap(cmap or "turbo")
-        # The ends of turbo are hard to tell apart.
+        # Leave out the ends of turbo, whose dark colors are hard to distinguish.
         norm = ScalarMappable(norm or Normalize(-0.1, 1.1)).norm
         is_within = label[forest.u] == label[forest.v]
     paths, first = _paths(lines[is_within], _levels(values[is_within], norm, cmap.N))
@@ -66,7 +66,7 @@ def plot_forest(
 
 
 def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:
-    """Return a label for each vertex."""
+    """Return the labels of the vertices as a checked array on the host."""
     label = np.asarray(host_array(color))
     if label.dtype.kind not in "biu" or label.shape != (forest.num_vertices,):
         shown = repr(color) if label.ndim == 0 else f"{label.dtype} of shape {label.shape}"
@@ -79,7 +79,7 @@ def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:
 
 
 def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.int64]:
-    """Return which of `count` colors each value gets; -1 is below all, or none."""
+    """Return the index of each value's color among `count`; -1 is below the range or masked."""
     scaled: NDArray[np.float64] = np.ma.filled(norm(values), -1.0)
     return np.clip(np.floor(scaled * count), -1, count).astype(np.int64)
 
@@ -87,16 +87,25 @@ def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.in
 def _paths(
     lines: NDArray[np.float64], level: NDArray[np.int64]
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
-    """Gather segments of one color into paths, with gaps; and return the first segment of each.
+    """Join segments of equal color into paths with gaps.
 
     Parameters
     ----------
     lines : array of shape (f, 2, 2)
+        Both ends of each segment.
     level : array of length f
+        Color index of each segment.
+
+    Returns
+    -------
+    paths : list of arrays of shape (k, 2)
+        Ends of the segments; a NaN separates each from the next.
+    first : integer array
+        Position of the first segment of each path in `lines`.
     """
     order = np.argsort(level, kind="stable")
     level = level[order]
-    place = np.arange(len(level)) - np.searchsorted(level, level)  # among those of one color
+    place = np.arange(len(level)) - np.searchsorted(level, level)  # within its color
     start = np.flatnonzero(place % _EDGES == 0)
     broken = np.full((len(lines), 3, 2), np.nan)
     broken[:, :2] = lines[order]

@@ -1,15 +1,16 @@
-"""Mutual reachability: distances between samples become the weights by which HDBSCAN joins them.
+"""Mutual reachability: stages that turn distances between samples into the weights of HDBSCAN.
 
-Samples are vertices. The core distance of a sample is that within which lie as many samples as are
-asked for, itself among them: small where samples are dense. Core distances take one pass over the
-edges for each neighbor up to the farthest that counts.
+The vertices are samples. The core distance of a sample is the distance to its k-th nearest sample,
+counting itself, with k = `min_samples`. It is small where samples are dense. The stages find the
+nearest neighbors one after another, with one pass over the edges for each.
 
 Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
 Estimates", PAKDD 2013, definitions 1 to 4.
 
-Distances are compared as keys, which also take the weight's place in each edge.
+Distances are represented by their keys, which replace the keys of the edges.
 
-Promise: each weight is one of those given, or the largest of its dtype, the same in any partition.
+Promise: each new weight is one of the given weights, or the largest value of the dtype, and does
+not depend on the partitions.
 """
 
 from typing import Any
@@ -25,7 +26,10 @@ from ..stages.fields import Count, Edges, Verdict, VertexIndex, VertexKeys
 def start_core_distances(
     ops: ArrayModule, num_vertices: Count, weight_order: Any
 ) -> tuple[VertexKeys, VertexIndex, Count]:
-    """Begin with each sample itself, at distance 0, before all its neighbors."""
+    """Start with the sample itself as its nearest sample, at distance 0.
+
+    The neighbor is -1, which precedes all neighbors at distance 0.
+    """
     key = f"u{weight_order.dtype.itemsize}"
     return (
         ops.full(num_vertices, weight_order.key_of(0), dtype=key),
@@ -43,10 +47,10 @@ def find_next_neighbors(
     num_vertices: Count,
     weight_order: Any,
 ) -> tuple[VertexKeys, VertexIndex]:
-    """Find the nearest neighbor of each sample beyond the one found last: its distance, its number.
+    """Find the next nearest neighbor of each sample, in the order (distance, neighbor).
 
-    Neighbors are ordered by (distance, number), so an edge that is given twice, as both arcs of a
-    symmetric graph are, counts once. A sample without one gets the largest distance and number.
+    This order counts an edge once even if it occurs twice, as in symmetric graphs. A sample
+    without further neighbors gets the largest distance and the largest number.
     """
     u, v, key, _ = edges
     sample, neighbor = ops.concat([u, v]), ops.concat([v, u])
@@ -66,31 +70,31 @@ def find_next_neighbors(
 
 @stage(writes="num_samples")
 def count_sample(num_samples: Count) -> Count:
-    """Count the samples within the core distances."""
+    """Count the neighbor found in this pass."""
     return num_samples + 1
 
 
 @stage(writes="enough_samples")
 def enough_samples(num_samples: Count, min_samples: Count) -> Verdict:
-    """Return whether as many samples are within the core distances as are asked for."""
+    """Return whether the core distances include `min_samples` samples."""
     return num_samples >= min_samples
 
 
 @stage(writes="edges")
 def weigh_by_reachability(ops: ArrayModule, edges: Edges, core_distance: VertexKeys) -> Edges:
-    """Let each edge weigh its distance, or the core distance of one of its ends if that is more."""
+    """Replace each key by the maximum of itself and the core distances of both ends."""
     core = ops.maximum(ops.gather(core_distance, edges.u), ops.gather(core_distance, edges.v))
     return edges._replace(key=ops.maximum(edges.key, core))
 
 
 @stage(writes="weights", combine="concatenation")
 def list_weights(ops: ArrayModule, edges: Edges, weight_order: Any) -> Any:
-    """List the weights of all edges, in order."""
+    """Return the weights of all edges, in the order of edge ids."""
     return weight_order.weights_of(ops, edges.key)
 
 
-#: Before the first stage of an algorithm these make its forest HDBSCAN's tree, by the strategies
-#: "whole" and unbounded "iterate": the others suppose that an edge's weight is its own.
+#: Insert these steps before an algorithm to compute the tree of HDBSCAN. Use the strategy "whole"
+#: or unbounded "iterate"; the others need weights that do not depend on other edges.
 REACH = (
     start_core_distances,
     Loop(find_next_neighbors, count_sample, until=enough_samples),

@@ -1,16 +1,18 @@
-"""The check of an answer: that a forest is the minimum spanning forest, with no trust in solvers.
+"""Verification: check that a forest is the minimum spanning forest, independently of all solvers.
 
-What a forest must be is checked edge by edge, in memory for the vertices and one chunk of edges:
+Memory is proportional to the number of vertices, plus one block of edges. The checks are:
 
-1. its ids ascend, are ids of the graph, and what is written beside them is what the graph has;
-2. it has no cycle;
-3. no edge of the graph joins two of its trees;
-4. no edge of the graph comes, under (weight, edge id), before one on the path between its ends.
+1. the edge ids are ascending ids of the graph, and columns saved with them equal the graph's;
+2. the forest has no cycle;
+3. no edge of the graph joins two trees of the forest;
+4. no edge of the graph precedes, in the order (weight, edge id), an edge on the forest's path
+   between its ends.
 
-Together these say that it is the one minimum spanning forest under that order (the cycle property).
+Together they prove that the forest is the unique minimum spanning forest in this order (the cycle
+property).
 
-Of most edges a glance tells the last: lighter edges of the forest connect their ends. For the
-others the path's heaviest edge is found in a tree of merged fragments: see `merge_tree`.
+Most edges pass check 4 quickly, because lighter edges of the forest connect their ends. For the
+others, `path_maxima` finds the heaviest edge on the path.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count
 from ..primitives import array_module
-from ..progress import heard_by, tell
+from ..progress import report_progress, set_listener
 from ..runtime.device import host_array
 from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
@@ -43,23 +45,24 @@ if TYPE_CHECKING:
 
     from ..progress import Listener
 
-CHUNK_EDGES = 2**18  # what is known of so many paths fits in cache
+#: Default number of edges in a block; their working arrays fit in cache.
+BLOCK_EDGES = 2**18
 
 _NUMPY = array_module("numpy")
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and found right.
+    """The result of a successful verification.
 
     Attributes
     ----------
     num_vertices, num_edges : int
-        Of the graph.
+        Size of the graph.
     num_forest_edges, num_components : int
-        Of the forest; single vertices are components.
+        Size of the forest; isolated vertices are components.
     compared : tuple of str
-        Which of u, v, weight the forest carried and were compared with the graph's.
+        The columns of the forest, among u, v and weight, that were compared with the graph's.
     """
 
     num_vertices: int
@@ -76,57 +79,57 @@ def verify(
     num_vertices: int | None = None,
     weight: str | None = "weight",
     maximum: bool = False,
-    chunk_edges: int = CHUNK_EDGES,
+    block_edges: int = BLOCK_EDGES,
     progress: bool | Listener = True,
 ) -> Verification:
-    """Check that a forest is the minimum spanning forest under the total order (weight, edge id).
+    """Check that a forest is the minimum spanning forest in the order (weight, edge id).
 
-    Nothing that finds forests takes part. Memory is proportional to the number of vertices, beside
-    the graph; columns that are memory maps are read once from front to back.
+    The check is independent of all algorithms. Beside the graph, memory is proportional to the
+    number of vertices.
 
     Parameters
     ----------
     graph
-        As `minimum_spanning_forest` takes it, but for what can be read only once.
+        As for `minimum_spanning_forest`, except for graphs that can be read only once.
     forest : Forest, integer array of length f, or path
-        What was found, the edge ids alone, or what `Forest.save` wrote (`docs/forest-file.md`).
+        A forest, its edge ids, or a file written by `Forest.save` (`docs/forest-file.md`).
     num_vertices : int, optional
-        Number of vertices, in place of what the graph says.
+        Number of vertices; overrides that of the graph.
     weight : str or None
-        Which of its weights the forest is minimal by; None takes every weight as 1.
+        Name of the weights to use; None means that every weight is 1.
     maximum : bool
         Check for the maximum spanning forest; ties still go to the smaller edge id.
-    chunk_edges : int
-        How many edges of the graph are looked at together.
+    block_edges : int
+        Number of edges to process at once.
     progress : bool or callable
         As for `minimum_spanning_forest`.
 
     Returns
     -------
     Verification
-        What was checked. There is no other outcome but an error.
+        Sizes of the graph and the forest. A wrong forest raises an error.
 
     Raises
     ------
     VerificationError
-        If the forest is wrong; names the first edge that shows it.
+        If the forest is wrong. The message names the first edge that proves it.
     FileFormatError
-        If a file cannot be read or does not hold what it should.
+        If a file cannot be read or has invalid content.
     GraphError, OptionError
-        If the graph, the edge ids or an option are not what they should be.
+        If the graph, the edge ids or an option are invalid.
     """
-    check_count("chunk_edges", chunk_edges, 1, optional=False)
-    with heard_by(progress):
+    check_count("block_edges", block_edges, 1, optional=False)
+    with set_listener(progress):
         found = open_graph(graph, num_vertices, weight, is_streamed=True)
         source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
         if source.is_read_once:
-            message = "the graph is read several times, and this one can be read but once"
+            message = "verification reads the graph several times; pass one that can be read again"
             raise GraphError(message)
         edges = source.with_sizes()
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
         columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype)
         edge_ids = columns.pop("edge_id")
-        with _another_graph_told(edges, identity):
+        with _mention_another_graph(edges, identity):
             _check_ids(edge_ids, edges.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
             u, v, weights = edges.take(edge_ids)
@@ -135,9 +138,9 @@ def verify(
             u, v = u[rank], v[rank]
             tree, closing = merge_tree(u, v, num_vertices)
             _check_cycles(edges, order.edge_id[closing])
-            chunks = partial(_chunks, edges, tree.parent.dtype, chunk_edges, maximum=maximum)
-            known = _shortcut(chunks(), order, tree, u, v)
-            _check_edges(edges, chunks(), order, tree, known, maximum=maximum)
+            blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, maximum=maximum)
+            known = _shortcut(blocks(), order, tree, u, v)
+            _check_edges(edges, blocks(), order, tree, known, maximum=maximum)
     return Verification(
         num_vertices,
         num_edges,
@@ -147,13 +150,13 @@ def verify(
     )
 
 
-# What is given.
+# Arguments.
 
 
 def _forest_columns(
     forest: Any, weight_dtype: np.dtype[Any]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return columns of length f, "edge_id" among them, and what a file says of its graph."""
+    """Return the forest's columns, including "edge_id", and the graph identity in its file."""
     if isinstance(forest, str | os.PathLike):
         columns, identity = read_forest(Path(forest), weight_dtype)
         return columns, identity or {}
@@ -175,8 +178,8 @@ def _forest_columns(
 
 
 @contextmanager
-def _another_graph_told(graph: EdgeSource, identity: Mapping[str, Any]) -> Iterator[None]:
-    """Add to what is wrong with a forest that it says it is of another graph, if it does."""
+def _mention_another_graph(graph: EdgeSource, identity: Mapping[str, Any]) -> Iterator[None]:
+    """Extend a VerificationError if the forest's file identifies another graph."""
     try:
         yield
     except VerificationError as error:
@@ -185,16 +188,16 @@ def _another_graph_told(graph: EdgeSource, identity: Mapping[str, Any]) -> Itera
         differ = [name for name in known.keys() & stated if known[name] != stated[name]]
         if not differ:
             raise
-        told = ", ".join(f"{name} {stated[name]}, not {known[name]}" for name in sorted(differ))
-        message = f"{error}; the forest says that it is of another graph: {told}"
+        shown = ", ".join(f"{name} {stated[name]}, not {known[name]}" for name in sorted(differ))
+        message = f"{error}; the forest's file is for another graph: {shown}"
         raise VerificationError(message) from error
 
 
-# The forest by itself.
+# The forest alone.
 
 
 def _check_ids(edge_ids: NDArray[Any], first_id: int, num_edges: int) -> None:
-    """Check that ids (integers, any order) ascend, are distinct and are ids of the graph."""
+    """Check that edge ids (integers in any order) are ascending, distinct ids of the graph."""
     wrong = np.flatnonzero((edge_ids < first_id) | (edge_ids >= first_id + num_edges))
     if len(wrong):
         message = f"edge id {edge_ids[wrong[0]]} does not exist: the graph has {num_edges} edges"
@@ -208,7 +211,7 @@ def _check_ids(edge_ids: NDArray[Any], first_id: int, num_edges: int) -> None:
         message = f"edge id {ascending[twice[0]]} occurs twice"
     else:
         first, second = edge_ids[back[0]], edge_ids[back[0] + 1]
-        message = f"edge id {second} comes after {first}, but the ids of a forest ascend"
+        message = f"edge id {second} follows {first}, but edge ids must be ascending"
     raise VerificationError(message)
 
 
@@ -217,7 +220,7 @@ def _check_columns(
     edge_ids: NDArray[np.int64],
     graph: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Check that each column (length f) holds what the graph's does."""
+    """Check that each column of the forest equals the graph's column."""
     for name, column in columns.items():
         ours = graph[name]
         differ = np.flatnonzero(~_equal(column, ours))
@@ -231,48 +234,54 @@ def _check_columns(
 
 
 def _equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Compare numbers by value, exactly."""
+    """Return where two columns have exactly the same numbers."""
     equal: NDArray[np.bool_] = left == right
     if (left.dtype.kind == "f") != (right.dtype.kind == "f"):
-        # NumPy rounds integers of 64 bits to compare them with floats; Python does not.
+        # NumPy rounds 64-bit integers to compare them with floats; Python does not.
         for place in np.flatnonzero(equal & (abs(left.astype(np.float64)) >= 2.0**53)):
             equal[place] = left[place].item() == right[place].item()
     return equal
 
 
 class _SortedForest(NamedTuple):
-    """The edges of a forest in order of (weight, edge id); their place in it is their rank.
+    """The edges of a forest sorted by (weight, edge id); the position of an edge is its rank.
 
-    One more entry, which rank -1 finds, stands for no edge and comes before all: key 0, id -1.
+    An extra last entry, key 0 and edge id -1, precedes all edges in the order. Rank -1 indexes it.
+
+    Attributes
+    ----------
+    key : unsigned array of length f + 1
+    edge_id : int64 array of length f + 1
     """
 
-    key: NDArray[Any]  # unsigned, length f + 1
-    edge_id: NDArray[np.int64]  # length f + 1
+    key: NDArray[Any]
+    edge_id: NDArray[np.int64]
 
 
 def _sorted_forest(
     edge_ids: NDArray[np.int64], weight: NDArray[Any], *, maximum: bool
 ) -> tuple[_SortedForest, NDArray[np.intp]]:
-    """Return the forest in order, and the permutation that puts it so."""
+    """Return the sorted forest and the permutation that sorts it."""
     key = _keys(weight, maximum=maximum)
-    rank = np.argsort(key, kind="stable")  # ids ascend, so ties stay in their order
+    rank = np.argsort(key, kind="stable")  # ids are ascending, so this also orders ties
     order = _SortedForest(np.append(key[rank], key.dtype.type(0)), np.append(edge_ids[rank], -1))
     return order, rank
 
 
 def _keys(weight: NDArray[Any], *, maximum: bool) -> NDArray[Any]:
-    """Return keys that compare as weights do: the same for any part, whatever signs occur there."""
+    """Return keys in the order of the weights, comparable between blocks of any signs."""
     keys: NDArray[Any] = _NUMPY.order_key(weight, signed=True, descending=maximum)
     return keys
 
 
 def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
-    """Check that no edges close a cycle.
+    """Raise VerificationError if an edge of the forest closes a cycle with lighter ones.
 
-    Raises
-    ------
-    VerificationError
-        Naming the one with the smallest id among those that do when edges are added in order.
+    Parameters
+    ----------
+    graph : EdgeSource
+    closing : int64 array
+        Ids of such edges. The message names the smallest.
     """
     if len(closing):
         edge = int(closing.min())
@@ -282,11 +291,18 @@ def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
         raise VerificationError(message)
 
 
-# The edges of the graph against the forest.
+# The edges of the graph, compared with the forest.
 
 
-class _Chunk(NamedTuple):
-    """Edges of the graph from the id `start` on."""
+#: Hint for a forest that lacks an edge heavier than all of its own.
+_CAPPED = (
+    "if the forest was computed with a limit on weights, verify it against the graph without the "
+    "edges beyond that limit"
+)
+
+
+class _Block(NamedTuple):
+    """A block of consecutive edges of the graph; the first has the id `start`."""
 
     start: int
     u: NDArray[Any]
@@ -295,42 +311,52 @@ class _Chunk(NamedTuple):
 
 
 class _Shortcut(NamedTuple):
-    """The trees of the lightest edges of the forest: a heavier edge inside one is right."""
+    """The trees formed by the lightest edges of the forest.
 
-    tree: NDArray[Any]  # of each vertex
-    key: int  # of the heaviest of those edges
+    A heavier edge within one of these trees is correctly absent from the forest.
 
-    def passes_over(self, edges: _Chunk) -> NDArray[np.bool_]:
-        """Tell which edges it shows to be right."""
+    Attributes
+    ----------
+    tree : integer array of length n
+        The tree of each vertex.
+    key : int
+        Key of the heaviest of the lightest edges.
+    """
+
+    tree: NDArray[Any]
+    key: int
+
+    def accepts(self, edges: _Block) -> NDArray[np.bool_]:
+        """Return which edges need no further check."""
         is_inside: NDArray[np.bool_] = self.tree[edges.u] == self.tree[edges.v]
         return is_inside & (edges.key > self.key)
 
 
-def _chunks(
-    graph: EdgeSource, dtype: np.dtype[Any], chunk_edges: int, *, maximum: bool
-) -> Iterator[_Chunk]:
-    """Yield all edges, ends as ids of a dtype."""
-    for start, _, read in graph.blocks(chunk_edges):
+def _blocks(
+    graph: EdgeSource, dtype: np.dtype[Any], block_edges: int, *, maximum: bool
+) -> Iterator[_Block]:
+    """Yield the graph in blocks, with ends of the given dtype."""
+    for start, _, read in graph.blocks(block_edges):
         u, v, weight = read()
         u, v = (ids.astype(dtype, copy=False) for ids in (u, v))
-        yield _Chunk(start, u, v, _keys(weight, maximum=maximum))
+        yield _Block(start, u, v, _keys(weight, maximum=maximum))
 
 
 def _shortcut(
-    chunks: Iterator[_Chunk],
+    blocks: Iterator[_Block],
     order: _SortedForest,
     tree: MergeTree,
     u: NDArray[Any],
     v: NDArray[Any],
 ) -> _Shortcut:
-    """Return the one that passes over most edges of the first chunk that has any.
+    """Return the shortcut that accepts most edges of the first non-empty block.
 
-    A beginning of the sorted forest passes over an edge if it holds the heaviest edge of the edge's
-    path, and ends before the edge itself.
+    A prefix of the sorted forest accepts an edge if it contains the heaviest edge on the path
+    between its ends, and only edges lighter than the edge itself.
     """
     size = 0
-    chunks = (chunk for chunk in chunks if len(chunk.key))
-    for _, *ends, key in itertools.islice(chunks, 1):
+    blocks = (block for block in blocks if len(block.key))
+    for _, *ends, key in itertools.islice(blocks, 1):
         begins = np.sort(tree.heaviest_on_paths(*ends)[0])
         stops = np.sort(np.searchsorted(order.key[:-1], key))
         passed = np.searchsorted(begins, begins, "right") - np.searchsorted(stops, begins, "right")
@@ -341,37 +367,39 @@ def _shortcut(
 
 def _check_edges(
     graph: EdgeSource,
-    chunks: Iterator[_Chunk],
+    blocks: Iterator[_Block],
     order: _SortedForest,
     tree: MergeTree,
     shortcut: _Shortcut,
     *,
     maximum: bool,
 ) -> None:
-    """Check that each edge has a path between its ends, and comes before none of its edges."""
-    for chunk in chunks:
-        rest = np.flatnonzero(~shortcut.passes_over(chunk))
-        u, v, key = (column[rest] for column in chunk[1:])
+    """Check that the forest connects the ends of each edge by edges that precede it."""
+    for block in blocks:
+        rest = np.flatnonzero(~shortcut.accepts(block))
+        u, v, key = (column[rest] for column in block[1:])
         rank, apart = tree.heaviest_on_paths(u, v)
-        path_key, path_id, edge_id = order.key[rank], order.edge_id[rank], chunk.start + rest
+        path_key, path_id, edge_id = order.key[rank], order.edge_id[rank], block.start + rest
         before = (key < path_key) | ((key == path_key) & (edge_id < path_id))
         wrong = np.append(apart, np.flatnonzero(before))
         if len(wrong):
             place = int(wrong.min())
             message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]), maximum=maximum)
+            if place in apart and len(order.key) > 1 and key[place] > order.key[-2]:
+                message = f"{message}; {_CAPPED}"
             raise VerificationError(message)
-        done = chunk.start + len(chunk.key) - graph.first_id
-        tell("compare paths", done, graph.num_edges or 0)
+        done = block.start + len(block.key) - graph.first_id
+        report_progress("compare paths", done, graph.num_edges or 0)
 
 
 def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:
-    """Say what is wrong: `other` is the edge that `edge` should replace, or -1."""
+    """Return the message for an edge that should replace `other`, or join two trees if -1."""
     shown = _described(graph, edge)
     if other < 0:
         return f"{shown} joins two trees of the forest"
     path = f"{_described(graph, other)} on the path between its ends"
     if _edge(graph, edge)[2] == _edge(graph, other)[2]:
-        return f"{shown} has a smaller id than {path}, and no other weight"
+        return f"{shown} has the same weight and a smaller id than {path}"
     return f"{shown} is {'heavier' if maximum else 'lighter'} than {path}"
 
 
@@ -381,6 +409,6 @@ def _described(graph: EdgeSource, edge: int) -> str:
 
 
 def _edge(graph: EdgeSource, edge: int) -> tuple[NDArray[Any], ...]:
-    """Return u, v and weight of one edge."""
+    """Return u, v and weight of one edge, as arrays of length 1."""
     place = edge - graph.first_id
-    return graph.part(place, place + 1).columns()
+    return graph.slice(place, place + 1).columns()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from ..progress import tell
+from ..progress import report_progress
 from .tables import check_weight, chosen_weight
 
 if TYPE_CHECKING:
@@ -127,4 +127,4 @@ class EdgeTable:
         for chunk in self.read(size):
             yield dict(zip(self.dtypes, chunk, strict=True))
             done += len(chunk[0])
-            tell("write edges", done, self.num_edges)
+            report_progress("write edges", done, self.num_edges)

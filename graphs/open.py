@@ -16,15 +16,15 @@ from ..runtime.device import refuse_device
 from .adopt import class_names, edge_list, is_known
 from .edge_list import EdgeList, checked_num_vertices
 from .formats import format_of
-from .pieces import ArrayPiece, Chunks, Delayed, columns_piece
 from .read import WholeFile
+from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
 from .tables import check_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .pieces import Adopt
+    from .segments import Adopt
 
 
 def open_graph(
@@ -94,14 +94,14 @@ def open_files(
             graph = found.graph(path, weight)
             source = EdgeSource.of(graph)
             if is_bounded:  # its sizes are all that is kept
-                rows = WholeFile(path, format, weight).part(0, graph.num_edges)
+                rows = WholeFile(path, format, weight).slice(0, graph.num_edges)
                 source = EdgeSource((rows,), graph.num_vertices)
         sources.append(source)
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
-    pieces = tuple(piece for source in sources for piece in source.pieces)
+    segments = tuple(segment for source in sources for segment in source.segments)
     least = max(stated, default=0)
     return EdgeSource(
-        pieces,
+        segments,
         least if len(stated) == len(sources) else None,
         unweighted=weight is None,
         is_checked=len(sources) == 1 and sources[0].is_checked,
@@ -189,10 +189,10 @@ def _is_chunk(item: Any) -> bool:
     return isinstance(item, EdgeList) or is_known(item)
 
 
-def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
+def _adopted(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
-        return columns_piece(chunk, name)
+        return column_segment(chunk, name)
     if isinstance(chunk, str | os.PathLike):
         message = f"{name}: files are no chunks; a list of files is a graph"
         raise GraphError(message)
@@ -202,4 +202,4 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArrayPiece:
         message = f"{name}: {error}"
         raise GraphError(message) from error
     refuse_device(graph.u, name)
-    return ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)
+    return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from ..progress import heard_by
+from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
 from .formats import format_of
-from .pieces import ArrayPiece, Sequential, file_fingerprint
+from .segments import ArraySegment, Sequential, file_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def read(
     if not paths or not all(isinstance(path, str | PathLike) for path in paths):
         message = f"a source is a path or a list of paths, not {source!r}"
         raise OptionError(message)
-    with heard_by(progress):
+    with set_listener(progress):
         files = map(Path, paths)
         graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
     return graph if num_vertices is None else graph.on(num_vertices)
@@ -69,17 +69,17 @@ def read(
 
 @dataclass(frozen=True)
 class WholeFile(Sequential):
-    """A file as a piece of a source: it is read as a whole whenever it is needed."""
+    """A file as a segment of a source: it is read as a whole whenever it is needed."""
 
     path: Path
     format: str | None
     weight: str | None
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Read the file."""
-        with heard_by(False):  # the scan that it is read for tells
+        with set_listener(False):  # the scan reports its own progress
             graph = read(self.path, format=self.format, weight=self.weight)
-        yield ArrayPiece(graph.u, graph.v, graph.weight, graph.num_vertices)
+        yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
     def fingerprint(self) -> str:
         """Return that of the file, and how it is read."""

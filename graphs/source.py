@@ -1,6 +1,6 @@
-"""Graphs that are streamed: pieces of an edge list that are read in order, as often as needed.
+"""Graphs that are streamed: segments of an edge list that are read in order, as often as needed.
 
-Nothing here holds more than a block of edges. Edge ids run through the pieces in order.
+Nothing here holds more than a block of edges. Edge ids run through the segments in order.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
-from ..progress import tell
+from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
-from .pieces import ArrayPiece, Chunks, Rows, Sequential, digest
+from .segments import ArraySegment, Chunks, Rows, Sequential, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .edge_list import Columns, EdgeList
-    from .pieces import Piece
+    from .segments import Segment
 
 #: Edges of a block that stays in cache while it is looked at.
 BLOCK_EDGES = 2**19
@@ -39,7 +39,7 @@ class EdgeSource:
 
     Parameters
     ----------
-    pieces : sequence of Piece
+    segments : sequence of Segment
         Its edges, in order.
     num_vertices : int, optional
         Number of vertices; if not given, the largest id plus one, which a scan finds, or the
@@ -53,10 +53,10 @@ class EdgeSource:
     weight_dtype : dtype, optional
         Of all weights: keys of two dtypes do not compare. `with_sizes` finds it.
     least_vertices : int
-        Number of vertices that some of the pieces are known to have, where others are not.
+        Number of vertices that some of the segments are known to have, where others are not.
     """
 
-    pieces: tuple[Piece, ...]
+    segments: tuple[Segment, ...]
     num_vertices: int | None = None
     first_id: int = 0
     unweighted: bool = False
@@ -67,41 +67,41 @@ class EdgeSource:
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
         """Return an edge list as a source."""
-        piece = ArrayPiece(graph.u, graph.v, graph.weight)
-        return cls((piece,), graph.num_vertices, is_checked=True)
+        segment = ArraySegment(graph.u, graph.v, graph.weight)
+        return cls((segment,), graph.num_vertices, is_checked=True)
 
     @property
     def num_edges(self) -> int | None:
         """Number of edges, or None where only reading can tell."""
-        counts = [piece.num_edges for piece in self.pieces]
+        counts = [segment.num_edges for segment in self.segments]
         return None if None in counts else sum(counts)  # type: ignore[arg-type]
 
     @property
     def edges_at_once(self) -> int:
-        """How many edges a piece may read at once, beyond a block."""
-        return max((piece.edges_at_once for piece in self.pieces), default=0)
+        """How many edges a segment may read at once, beyond a block."""
+        return max((segment.edges_at_once for segment in self.segments), default=0)
 
     @property
     def is_on_device(self) -> bool:
         """Whether its edges lie on a GPU; then all of them do."""
-        pieces = (piece for piece in self.pieces if isinstance(piece, ArrayPiece))
-        return any(is_on_device(piece.u) for piece in pieces)
+        segments = (segment for segment in self.segments if isinstance(segment, ArraySegment))
+        return any(is_on_device(segment.u) for segment in segments)
 
     @property
     def is_read_once(self) -> bool:
         """Whether a second reading would find nothing."""
-        return any(isinstance(piece, Chunks) and piece.is_iterator for piece in self.pieces)
+        return any(isinstance(segment, Chunks) and segment.is_iterator for segment in self.segments)
 
-    def part(self, start: int, stop: int) -> EdgeSource:
+    def slice(self, start: int, stop: int) -> EdgeSource:
         """Return the source of the edges at positions `start` to `stop`, whose number is known."""
-        pieces, first = [], 0
-        for piece in self.pieces:
-            size = piece.num_edges or 0
+        segments, first = [], 0
+        for segment in self.segments:
+            size = segment.num_edges or 0
             low, high = max(start - first, 0), min(stop - first, size)
             if low < high:
-                pieces.append(piece if high - low == size else piece.part(low, high))
+                segments.append(segment if high - low == size else segment.slice(low, high))
             first += size
-        return replace(self, pieces=tuple(pieces), first_id=self.first_id + start)
+        return replace(self, segments=tuple(segments), first_id=self.first_id + start)
 
     def blocks(
         self, size: int = BLOCK_EDGES
@@ -111,8 +111,8 @@ class EdgeSource:
         The functions may be called in any thread, in any order.
         """
         first = self.first_id
-        for piece in self.pieces:
-            for count, read in piece.reads(size):
+        for segment in self.segments:
+            for count, read in segment.reads(size):
                 yield first, count, partial(self._checked, first, read)
                 first += count
 
@@ -134,10 +134,10 @@ class EdgeSource:
             return self
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
-        pieces, largest, first, dtype = [], self.least_vertices, self.first_id, None
-        for piece in self.pieces:
+        segments, largest, first, dtype = [], self.least_vertices, self.first_id, None
+        for segment in self.segments:
             begin = first
-            for part in piece.arrays() if isinstance(piece, Sequential) else (piece,):
+            for part in segment.arrays() if isinstance(segment, Sequential) else (segment,):
                 largest = max(largest, part.num_vertices)  # a chunk may state it
                 for count, read in part.reads(BLOCK_EDGES):
                     u, v, given = read()
@@ -145,37 +145,37 @@ class EdgeSource:
                     *_, weight, size = checked(u, v, given, None, first)
                     dtype = check_dtype(first, weight.dtype, dtype)
                     largest, first = max(largest, size), first + count
-                    tell("count edges", first - self.first_id, self.num_edges or 0)
-            is_known = piece.num_edges is not None
-            pieces.append(piece if is_known else Rows(piece, 0, first - begin))
+                    report_progress("count edges", first - self.first_id, self.num_edges or 0)
+            is_known = segment.num_edges is not None
+            segments.append(segment if is_known else Rows(segment, 0, first - begin))
         known = largest if self.num_vertices is None else self.num_vertices
-        return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
+        return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def of_sizes(self, sizes: Sequence[tuple[int, int, np.dtype[Any] | None]]) -> EdgeSource:
-        """Return this source with its sizes, where others have counted each piece.
+        """Return this source with its sizes, where others have counted each segment.
 
         Parameters
         ----------
         sizes : sequence of (int, int, dtype)
-            Number of edges, number of vertices, and dtype of the weights of each piece.
+            Number of edges, number of vertices, and dtype of the weights of each segment.
 
         Raises
         ------
         GraphError
             If the dtypes differ. Names the edge.
         """
-        first, dtype, pieces = self.first_id, self.weight_dtype, []
-        for piece, (count, _, found) in zip(self.pieces, sizes, strict=True):
+        first, dtype, segments = self.first_id, self.weight_dtype, []
+        for segment, (count, _, found) in zip(self.segments, sizes, strict=True):
             dtype = check_dtype(first, found, dtype) if count and found is not None else dtype
-            pieces.append(piece if piece.num_edges is not None else Rows(piece, 0, count))
+            segments.append(segment if segment.num_edges is not None else Rows(segment, 0, count))
             first += count
         largest = max((vertices for _, vertices, _ in sizes), default=0)
         known = self.num_vertices if self.num_vertices is not None else largest
-        return replace(self, pieces=tuple(pieces), num_vertices=known, weight_dtype=dtype)
+        return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:
         """Return what tells this graph from others."""
-        parts = [piece.fingerprint() for piece in self.pieces]
+        parts = [segment.fingerprint() for segment in self.segments]
         return digest(repr((self.first_id, self.unweighted, parts)).encode())
 
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -194,11 +194,11 @@ class EdgeSource:
         Of `shares` sources that share a graph each takes its part of them; for 0, none.
         """
         count = self.num_edges
-        if not count or not shares or not all(piece.is_direct for piece in self.pieces):
+        if not count or not shares or not all(segment.is_direct for segment in self.segments):
             return np.empty(0, self.weight_dtype or np.int64)
         places = max(1, _SAMPLES // shares)
         starts = {count * place // places for place in range(places)}
-        parts = (self.part(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
+        parts = (self.slice(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
         return np.concatenate([part.columns()[2] for part in parts])
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
@@ -236,7 +236,7 @@ def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -
     if known is None or known == found:  # None equals float64, says NumPy
         return found
     message = (
-        f"edge {first}: weights are {found} from here on, but {known} before; all pieces of "
+        f"edge {first}: weights are {found} from here on, but {known} before; all segments of "
         "a graph that is streamed need one dtype"
     )
     raise GraphError(message)

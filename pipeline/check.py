@@ -13,7 +13,7 @@ from .steps import Loop
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .steps import Block, Step
+    from .steps import Compound, Step
 
 _SCALARS = {"count", "number", "verdict"}
 _VERDICT = Field("", "verdict")
@@ -70,7 +70,7 @@ def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Kn
     return known
 
 
-def _after_block(block: Block, before: dict[str, Known]) -> dict[str, Known]:
+def _after_block(block: Compound, before: dict[str, Known]) -> dict[str, Known]:
     verdict = block.verdict
     skipped = _after_stage(verdict, before)
     written = list(verdict.writes)

@@ -74,6 +74,11 @@ class Dataflow:
         known = {**self.inputs, **dict.fromkeys(self.values, Known(ANYTHING))}
         check(self.name, self.steps, known, self.result)
 
+    @cached_property
+    def moves_edges(self) -> bool:
+        """Whether stages read the edges and write others: rounds, not scans."""
+        return any("edges" in stage.writes for stage in self.stages())
+
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values it starts from on a backend."""
         return {

@@ -12,21 +12,19 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, resolve_backend
-from ..progress import heard_by
+from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
-from ..runtime.team import sharing
+from ..runtime.team import kernel_threads, sharing
 from .options import check_count, choose_backend
 from .plan import Graph, Request, Where, plan
-from .result import forest_ids
-from .run.execute import execute
-from .run.loading import LOAD, from_partitions
-from .run.opening import kernel_threads, open_scheduler
+from .run.execute import execute, forest_ids
 from .run.partitions import as_field, num_chunks, placed, sized, split
+from .run.schedulers import Inline
+from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
 from .streaming.bounds import parse_bytes
 from .streaming.checkpoint import fingerprint, open_checkpoint
 from .streaming.solver import Solver
-from .streaming.strategies import HOLD, SCANNING
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from .dataflow import Dataflow
     from .decided import Plan
     from .report.report import Report
+    from .run.schedulers import Scheduler
 
 #: The fields of a run by the time that a pipeline's own steps begin.
 OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
@@ -108,8 +107,8 @@ def run_on(
     resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
     is_streamed = memory is not None or strategy not in ("auto", "whole") or scheduler != "inline"
     with (
-        heard_by(progress),
-        open_scheduler(scheduler, threads) as where,
+        set_listener(progress),
+        _opened(scheduler, threads) as where,
         # Tasks that run side by side have a processor each.
         sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),
     ):
@@ -122,10 +121,10 @@ def run_on(
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)
         using = Backend(name, task_threads)
-        solver = Solver(for_scans or pipeline, using, bool(maximum))
+        solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
         request = Request(
             pipeline.name,
-            solver.pipeline.name,
+            solver.flow.name,
             using.name,
             strategy,
             partitions,
@@ -146,7 +145,7 @@ def run_on(
             identity = {
                 "input": source.fingerprint(),
                 "num_vertices": source.num_vertices,
-                "pipeline": [fingerprint(flow), fingerprint(solver.pipeline)],
+                "pipeline": [fingerprint(flow), fingerprint(solver.flow)],
                 "partitions": decided.partitions,
                 "split_every": split_every,  # which forests a merge joins
                 "maximum": bool(maximum),
@@ -181,12 +180,20 @@ def run_on(
         return Run(fields, report, opened if isinstance(opened, EdgeList) else source)
 
 
+def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:
+    """Open the scheduler that a caller chose; Dask is imported only for its own."""
+    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
+        return contextlib.nullcontext(Inline() if isinstance(choice, str) else choice)
+    from .run.opening import open_scheduler
+
+    return open_scheduler(choice, threads)
+
+
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
     """Return the steps of a run: a strategy, and in it the pipeline's."""
     if decided.strategy in SCANNING:
         flow = SCANNING[decided.strategy]
-        result = ("forest", "found") if is_read_once else ("forest",)
-        return replace(flow, result=result)
+        return replace(flow, result=("forest", "found")) if is_read_once else flow
     first = HOLD if decided.holds_forests else LOAD
     return from_partitions(decided.strategy, pipeline, *first)
 

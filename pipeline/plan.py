@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import OptionError
 from .decided import Plan
+from .strategies import SCANNING
 from .streaming.bounds import LIGHT, Scans, Size, device_bytes, rounds_bytes
 from .streaming.estimate import Rates, estimate
-from .streaming.strategies import SCANNING
 
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Block:
+class Compound:
     """Steps that run depending on a stage's verdict.
 
     Attributes
@@ -32,10 +32,10 @@ class Block:
 
 
 #: What a pipeline is made of.
-Step = Stage | Block
+Step = Stage | Compound
 
 
-class Loop(Block):
+class Loop(Compound):
     """Steps repeated until a stage's verdict is true.
 
     Parameters
@@ -53,7 +53,7 @@ class Loop(Block):
         object.__setattr__(self, "steps", steps)
 
 
-class When(Block):
+class When(Compound):
     """Steps that run once if a stage's verdict is true.
 
     Parameters
@@ -80,7 +80,7 @@ def check_steps(steps: Iterable[Any], pipeline: str) -> None:
         Naming the pipeline and the step.
     """
     for step in steps:
-        if isinstance(step, Block):
+        if isinstance(step, Compound):
             check_steps((*step.steps, step.verdict), pipeline)
         elif not isinstance(step, Stage):
             message = (
@@ -93,7 +93,7 @@ def check_steps(steps: Iterable[Any], pipeline: str) -> None:
 def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
     """Yield the stages in order; those of a block follow its verdict."""
     for step in steps:
-        if isinstance(step, Block):
+        if isinstance(step, Compound):
             yield step.verdict
             yield from stages_of(step.steps)
         else:

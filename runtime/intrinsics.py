@@ -1,4 +1,4 @@
-"""How kernels are compiled, and operations that Numba lacks."""
+"""The decorator that compiles kernels, and operations that Numba lacks."""
 
 import os
 import threading
@@ -17,32 +17,36 @@ from .toolchain import example, folder_of, is_tested
 
 OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy", "nogil": True}
 if is_tested():
-    OPTIONS["_nrt"] = False  # Numba's allocator is not there without Numba
+    OPTIONS["_nrt"] = False  # kernels run without Numba, so without its allocator
 
+#: The distance in elements at which loops prefetch.
 AHEAD = 16
+#: The number of elements that a loop processes at a time if it needs a buffer on the stack.
 BLOCK = 2048
-#: Words in a line of the cache. Where many places are written in turns, the next line of each is
-#: fetched before it is reached.
+#: The number of 64-bit words in a cache line. Loops that write to many places in turn prefetch the
+#: next line of each.
 LINE = np.uint64(8)
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
 
-#: Compiles a function that only kernels call.
+#: Decorator of functions that only kernels call.
 helper = njit(**OPTIONS)
 _config: Any = numba.config
 _caching = threading.Lock()
 
 
 def kernel(*arguments: Any) -> Any:
-    """Compile a kernel, with an `example` of its arguments.
+    """Decorate a kernel so that Numba compiles it; `arguments` are its `example`.
 
-    Versions of Numba that were not tested keep it in Numba's cache. That looks only at the source
-    of the kernel, so the folder is one for all that the kernel depends on.
+    With untested versions of Numba, compiled code goes to Numba's own cache. Numba compares only
+    the source of the kernel itself, so the name of the cache's folder covers all other
+    dependencies.
     """
 
     def compiled(function):
         function = example(*arguments)(function)
-        folder = None if is_tested() else private_folder(folder_of(function.__module__))
+        name = folder_of(function.__module__)
+        folder = None if is_tested() else private_folder(name, create=True)
         if folder is None or not os.access(folder, os.W_OK):
             return helper(function)
         with _caching:
@@ -57,7 +61,7 @@ def kernel(*arguments: Any) -> Any:
 
 @intrinsic
 def fetch(_, array, index):
-    """Ask for the cache line of ``array[index]``, and do not wait for it."""
+    """Prefetch the cache line of ``array[index]``."""
     signature = types.void(array, index)
 
     def generate(context, builder, signature, arguments):
@@ -79,9 +83,9 @@ def fetch(_, array, index):
 
 @intrinsic
 def at_most(_, values, first, limit):
-    """Compare 64 values from `first` on with a limit; return a bit for each that is at most that.
+    """Return 64 bits: whether each of the 64 values from `first` on is at most `limit`.
 
-    Of a loop that sets bits LLVM makes no comparison of many values at once.
+    LLVM does not vectorise the equivalent loop.
     """
     signature = types.uint64(values, types.uint64, values.dtype)
 
@@ -101,7 +105,7 @@ def at_most(_, values, first, limit):
 
 @intrinsic
 def lowest_bit(_, word):
-    """Return the place of the lowest bit of a word that is not 0."""
+    """Return the index of the lowest set bit of a nonzero word."""
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
@@ -111,7 +115,7 @@ def lowest_bit(_, word):
 
 @intrinsic
 def highest_bit(_, word):
-    """Return the place of the highest bit of a word that is not 0."""
+    """Return the index of the highest set bit of a nonzero word."""
 
     def generate(context, builder, signature, arguments):
         return builder.xor(builder.ctlz(arguments[0], ir.IntType(1)(1)), ir.IntType(64)(63))
@@ -132,7 +136,7 @@ def _make_array(context, builder, array, data, shape):
 
 @intrinsic
 def array_at(_, pointer, shape):
-    """Return a contiguous array that lies at a pointer to its first element."""
+    """Return the contiguous array of this shape whose first element is at `pointer`."""
     signature = types.Array(pointer.dtype, len(shape), "C")(pointer, shape)
 
     def generate(context, builder, signature, arguments):
@@ -144,14 +148,14 @@ def array_at(_, pointer, shape):
 
 @intrinsic(prefer_literal=True)
 def scratch(_, dtype, size):
-    """Return an array of `size` elements, which is a constant, on the stack."""
+    """Return an uninitialised array on the stack; `size` must be a compile-time constant."""
     signature = types.Array(dtype.dtype, 1, "C")(dtype, size)
 
     def generate(context, builder, signature, _):
         array, extent = signature.return_type, context.get_constant(types.intp, size.literal_value)
         data = cgutils.alloca_once(builder, context.get_data_type(array.dtype), extent)
-        # Where it lies is hidden: knowing that no other array overlaps it, LLVM would make gathers
-        # of the lookups, which take twice as long.
+        # The empty assembly hides the origin of the pointer. If LLVM knew that no other array
+        # overlaps this one, it would use gather instructions, which take twice as long.
         data = builder.asm(ir.FunctionType(data.type, [data.type]), "", "=r,0", [data], False)
         return _make_array(context, builder, array, data, [extent])
 
@@ -165,7 +169,7 @@ def _pointer(context, builder, array, value, index):
 
 @intrinsic
 def load(_, array, index):
-    """Read ``array[index]`` now, in one access."""
+    """Load ``array[index]`` atomically, with acquire semantics."""
     signature = array.dtype(array, types.uint64)
 
     def generate(context, builder, signature, arguments):
@@ -177,7 +181,7 @@ def load(_, array, index):
 
 @intrinsic
 def store(_, array, index, value):
-    """Write ``array[index]`` now, in one access."""
+    """Store ``array[index]`` atomically, with release semantics."""
     signature = types.void(array, types.uint64, array.dtype)
 
     def generate(context, builder, signature, arguments):
@@ -191,7 +195,7 @@ def store(_, array, index, value):
 
 @intrinsic
 def compare_and_swap(_, array, index, old, new):
-    """Write `new` to ``array[index]`` if it is `old`, in one access, and tell whether it was."""
+    """Replace ``array[index]`` by `new` atomically if it equals `old`; return whether it did."""
     signature = types.boolean(array, types.uint64, array.dtype, array.dtype)
 
     def generate(context, builder, signature, arguments):

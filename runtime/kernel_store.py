@@ -1,42 +1,62 @@
-"""A folder of compiled kernels that only its user can write to."""
+"""A cache of compiled kernels, in a folder that only its user can write to."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def kernel_folder() -> Path | None:
-    """Return the folder where compiled kernels are kept; None if the user has no home."""
+    """Return the folder of the kernel cache, which may not exist; None if the user has no home."""
     import platformdirs
 
     folder = platformdirs.user_cache_path("mstflow", appauthor=False) / "kernels"
     return folder if folder.is_absolute() else None
 
 
-def private_folder(name: str = "") -> Path | None:
-    """Return a folder in the kernel folder, created if missing.
+def private_folder(name: str = "", *, create: bool) -> Path | None:
+    """Return a folder in the kernel cache if no other user can change what is in it.
 
-    None if it cannot be created, or if its owner is another user, or others may write to it: they
-    could make this process run their code.
+    Parameters
+    ----------
+    name : str
+        The name of the folder; empty for the cache itself.
+    create : bool
+        Whether to create the folder if it is missing, with mode 0700.
+
+    Returns
+    -------
+    Path or None
+        None if the folder is missing and `create` is false, if it cannot be created, or if another
+        user could put code into it that this process would run.
+
+    Notes
+    -----
+    The folder must belong to this user, and nobody else may write to it. The folders above it, up
+    to the home folder or the root, must belong to this user or to root. Others may write to one
+    of them only if it has the sticky bit, as ``/tmp`` has, so that they cannot replace what is
+    not theirs, or if they are the user's private group.
     """
     root = kernel_folder()
     if root is None:
         return None
     try:
-        for folder in (root, root / name):
-            folder.mkdir(0o700, parents=True, exist_ok=True)
-            _check_private(os.stat(folder))
+        if create:
+            _create(root / name)
+        folder = (root / name).resolve(strict=True)
+        _check_private(folder.stat())
+        _check_parents(folder)
     except OSError:
         return None
-    return root / name
+    return folder
 
 
 def digest(*parts: Any) -> str:
@@ -45,29 +65,30 @@ def digest(*parts: Any) -> str:
 
 
 def load_or_compile(entry: str, compiled: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
-    """Return the label and the machine code that `compiled` returns, now or in an earlier process.
+    """Return the label and the machine code that `compiled` returns, from the cache if possible.
 
     Parameters
     ----------
     entry : str
-        A path in the folder. It must name everything that the code depends on.
+        A path in the cache. It must name everything that the code depends on.
     compiled : callable
         Called if there is no valid entry. Its exceptions propagate.
 
     Notes
     -----
-    An entry is a digest, the label, a zero byte and the code. The digest covers the entry's path
-    too, so an entry under the path of another is replaced, as a damaged one is. Entries are
-    written under a temporary name and then renamed, so processes may share the folder.
+    An entry consists of a digest, the label, a zero byte and the code. The digest also covers the
+    path of the entry. So an entry that was damaged, or moved to the path of another, is not loaded
+    but replaced. Entries are written under a temporary name and then renamed, so processes may
+    share the cache.
     """
     name, _, file = entry.rpartition("/")
-    folder = private_folder(name)
+    folder = private_folder(name, create=True)
     if folder is None:
         return compiled()
     with contextlib.suppress(OSError):
         content = _read(folder / file)
-        if content[:32] == _digest(entry, content[32:]):
-            label, _, code = content[32:].partition(b"\0")
+        label, _, code = content[32:].partition(b"\0")
+        if code and content[:32] == _digest(entry, content[32:]):
             return label.decode(), code
     text, code = compiled()
     body = b"\0".join((text.encode(), code))
@@ -76,10 +97,48 @@ def load_or_compile(entry: str, compiled: Callable[[], tuple[str, bytes]]) -> tu
     return text, code
 
 
+def _create(folder: Path) -> None:
+    """Create a folder and its missing parents with mode 0700, whatever the umask."""
+    for each in reversed((folder, *folder.parents)):
+        if not each.exists():
+            each.mkdir(0o700, exist_ok=True)
+
+
 def _check_private(status: os.stat_result) -> None:
-    is_foreign = hasattr(os, "geteuid") and status.st_uid != os.geteuid()  # not on Windows
-    if is_foreign or (os.name == "posix" and status.st_mode & 0o022):
+    """Raise `PermissionError` if another user owns a file or folder or may write to it."""
+    if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
         raise PermissionError
+
+
+def _check_parents(folder: Path) -> None:
+    """Raise `PermissionError` if another user could replace a folder."""
+    if os.name != "posix":
+        return
+    home = Path(os.path.expanduser("~")).resolve()
+    for parent in folder.parents:
+        status = parent.stat()
+        writers = 0 if status.st_mode & stat.S_ISVTX else status.st_mode & 0o022
+        if writers == stat.S_IWGRP and _is_private_group(status.st_gid):
+            writers = 0
+        if writers or status.st_uid not in (0, os.geteuid()):
+            raise PermissionError
+        if parent == home:
+            return
+
+
+def _is_private_group(number: int) -> bool:
+    """Return whether a group has this user's name and no other member.
+
+    Systems that make such a group for each user often let the group write to all new folders.
+    """
+    import grp
+    import pwd
+
+    with contextlib.suppress(KeyError):
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+        members = {group.gr_name, *group.gr_mem}
+        return number == user.pw_gid and members == {user.pw_name}
+    return False
 
 
 def _digest(entry: str, body: bytes) -> bytes:

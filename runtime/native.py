@@ -78,34 +78,63 @@ class Kernels:
 
     def are_kept(self) -> bool:
         """Return whether any of them is kept, as they are now, for this processor."""
-        folder = private_folder(folder_of(self._module))
+        folder = private_folder(folder_of(self._module), create=False)
         with contextlib.suppress(OSError):
             return folder is not None and any(folder.iterdir())
         return False
 
 
 class DispatchedKernel:
-    """A kernel called through Numba's dispatcher, which returns what a `NativeKernel` does."""
+    """A kernel called through Numba's dispatcher; it returns what a `NativeKernel` does."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call it, compiled first if it is not yet for such types.
+        """Call the kernel, compiling it first if it is new for these types.
 
         Raises
         ------
         KernelError
-            If the installed version of Numba cannot compile it.
+            If the installed version of Numba cannot compile the kernel. Exceptions of the kernel
+            itself propagate.
         """
         try:
-            return _dispatcher(self._module, self._name)(*arguments)
-        except Exception as error:
+            return self._call(arguments)
+        except _CompileError:
+            self._clear_cache()  # an entry of Numba's cache may be damaged
+        try:
+            return self._call(arguments)
+        except _CompileError as failed:
+            error = failed.__cause__
             message = (
                 f"numba {versions()[0]} cannot compile the kernel {self._name} "
                 f"({type(error).__name__}); tested versions are {', '.join(TESTED)}"
             )
             raise KernelError(message) from error
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        try:
+            return _dispatcher(self._module, self._name)(*arguments)
+        except Exception as error:
+            if self._is_compiled(arguments):
+                raise
+            raise _CompileError from error
+
+    def _is_compiled(self, arguments: tuple[Any, ...]) -> bool:
+        with contextlib.suppress(Exception):
+            types = tuple(map(importlib.import_module("numba").typeof, arguments))
+            return types in _dispatcher(self._module, self._name).overloads
+        return False
+
+    def _clear_cache(self) -> None:
+        folder = private_folder(folder_of(self._module), create=False)
+        for path in folder.rglob("*.nb[ci]") if folder else ():
+            path.unlink(missing_ok=True)
+
+
+class _CompileError(Exception):
+    """A kernel could not be compiled, or loaded from Numba's cache."""
 
 
 class NativeKernel:

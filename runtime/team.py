@@ -91,3 +91,19 @@ def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
     helpers = team(_sharing.get())
     parts = [(array[start:stop],) for start, stop in helpers.shares(len(array))]
     return reduce(np.stack(helpers.call(reduce, parts)))
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def kernel_threads() -> int:
+    """Return the default number of threads of a kernel.
+
+    OMP_NUM_THREADS limits it; Dask's workers set it to 1.
+    """
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

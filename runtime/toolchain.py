@@ -54,11 +54,14 @@ def example(*arguments: Any) -> Callable[[Any], Any]:
 
 @functools.cache
 def folder_of(module: str) -> str:
-    """Return a name for everything that the code of a module's kernels depends on."""
+    """Return a name in the kernel cache that changes with whatever a module's kernels depend on.
+
+    The kernels may call any function in the folder of the module, so all its files count.
+    """
     spec = importlib.util.find_spec(module)
     source = Path(str(spec and spec.origin))
-    beside = [path.read_text() for path in sorted(source.parent.glob("*.py"))]
-    return f"{source.stem}-{digest(source.read_text(), beside, *_compilers())}"
+    texts = [path.read_text() for path in sorted(source.parent.glob("*.py"))]
+    return f"{source.stem}-{digest(texts, *_compilers())}"
 
 
 @functools.cache

@@ -56,7 +56,7 @@ class Stage:
     writes: Mapping[str, Field]
     combine: str | Combine | None
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The function's name."""
         return self.function.__name__
@@ -90,7 +90,7 @@ class Stage:
         """Whether the combination keeps unfinished work."""
         return self.combiner is not None and "record" in inspect.signature(self.combiner).parameters
 
-    @property
+    @cached_property
     def combine_name(self) -> str:
         """The name of the combination in pictures, reports and on dashboards."""
         if isinstance(self.combine, str):

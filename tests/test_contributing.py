@@ -3,9 +3,11 @@
 import importlib
 import itertools
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import mstflow
 from mstflow.plugins import registered
@@ -22,6 +24,10 @@ def read(path):
 
 def modules_of(folder):
     return {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
+
+
+def project():
+    return tomllib.loads(read("pyproject.toml"))["project"]
 
 
 def table(page, head):
@@ -78,3 +84,16 @@ def test_backends_in_the_documentation():
 @pytest.mark.parametrize("name", sorted(modules_of("graphs/formats")))
 def test_format_in_the_documentation(name):
     assert re.search(rf"\b{name}\b", read("docs/formats.md"), re.IGNORECASE)
+
+
+def test_gate_runs_on_every_declared_python():
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(project()["classifiers"]))
+    gate = yaml.safe_load(read(".github/workflows/gate.yml"))["jobs"]["gate"]
+    assert gate["strategy"]["matrix"]["python"] == declared
+    assert project()["requires-python"] == f">={declared[0]}"
+
+
+def test_citation_is_of_this_version():
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert citation["version"] == mstflow.__version__
+    assert citation["license"] == project()["license"]

@@ -1,4 +1,4 @@
-"""The front door: what a graph may be, what options do, what is refused and how."""
+"""minimum_spanning_forest: accepted forms of graphs, options, and errors."""
 
 import math
 from fractions import Fraction
@@ -168,7 +168,7 @@ def test_bad_options(options, message):
 
 
 def test_unreachable_scheduler():
-    import distributed  # noqa: F401  # or leaving `quick` would take away its defaults
+    import distributed  # noqa: F401  # sets its defaults before `quick` saves them
 
     quick = dask.config.set({"distributed.comm.timeouts.connect": "200ms"})
     with quick, pytest.raises(OptionError, match="no scheduler answers at tcp://"):
@@ -197,7 +197,9 @@ def test_progress_runs_to_the_end(strategy, scheduler):
     assert done == sorted(done)
     assert done[0] >= 0
     assert done[-1] == seen[-1][2]
-    if strategy == "tree":  # five leaves, two merges and four stages that run once; or the edges
+    if (
+        strategy == "tree"
+    ):  # inline counts edges; threads counts tasks: 5 leaves, 2 merges, 4 others
         assert done[-1] == (11 if scheduler == "threads" else 2000)
 
 
@@ -208,7 +210,7 @@ def test_report_of_rounds(algorithm):
     random = np.random.default_rng(3)
     pipeline = mstflow.algorithm(algorithm)
     few = {name: 0 for name in ("few", "small") if name in pipeline.values}
-    pipeline = pipeline.given(**few)  # or so few edges take no round
+    pipeline = pipeline.given(**few)  # otherwise such a small graph takes no round
     report = minimum_spanning_forest(
         tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
     ).report
@@ -221,7 +223,7 @@ def test_report_of_rounds(algorithm):
 
 
 @pytest.mark.parametrize("kernels", ["USED", "LOADED", "COMPILED"])
-def test_auto_takes_kernels_where_they_save_more_than_they_cost(kernels, monkeypatch):
+def test_auto_chooses_kernels_for_large_graphs(kernels, monkeypatch):
     monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: kernels == "USED")
     monkeypatch.setattr(native.Kernels, "are_kept", lambda _: kernels == "LOADED")
     least = getattr(native, f"{kernels}_FROM")
@@ -230,7 +232,7 @@ def test_auto_takes_kernels_where_they_save_more_than_they_cost(kernels, monkeyp
     assert primitives.resolve_backend("auto", least) == best
 
 
-def test_forest_says_what_it_is():
+def test_repr_of_a_forest():
     text = repr(minimum_spanning_forest((U, V, W)))
     assert text == "<Forest: 3 edges on 4 vertices, 1 component, total weight 8.0>"
 
@@ -244,7 +246,7 @@ def test_forest_says_what_it_is():
         )
     )
 )
-def test_total_weight_is_exact_or_rounded_once(weights):
+def test_total_weight_is_exact_for_integers_and_correctly_rounded_for_floats(weights):
     exact = sum(map(Fraction, weights.tolist()), Fraction())
     try:
         rounded = float(exact)
@@ -253,7 +255,7 @@ def test_total_weight_is_exact_or_rounded_once(weights):
     assert total(weights) == (rounded if weights.dtype.kind == "f" else exact)
 
 
-def test_total_weight_of_many_pieces():
+def test_total_weight_of_several_blocks():
     count = 2**21 + 3
     assert total(np.full(count, -0.1)) == float(-count * Fraction(0.1))
     assert total(np.full(count, 2**64 - 1, np.uint64)) == count * (2**64 - 1)

@@ -1,4 +1,4 @@
-"""Plugins: the example works as if it were ours, clashes and failures name the distribution."""
+"""Plugins: the example passes the usual checks, and errors name the distribution."""
 
 import os
 import subprocess
@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "mstflow_plugin"
 
 
-def describe(folder, name, version, groups):
-    """Write what an installer would leave of a distribution: its metadata and entry points."""
+def register(folder, name, version, groups):
+    """Write the metadata and entry points of an installed distribution."""
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -33,35 +33,35 @@ def describe(folder, name, version, groups):
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
 
-def describe_example(folder):
+def register_example(folder):
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
-    describe(folder, project["name"], project["version"], project["entry-points"])
+    register(folder, project["name"], project["version"], project["entry-points"])
 
 
-def forget():
+def clear_caches():
     plugins.plugins.cache_clear()
     plugins.registered.cache_clear()
 
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A folder whose distributions are found; modules may be put there too."""
+    """A folder on the import path, where tests put distributions and modules."""
     monkeypatch.syspath_prepend(tmp_path)
-    forget()
+    clear_caches()
     yield tmp_path
-    forget()
+    clear_caches()
 
 
 @pytest.fixture
 def example(site, monkeypatch):
-    describe_example(site)
+    register_example(site)
     monkeypatch.syspath_prepend(EXAMPLE / "src")
 
 
 @pytest.mark.usefixtures("example")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edge_lists())
-def test_the_example_finds_the_same_forest(graph):
+def test_example_computes_the_same_forest(graph):
     expected = mstflow.minimum_spanning_forest(graph).edge_ids
     for how in ({"partitions": 3, "strategy": "iterate"}, {"backend": "numpy-sorting"}):
         forest = mstflow.minimum_spanning_forest(graph, algorithm="boruvka-kruskal", **how)
@@ -69,7 +69,7 @@ def test_the_example_finds_the_same_forest(graph):
 
 
 @pytest.mark.usefixtures("example")
-def test_the_example_keeps_what_its_stages_declare():
+def test_example_stages_pass_check_stage():
     pipeline = mstflow.algorithm("boruvka-kruskal")
     for name in ("start_rounds", "count_round", "rounds_over"):
         stage = next(stage for stage in pipeline.stages() if stage.name == name)
@@ -77,7 +77,7 @@ def test_the_example_keeps_what_its_stages_declare():
 
 
 @pytest.mark.usefixtures("example")
-def test_the_example_on_the_command_line(capsys):
+def test_example_on_the_command_line(capsys):
     names = ["--algorithm", "boruvka-kruskal", "--backend", "numpy-sorting"]
     assert main(["solve", str(EXAMPLE / "example.stp"), *names]) == 0
     out = capsys.readouterr().out
@@ -100,7 +100,7 @@ def test_the_example_on_the_command_line(capsys):
         ("SECTION Graph\nNodes 2\nE 1 2\n", ": line 3: expected 3 integers, found 'E 1 2'"),
     ],
 )
-def test_the_example_refuses(tmp_path, text, expected):
+def test_example_reader_errors(tmp_path, text, expected):
     path = tmp_path / "bad.stp"
     path.write_text(text)
     with pytest.raises(FileFormatError) as raised:
@@ -109,7 +109,7 @@ def test_the_example_refuses(tmp_path, text, expected):
 
 
 @pytest.mark.usefixtures("example")
-def test_the_example_writes_and_is_read_back(tmp_path):
+def test_example_round_trip(tmp_path):
     path = tmp_path / "copy.stp"
     assert main(["convert", str(EXAMPLE / "example.stp"), "-o", str(path)]) == 0
     found, known = mstflow.read(path), mstflow.read(EXAMPLE / "example.stp")
@@ -119,8 +119,8 @@ def test_the_example_writes_and_is_read_back(tmp_path):
 
 
 @pytest.mark.usefixtures("example")
-def test_a_reader_may_be_a_function(site, tmp_path):
-    describe(site, "plain", "1", {"mstflow.readers": {"other": "mstflow_plugin.steinlib:read_stp"}})
+def test_reader_that_is_a_function(site, tmp_path):
+    register(site, "plain", "1", {"mstflow.readers": {"other": "mstflow_plugin.steinlib:read_stp"}})
     path = tmp_path / "graph.other"
     path.write_bytes((EXAMPLE / "example.stp").read_bytes())
     assert mstflow.read(path).num_edges == mstflow.read(EXAMPLE / "example.stp").num_edges
@@ -129,8 +129,8 @@ def test_a_reader_may_be_a_function(site, tmp_path):
         forest.save(tmp_path / "out.other")
 
 
-def test_the_example_conforms(tmp_path):
-    describe_example(tmp_path)
+def test_example_backend_conforms(tmp_path):
+    register_example(tmp_path)
     paths = [str(tmp_path), str(EXAMPLE / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     tests = "tests/primitives/test_conformance.py"
@@ -153,8 +153,8 @@ def test_the_example_conforms(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-def test_nothing_is_loaded_before_it_is_named(site):
-    describe(
+def test_plugins_are_loaded_lazily(site):
+    register(
         site, "absent", "1", {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
     )
     assert mstflow.algorithms()[-1] == mstflow.backends()[-1] == format_names()[-1] == "x"
@@ -163,8 +163,8 @@ def test_nothing_is_loaded_before_it_is_named(site):
 BROKEN = r"x' of absent 1 cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"
 
 
-def test_what_cannot_be_loaded(site, tmp_path, capsys):
-    describe(
+def test_plugins_that_fail_to_load(site, tmp_path, capsys):
+    register(
         site, "absent", "1", {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
     )
     (tmp_path / "graph.x").write_text("0 1\n")
@@ -178,9 +178,9 @@ def test_what_cannot_be_loaded(site, tmp_path, capsys):
     assert "(algorithm 'x' of absent 1 cannot be loaded" in capsys.readouterr().out
 
 
-def test_what_is_of_another_kind(site, tmp_path):
+def test_plugins_of_the_wrong_type(site, tmp_path):
     targets = {group: {"y": "math:pi"} for group in plugins.GROUPS.values()}
-    describe(site, "wrong", "2", targets)
+    register(site, "wrong", "2", targets)
     with pytest.raises(OptionError, match="algorithm 'y' of wrong 2 must be a Pipeline, not 3"):
         mstflow.algorithm("y")
     with pytest.raises(
@@ -191,14 +191,14 @@ def test_what_is_of_another_kind(site, tmp_path):
         mstflow.minimum_spanning_forest(([0], [1]), backend="y")
 
 
-def test_names_that_are_taken(site):
-    describe(site, "alpha", "1", {"mstflow.algorithms": {"new": "math:pi"}})
-    describe(site, "beta", "1", {"mstflow.algorithms": {"new": "math:e", "kruskal": "math:e"}})
-    with pytest.warns(UserWarning, match="is passed over") as warned:
+def test_name_clashes(site):
+    register(site, "alpha", "1", {"mstflow.algorithms": {"new": "math:pi"}})
+    register(site, "beta", "1", {"mstflow.algorithms": {"new": "math:e", "kruskal": "math:e"}})
+    with pytest.warns(UserWarning, match="is ignored") as warned:
         names = mstflow.algorithms()
     assert [str(warning.message) for warning in warned] == [
-        "algorithm 'kruskal' of beta 1 is passed over: mstflow has that name",
-        "algorithm 'new' of beta 1 is passed over: alpha 1 has that name",
+        "algorithm 'kruskal' of beta 1 is ignored: the name is taken by mstflow",
+        "algorithm 'new' of beta 1 is ignored: the name is taken by alpha 1",
     ]
     assert (names.count("kruskal"), names[-1]) == (1, "new")
     assert mstflow.algorithm("kruskal").name == "kruskal"

@@ -1,4 +1,4 @@
-"""Progress: one protocol that all long work tells, and bars that only patience brings up."""
+"""Progress: all long work reports to the listener, and bars appear after a delay."""
 
 import contextlib
 import gzip
@@ -16,114 +16,114 @@ import pytest
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import OptionError
-from mstflow.progress import PATIENCE, heard_by, notebook_bar, patient, tell
+from mstflow.progress import DELAY, delayed, notebook_bar, report_progress, set_listener
 
 GRAPH = tuple(np.random.default_rng(2).integers(0, 500, (2, 2000)))
 
 
-class Ear(list):
-    """A listener that keeps what it hears."""
+class Recorder(list):
+    """A listener that records all reports."""
 
-    def __call__(self, *told):
-        self.append(told)
+    def __call__(self, *report):
+        self.append(report)
 
     def check(self):
-        """Within a step nothing is undone, and all is done at the end of the last."""
-        for step in {told[0] for told in self}:
-            done = [told[1] for told in self if told[0] == step]
+        """Check that `done` never decreases within a step, and that the last step is complete."""
+        for step in {report[0] for report in self}:
+            done = [report[1] for report in self if report[0] == step]
             assert done == sorted(done)
-            assert all(0 <= told[1] <= told[2] for told in self if told[0] == step)
+            assert all(0 <= report[1] <= report[2] for report in self if report[0] == step)
         assert self[-1][1] == self[-1][2]
 
 
-def test_every_algorithm_tells_its_stages(algorithm):
-    ear = Ear()
-    forest = mstflow.minimum_spanning_forest(GRAPH, algorithm=algorithm, progress=ear)
-    ear.check()
+def test_every_algorithm_reports_its_stages(algorithm):
+    recorder = Recorder()
+    forest = mstflow.minimum_spanning_forest(GRAPH, algorithm=algorithm, progress=recorder)
+    recorder.check()
     calls = [f"round {call.round}: {call.stage}" for call in forest.report.calls]
-    assert [step for step, *_ in ear] == [*calls, "done"]
-    assert [done for _, done, _ in ear] == sorted(done for _, done, _ in ear)
+    assert [step for step, *_ in recorder] == [*calls, "done"]
+    assert [done for _, done, _ in recorder] == sorted(done for _, done, _ in recorder)
 
 
 @pytest.mark.parametrize("strategy", ["whole", "fold", "two-scan", "tree", "iterate"])
 @pytest.mark.parametrize("scheduler", ["inline", "synchronous", "threads"])
-def test_every_way_to_run_tells(strategy, scheduler):
-    ear = Ear()
+def test_every_strategy_and_scheduler_reports(strategy, scheduler):
+    recorder = Recorder()
     partitions = 3 if strategy in ("tree", "iterate") else None
     options = {"strategy": strategy, "scheduler": scheduler, "partitions": partitions}
-    mstflow.minimum_spanning_forest(GRAPH, progress=ear, **options)
-    ear.check()
-    assert len(ear) > 1 or strategy in ("fold", "two-scan")
+    mstflow.minimum_spanning_forest(GRAPH, progress=recorder, **options)
+    recorder.check()
+    assert len(recorder) > 1 or strategy in ("fold", "two-scan")
 
 
-def test_all_long_work_tells(tmp_path):
+def test_every_command_reports(tmp_path):
     random = np.random.default_rng(5)
     u, v, weight = random.integers(0, 140_000, (3, 250_000))
     lines = "\n".join(map("{} {} {}".format, u.tolist(), v.tolist(), weight.tolist()))
     (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(lines.encode(), 1))
     path, folder = str(tmp_path / "graph.txt.gz"), str(tmp_path / "graph")
-    ear = Ear()
-    with heard_by(ear):
+    recorder = Recorder()
+    with set_listener(recorder):
         assert main(["convert", path, "-o", folder]) == 0
         assert main(["info", folder]) == 0
         assert main(["solve", folder, "--memory", "8GB", "-o", str(tmp_path / "f.npz")]) == 0
         assert main(["verify", folder, str(tmp_path / "f.npz")]) == 0
-    ear.check()
-    steps = list(dict.fromkeys(step for step, *_ in ear))
+    recorder.check()
+    steps = list(dict.fromkeys(step for step, *_ in recorder))
     assert steps == [
         "read graph.txt.gz", "write edges", "count degrees", "scan 1", "done", "scan 2",
         "compare paths",
     ]  # fmt: skip
-    assert len([step for step, *_ in ear if step == "read graph.txt.gz"]) > 2
-    told = Ear()
-    mstflow.read(path, progress=told)
-    assert told[-1][2] == os.path.getsize(path)
+    assert len([step for step, *_ in recorder if step == "read graph.txt.gz"]) > 2
+    reports = Recorder()
+    mstflow.read(path, progress=reports)
+    assert reports[-1][2] == os.path.getsize(path)
 
 
-def test_silence_is_kept():
-    ear = Ear()
-    with heard_by(ear):
+def test_no_reports_without_a_listener():
+    recorder = Recorder()
+    with set_listener(recorder):
         mstflow.minimum_spanning_forest(GRAPH, progress=False)
-        assert ear == []
-        with heard_by(False):
+        assert recorder == []
+        with set_listener(False):
             mstflow.minimum_spanning_forest(GRAPH)
-        assert ear == []
+        assert recorder == []
         mstflow.minimum_spanning_forest(GRAPH)
-    assert ear != []
-    ear.clear()
-    tell("nobody listens any more", 1, 2)
-    assert ear == []
+    assert recorder != []
+    recorder.clear()
+    report_progress("no listener", 1, 2)
+    assert recorder == []
 
 
 @pytest.mark.parametrize("progress", [None, 1, "auto"])
-def test_what_cannot_listen(progress):
+def test_bad_listener(progress):
     with pytest.raises(OptionError, match="progress must be True, False or a callable"):
         mstflow.minimum_spanning_forest(GRAPH, progress=progress)
 
 
-def test_patience():
-    now, ear, log = 100.0, Ear(), []
+def test_display_is_delayed():
+    now, recorder, log = 100.0, Recorder(), []
 
     @contextlib.contextmanager
     def display():
         log.append("opened")
-        yield ear
+        yield recorder
         log.append("closed")
 
-    with patient(display, clock=lambda: now) as listen:
+    with delayed(display, clock=lambda: now) as listen:
         listen("a", 1, 9)
-        now += PATIENCE - 0.01
+        now += DELAY - 0.01
         listen("a", 2, 9)
         assert log == []
         now += 0.01
         listen("a", 3, 9)
-        listen("a", 4, 9)  # too soon for another picture
+        listen("a", 4, 9)  # too soon after the last update
         now += 0.2
         listen("b", 5, 9)
         assert log == ["opened"]
-    assert ear == [("a", 3, 9), ("b", 5, 9)]
+    assert recorder == [("a", 3, 9), ("b", 5, 9)]
     assert log == ["opened", "closed"]
-    with patient(display, clock=lambda: now) as listen:
+    with delayed(display, clock=lambda: now) as listen:
         listen("a", 1, 9)
     assert log == ["opened", "closed"]
 
@@ -135,8 +135,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def watched(monkeypatch):
-    """Call a function with a terminal as standard error and no patience; return what is drawn."""
-    monkeypatch.setattr("mstflow.progress.PATIENCE", 0.0)
+    """A function that returns what a call draws on standard error, without delay."""
+    monkeypatch.setattr("mstflow.progress.DELAY", 0.0)
     monkeypatch.setenv("TERM", "xterm-256color")
 
     def watch(function, screen=Terminal):
@@ -158,31 +158,31 @@ def test_bar_on_a_terminal(watched, tmp_path):
         drawn = watched(call)
         assert "round 0: " in drawn
         assert "total weight" not in drawn
-        assert drawn.endswith("\x1b[2K")  # wiped
+        assert drawn.endswith("\x1b[2K")  # cleared
     assert watched(partial(main, [*command, "--quiet"])) == ""
 
 
-def test_names_are_no_markup(watched):
+def test_markup_in_names_is_escaped(watched):
     def read():
-        tell("read [red]roads[/blue].gr", 1, 2)
-        tell("count edges", 1, 0)
+        report_progress("read [red]roads[/blue].gr", 1, 2)
+        report_progress("count edges", 1, 0)
 
-    assert "[red]roads[/blue].gr" in watched(heard_by(True)(read))
+    assert "[red]roads[/blue].gr" in watched(set_listener(True)(read))
 
 
 @pytest.mark.parametrize("stdout", [Terminal, io.StringIO])
-def test_what_is_printed_meanwhile(watched, stdout):
+def test_print_during_progress(watched, stdout):
     def listen_and_print():
-        tell("a", 1, 2)
+        report_progress("a", 1, 2)
         print("printed")
 
     with contextlib.redirect_stdout(stdout()) as printed:
-        drawn = watched(heard_by(True)(listen_and_print))
+        drawn = watched(set_listener(True)(listen_and_print))
     assert ("printed" in drawn) == (stdout is Terminal)  # above the bar
     assert ("printed" in printed.getvalue()) == (stdout is io.StringIO)
 
 
-def test_no_bar_where_none_belongs(watched):
+def test_no_bar_in_threads_and_files(watched):
     def solve_beside():
         thread = threading.Thread(target=solve)
         thread.start()
@@ -195,7 +195,7 @@ def test_no_bar_where_none_belongs(watched):
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """What IPython's kernel would be sent."""
+    """The messages that IPython's kernel would receive."""
     shown = []
 
     def display(data, *, raw, display_id):
@@ -211,7 +211,7 @@ def notebook(monkeypatch):
 
 
 def test_bar_in_a_notebook(notebook, monkeypatch):
-    monkeypatch.setattr("mstflow.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("mstflow.progress.DELAY", 0.0)
     mstflow.minimum_spanning_forest(GRAPH)
     assert re.search(r'<progress value="0" max="500"></progress> round 0: ', str(notebook))
     assert notebook[-1] == {"text/plain": "", "text/html": ""}

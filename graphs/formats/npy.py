@@ -18,7 +18,7 @@ from ...runtime.memory import empty
 from ..edge_list import EdgeList
 from ..file_errors import file_errors
 from ..format import Format
-from ..pieces import file_fingerprint
+from ..segments import file_fingerprint
 from ..source import EdgeSource
 from ..tables import IDENTITY, parse_identity
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ..edge_list import Columns, NamedColumns
     from ..format import EdgeTable, SavedForest
-    from ..pieces import Read
+    from ..segments import Read
 
 _WEIGHTS = ("w", "weight")
 #: What NumPy raises on a damaged header of a `.npy` file, which is a Python expression.
@@ -130,8 +130,8 @@ def npy_source(path: Path) -> EdgeSource:
     if len(set(lengths.values())) > 1:
         message = f"{path}: columns differ in length: {lengths}"
         raise FileFormatError(message)
-    piece = NpyColumns(columns, 0, columns[0].length)
-    return EdgeSource((piece,), _stated_num_vertices(path / "n.txt"))
+    segment = NpyColumns(columns, 0, columns[0].length)
+    return EdgeSource((segment,), _stated_num_vertices(path / "n.txt"))
 
 
 def write_folder(path: Path, table: EdgeTable) -> None:
@@ -186,7 +186,7 @@ class NpyColumns:
             stop = min(start + size, self.stop)
             yield stop - start, partial(self._read, start, stop)
 
-    def part(self, start: int, stop: int) -> NpyColumns:
+    def slice(self, start: int, stop: int) -> NpyColumns:
         """Return some of these rows."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 

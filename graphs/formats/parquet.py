@@ -11,7 +11,7 @@ import numpy as np
 
 from ..edge_list import EdgeList
 from ..format import Format
-from ..pieces import Rows, file_fingerprint
+from ..segments import Rows, file_fingerprint
 from ..source import EdgeSource
 from ..tables import (
     IDENTITY,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ..edge_list import Columns
     from ..format import EdgeTable, SavedForest
-    from ..pieces import Read
+    from ..segments import Read
 
 _GROUP_EDGES = 2**20
 
@@ -73,8 +73,8 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
             arrow_dtype(name, file.schema_arrow.field(name).type)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         stated = stated_num_vertices(file.metadata.metadata)
-    pieces = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
-    return EdgeSource(pieces, stated)
+    segments = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
+    return EdgeSource(segments, stated)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class RowGroup:
         """Yield what reads the row group."""
         yield self.num_edges, lambda: next(row_groups(self.path, self.weight, [self.group]))
 
-    def part(self, start: int, stop: int) -> Rows:
+    def slice(self, start: int, stop: int) -> Rows:
         """Return some of its rows."""
         return Rows(self, start, stop)
 

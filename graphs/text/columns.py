@@ -141,10 +141,10 @@ def whole_lines(
 ) -> Iterator[bytes]:
     """Cut what is left of a file into blocks that end where a line ends, but not within quotes."""
     while True:
-        pieces = [pending]
+        segments = [pending]
         if len(pending) < size:
-            pieces += [handle.read(size - len(pending)), handle.readline()]
-        block = b"".join(pieces)
+            segments += [handle.read(size - len(pending)), handle.readline()]
+        block = b"".join(segments)
         if not block:
             return
         if is_quoted and block.count(b'"') % 2:

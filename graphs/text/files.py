@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...errors import FileFormatError
-from ...progress import tell
+from ...progress import report_progress
 from ..file_errors import file_errors
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _TellingFile(io.FileIO):
 
     def readinto(self, buffer: Any) -> int | None:
         count = super().readinto(buffer)
-        tell(self.step, self.tell(), self.size)
+        report_progress(self.step, self.tell(), self.size)
         return count
 
 
@@ -99,7 +99,7 @@ def split_fields(line: bytes) -> list[bytes]:
 
 
 def is_number(token: bytes | str) -> bool:
-    """Whether a piece of a line is a number."""
+    """Whether a segment of a line is a number."""
     try:
         float(token)
     except ValueError:
@@ -140,7 +140,7 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def shown(token: bytes) -> str:
-    """Show a piece of a file in a message, whatever its bytes are."""
+    """Show a segment of a file in a message, whatever its bytes are."""
     return ascii(token[:24].decode("latin-1"))
 
 

@@ -5,8 +5,7 @@ from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import STRATEGIES
-from ..run.loading import LOAD, from_partitions
-from ..streaming.strategies import SCANNING
+from ..strategies import LOAD, SCANNING, from_partitions
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten

@@ -13,7 +13,7 @@ import dask
 
 from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
-from ...progress import heard_by
+from ...progress import set_listener
 from ..report.report import Note, StageCall, Work
 from .schedulers import Notes
 from .workers import this_worker
@@ -75,7 +75,7 @@ def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose own progress is not reported: tasks side by side have no order."""
 
     def call(*arguments: Any) -> Any:
-        with heard_by(False):
+        with set_listener(False):
             return function(*arguments)
 
     return call

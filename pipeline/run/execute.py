@@ -1,33 +1,37 @@
-"""The executor: takes the steps of a dataflow in order and submits their tasks to a scheduler."""
+"""The executor: take the steps of a dataflow in order and submit their tasks to a scheduler."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ...errors import PipelineError
 from ...primitives import array_module
-from ...progress import is_heard, tell
-from ...stages import Stage
+from ...progress import has_listener, report_progress
+from ...runtime.device import is_on_device
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop
+from .order import joins_after, walk
 from .partitions import Chunked
-from .tasks import Several, Slot, Task, is_reported
-from .tree import reduce_tree
+from .tasks import Collected, Slot, Task, is_reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from ...primitives import Backend
+    from ...stages import Stage
     from ..dataflow import Dataflow
-    from ..steps import Block, Step
+    from ..steps import Compound
     from .schedulers import Scheduler
 
 
 class _Item(NamedTuple):
-    """A field that lies in the result of a task, known by the scheduler's handle."""
+    """One field of a task's result, which the scheduler holds."""
 
     handle: Any
     item: int
@@ -49,35 +53,63 @@ def execute(
     ----------
     flow : Dataflow
     partitions : list of dict
-        For each partition, the values of the fields that lie in partitions. The dicts are taken
-        over: fields are removed from them when no later step needs them.
+        The fields of each partition. The run owns these dicts and removes fields that no later
+        step needs.
     shared : dict
-        The other fields it starts from.
+        The initial fields that hold for the whole graph.
     split_every : int
-        How many partitions' results one task combines.
+        Number of partitions' results that one task combines.
     checkpoint : Checkpoint, optional
-        Gives each task that asks for it a record of its unfinished work.
+        Gives a record of unfinished work to each task that asks for one.
 
     Raises
     ------
     PipelineError
-        If the steps do not fit together, before any of them runs, or a stage fails. Names it.
+        If the steps do not fit together (before any of them runs) or a stage fails. Names the
+        stage.
     """
     flow.check()
-    values = {**shared, **flow.values_on(backend.name), "forest": Several()}
+    values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
     run = _Run(flow, scheduler, backend, split_every, checkpoint, partitions, values)
     run.counts = {name: shared[name] for name in ("num_vertices", "num_edges") if name in shared}
     run.report.counts[0] = dict(run.counts)
-    run.follow(flow.steps, frozenset(flow.result))
+    for stage, needed in walk(flow.steps, frozenset(flow.result), run.decide):
+        for fields in (*partitions, values):
+            _keep_only(needed, fields)
+        run.apply(stage)
     found = [run.gather(run.fields(name)) for name in flow.result]
     run.report.final = run.counts
-    tell("done", run.total, run.total)
+    report_progress("done", run.total, run.total)
     return dict(zip(flow.result, found, strict=True)), run.report
+
+
+def execute_here(flow: Dataflow, fields: dict[str, Any], backend: Backend) -> dict[str, Any]:
+    """Run a dataflow on one partition within the calling task; return its result fields.
+
+    The stages are checked as in any run, but there is no scheduler and no report.
+
+    Raises
+    ------
+    PipelineError
+        As `execute`.
+    """
+    flow.check()
+    values = {**fields, **flow.values_on(backend.name), "forest": Collected()}
+
+    def decide(step: Compound) -> Any:
+        (name,) = step.verdict.writes
+        return values[name]
+
+    for stage, needed in walk(flow.steps, frozenset(flow.result), decide):
+        _keep_only(needed, values)
+        task = Task(stage, backend, {name: values[name] for name in stage.reads})
+        _store(values, stage, task())
+    return {name: values[name] for name in flow.result}
 
 
 @dataclass
 class _Run:
-    """A run in progress: where the fields of each partition and the shared ones are."""
+    """The state of a run: the fields of each partition, the shared fields, and the report."""
 
     flow: Dataflow
     scheduler: Scheduler
@@ -91,78 +123,39 @@ class _Run:
     round: int = 0
     submitted: int = 0
     finished: int = 0
-    #: Results whose scalars the report shows, though no later step may need them.
+    #: Results that no later step may need, kept alive because the report shows their scalars.
     reported: list[Any] = field(default_factory=list)
-
-    @cached_property
-    def joins_fragments(self) -> bool:
-        """Whether rounds over the edges themselves are run, not scans."""
-        return any("edges" in stage.writes for stage in self.flow.stages())
 
     @property
     def total(self) -> int:
-        """How many there are of what progress counts: vertices, edges that are read, or tasks."""
-        if self.joins_fragments:
+        """The total of the progress reports: vertices, edges to read, or tasks."""
+        if self.flow.moves_edges:
             return int(self.report.counts[0]["num_vertices"])
         return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
 
-    def follow(self, steps: tuple[Step, ...], after: frozenset[str]) -> None:
-        """Take the steps in order; drop fields that no later step nor `after` needs."""
-        for position, step in enumerate(steps):
-            needed = needed_before(steps[position + 1 :], after)
-            if isinstance(step, Stage):
-                self.apply(step)
-            elif isinstance(step, Loop):
-                again = needed_before((step,), needed)
-                while not self.decide(step):
-                    self.round += 1
-                    self.report.counts[self.round] = dict(self.counts)
-                    self.follow(step.steps, again)
-            elif self.decide(step):
-                self.follow(step.steps, needed)
-            for fields in (*self.partitions, self.shared):
-                for name in fields.keys() - needed:
-                    del fields[name]
-
-    def decide(self, block: Block) -> bool:
-        """Return the verdict of a loop or a condition.
-
-        Raises
-        ------
-        PipelineError
-            If it is no bool: a loop may never end.
-        """
-        self.apply(block.verdict)
-        (name,) = block.verdict.writes
+    def decide(self, step: Compound) -> Any:
+        """Return the verdict of a loop or a condition; begin a round if a loop continues."""
+        (name,) = step.verdict.writes
         verdict = self.gather([self.shared[name]])
-        if not isinstance(verdict, bool):
-            message = f"stage {block.verdict.name!r}: gave {verdict!r} as a verdict, not a bool"
-            raise PipelineError(message)
+        if isinstance(step, Loop) and not verdict:
+            self.round += 1
+            self.report.counts[self.round] = dict(self.counts)
         return verdict
 
     def apply(self, stage: Stage) -> None:
-        """Submit a stage: once, or for every partition and then the combination of the results."""
+        """Submit a stage: once, or once for each partition and then the combinations."""
         if self.partitions[0].keys().isdisjoint(stage.reads):
             self.keep(stage, [self.shared], [self.submit(stage, self.shared, is_shared=True)])
             return
-        if len(self.partitions) == 1:
-            is_shared = stage.combine is not None
-            fields = {**self.shared, **self.partitions[0]}
-            found = [self.submit(stage, fields, is_shared=is_shared)]
-            self.keep(stage, [self.shared] if is_shared else self.partitions, found)
-            return
-        results = (
-            self.submit(stage, {**self.shared, **fields}, partition)
-            for partition, fields in enumerate(self.partitions)
-        )
-        if stage.combine is None:
-            self.keep(stage, self.partitions, list(results))
-            return
-
-        def combine(level: int, place: int, parts: list[Any]) -> Any:
-            return self.submit(stage, self.shared, place, parts, level, is_shared=True)
-
-        self.keep(stage, [self.shared], [reduce_tree(results, self.split_every, combine)])
+        count, combines = len(self.partitions), stage.combine is not None
+        results: list[Any] = []
+        for place, partition in enumerate(self.partitions):
+            fields = {**self.shared, **partition}
+            results.append(self.submit(stage, fields, place, is_shared=combines and count == 1))
+            for level, number, size in joins_after(place, count, self.split_every, combines):
+                parts = [results.pop(-rest) for rest in range(size, 0, -1)]
+                results.append(self.submit(stage, self.shared, number, parts, level))
+        self.keep(stage, [self.shared] if combines else self.partitions, results)
 
     def submit(
         self,
@@ -179,11 +172,12 @@ class _Run:
         Parameters
         ----------
         place : int
-            Which partition it is for, or which combination of its level.
+            The number of the partition, or of the combination within its level.
         """
         name, reads, keeps = stage.name, tuple(stage.reads), "record" in stage.injected
         if parts:
             name, reads, keeps = stage.combine_name, stage.combiner_reads, stage.combiner_keeps
+            is_shared = True
         handles = list(parts)
         step = f"{name}-{self.flow.name}-{self.round}-{level}-{place}"
         task = Task(
@@ -201,15 +195,15 @@ class _Run:
         )
         self.submitted += 1
         if self.scheduler.eager:
-            self.tell(name)
-        # A stage may stand in a round more than once: the number tells its tasks apart.
+            self.report_progress(name)
+        # A stage may occur more than once in a round: the number makes the key unique.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
         if is_shared and not self.scheduler.eager and any(map(is_reported, stage.writes.values())):
             self.reported.append(handle)
         return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
-        """Return a value with slots for results, chunks among them; adds to `handles`."""
+        """Return a value with slots for results, including chunks; extend `handles`."""
         if type(value) is not Chunked:
             return _slots(value, handles)
         slots = []
@@ -219,29 +213,26 @@ class _Run:
         return value._replace(chunks=tuple(slots))
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
-        """Note the fields a stage wrote, of each partition or shared; older ones are gone."""
-        chosen = {name for name, declared in stage.writes.items() if declared.kind == "chosen"}
+        """Store the fields that a stage wrote, shared or of each partition; drop older values."""
         for fields in (*self.partitions, self.shared):
-            for name in stage.writes.keys() - chosen:
-                fields.pop(name, None)
+            for name, declared in stage.writes.items():
+                if declared.kind != "chosen":
+                    fields.pop(name, None)
         for fields, result in zip(places, results, strict=True):
-            for item, name in enumerate(stage.writes):
-                value = result[item] if self.scheduler.eager else _Item(result, item)
-                if name in chosen:
-                    value = Several((*fields.get(name, ()), value))
-                fields[name] = value
+            items = [_Item(result, item) for item in range(len(stage.writes))]
+            _store(fields, stage, result if self.scheduler.eager else items)
 
     def fields(self, name: str) -> list[Any]:
-        """Return a field: of each partition if it lies there, or else the shared one."""
+        """Return the shared value of a field, or its value in each partition."""
         if name in self.shared:
             return [self.shared[name]]
         return [fields[name] for fields in self.partitions]
 
     def gather(self, values: list[Any]) -> Any:
-        """Bring a field to the caller; one that lies in partitions is put together."""
+        """Bring a field to the caller; concatenate its partitions."""
         handles: list[Any] = []
         slots = [_slots(value, handles) for value in values]
-        results = self.scheduler.gather(handles, self.done if is_heard() else None)
+        results = self.scheduler.gather(handles, self.done if has_listener() else None)
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
             self.take(note)
@@ -252,28 +243,64 @@ class _Run:
         return concatenation(ops, [(value,) for value in found])[0]
 
     def take(self, note: Note) -> None:
-        """Add what a task noted to the report."""
+        """Add the note of a task to the report."""
         self.report.calls.append(note.call)
         self.counts |= note.scalars
 
     def done(self, name: str) -> None:
-        """Tell that a task has finished."""
+        """Count a finished task and report progress."""
         self.finished += 1
-        self.tell(name)
+        self.report_progress(name)
 
-    def tell(self, name: str) -> None:
-        """Tell how far the run is: by fragments joined, or by tasks where rounds do not join."""
-        if self.joins_fragments:
+    def report_progress(self, name: str) -> None:
+        """Report progress: vertices joined if rounds run over the edges, otherwise tasks."""
+        if self.flow.moves_edges:
             left = self.report.counts[self.round]["num_vertices"]
-            tell(f"round {self.round}: {name}", self.total - left, self.total)
+            report_progress(f"round {self.round}: {name}", self.total - left, self.total)
         elif not self.scheduler.eager:
-            tell(name, self.finished, self.total)
+            report_progress(name, self.finished, self.total)
+
+
+def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArray[np.int64]:
+    """Return the field ``forest`` of a run as ascending edge ids, a copy.
+
+    Ids are at least `first`, and less than `stop` if that is known.
+
+    Raises
+    ------
+    PipelineError
+        If it is not a set of edge ids. Names the pipeline.
+    """
+    edge_ids = found if is_on_device(found) else np.asarray(found)
+    is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
+    if is_set and not (edge_ids[1:] > edge_ids[:-1]).all():
+        edge_ids = np.sort(edge_ids)
+        is_set = bool((edge_ids[1:] > edge_ids[:-1]).all())
+    if is_set and len(edge_ids):
+        is_set = first <= int(edge_ids[0]) and (stop is None or int(edge_ids[-1]) < stop)
+    if not is_set:
+        message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
+        raise PipelineError(message)
+    return edge_ids.astype(np.int64)  # a copy: an array module may reuse the memory
+
+
+def _keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
+    """Drop the fields that no later step needs."""
+    for name in fields.keys() - needed:
+        del fields[name]
+
+
+def _store(fields: dict[str, Any], stage: Stage, written: Sequence[Any]) -> None:
+    """Store what a stage wrote; `Chosen` edges are added to those before."""
+    for (name, declared), value in zip(stage.writes.items(), written, strict=True):
+        is_chosen = declared.kind == "chosen"
+        fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:
-    """Return a value with slots for the items of results; their handles are added to `handles`."""
-    if type(value) is Several:
-        return Several(_slots(each, handles) for each in value)
+    """Return a value with slots in place of results, whose handles are added to `handles`."""
+    if type(value) is Collected:
+        return Collected(_slots(each, handles) for each in value)
     if type(value) is not _Item:
         return value
     for argument, handle in enumerate(handles):
@@ -284,25 +311,7 @@ def _slots(value: Any, handles: list[Any]) -> Any:
 
 
 def _filled(value: Any, results: list[Any]) -> Any:
-    """Return a value with the items of results in place of slots."""
-    if type(value) is Several:
-        return Several(_filled(each, results) for each in value)
+    """Return a value with results in place of slots."""
+    if type(value) is Collected:
+        return Collected(_filled(each, results) for each in value)
     return results[value.argument][value.item] if type(value) is Slot else value
-
-
-@lru_cache(maxsize=512)
-def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[str]:
-    """Return the fields that must exist before `steps`, if `after` must exist after them."""
-    needed = after
-    for step in reversed(steps):
-        if isinstance(step, Stage):
-            replaced = {name for name, field in step.writes.items() if field.kind != "chosen"}
-            needed = needed.difference(replaced).union(step.reads, step.combiner_reads)
-        elif isinstance(step, Loop):
-            end, again = needed, frozenset[str]()
-            for _ in range(2):  # what a pass needs of the one before it shows in the second
-                needed = needed_before((step.verdict,), end | needed_before(step.steps, again))
-                again = needed
-        else:
-            needed = needed_before((step.verdict,), needed | needed_before(step.steps, needed))
-    return needed

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import re
 import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+import dask
+
 from ...errors import OptionError
-from .schedulers import Inline
+from ...runtime.team import processors
+from .dask_scheduler import Cluster, LocalDask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,13 +47,6 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     OptionError
         If there is no such scheduler, or it cannot be reached.
     """
-    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
-        yield Inline() if isinstance(choice, str) else choice
-        return
-    import dask  # which takes longer than a small graph
-
-    from .dask_scheduler import Cluster, LocalDask
-
     if choice == "dask":
         choice = dask.config.get("scheduler", None) or _active_client() or "threads"
         if choice in ("distributed", "dask.distributed"):  # set where a client is active
@@ -89,7 +84,6 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
     They leave nothing outside of `folder`: the scheduler of a cluster takes no other say in it
     than Dask's configuration.
     """
-    import dask
     from distributed import Client, LocalCluster
 
     with dask.config.set({"temporary-directory": folder}):
@@ -104,8 +98,6 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
 
 
 def _input_folder() -> tempfile.TemporaryDirectory[str]:
-    import dask
-
     parent = dask.config.get("temporary-directory", None)
     try:
         return tempfile.TemporaryDirectory(prefix="mstflow-", dir=parent)
@@ -154,16 +146,3 @@ def reporting_client(address: str, path: str) -> Iterator[Any]:
 
         with performance_report(path):
             yield client
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def kernel_threads() -> int:
-    """Return how many threads kernels take by default: Dask's workers, for one, allow them one."""
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

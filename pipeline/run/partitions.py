@@ -13,16 +13,19 @@ import numpy as np
 
 from ...errors import OptionError
 from ...graphs.formats.npy import npy_source
-from ...graphs.pieces import ArrayPiece, Delayed
+from ...graphs.segments import ArraySegment, Delayed
 from ...graphs.source import EdgeSource
 from ...graphs.write import write_graph
 from ...primitives import array_module
-from .workers import task_errors
+from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
+from ...stages.declare import stage
+from ...stages.fields import Columns, Count
+from .workers import add_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...graphs.pieces import Piece
+    from ...graphs.segments import Segment
     from ...primitives import Backend
     from .schedulers import Scheduler
 
@@ -43,12 +46,12 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
         source = _for_others(source, scheduler.name, scheduler.input_folder)
     if partitions == 1:
         return [source]
-    count, sizes = source.num_edges or 0, [piece.num_edges or 0 for piece in source.pieces]
+    count, sizes = source.num_edges or 0, [segment.num_edges or 0 for segment in source.segments]
     if partitions == num_chunks(source):
         bounds = list(itertools.accumulate(sizes, initial=0))
     else:
         bounds = [count * part // partitions for part in range(partitions + 1)]
-    return [source.part(start, stop) for start, stop in itertools.pairwise(bounds)]
+    return [source.slice(start, stop) for start, stop in itertools.pairwise(bounds)]
 
 
 def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
@@ -65,23 +68,23 @@ def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
             "inline or threads"
         )
         raise OptionError(message)
-    pieces = (
-        _to_files(piece, os.path.join(folder, f"input-{place}"))
-        if isinstance(piece, ArrayPiece)
-        else _absolute(piece)
-        for place, piece in enumerate(source.pieces)
+    segments = (
+        _to_files(segment, os.path.join(folder, f"input-{place}"))
+        if isinstance(segment, ArraySegment)
+        else _absolute(segment)
+        for place, segment in enumerate(source.segments)
     )
-    return replace(source, pieces=tuple(pieces))
+    return replace(source, segments=tuple(segments))
 
 
-def _to_files(piece: ArrayPiece, folder: str) -> Piece:
-    write_graph(folder, EdgeSource((piece,), is_checked=True))
-    (written,) = npy_source(Path(folder)).pieces
+def _to_files(segment: ArraySegment, folder: str) -> Segment:
+    write_graph(folder, EdgeSource((segment,), is_checked=True))
+    (written,) = npy_source(Path(folder)).segments
     return written
 
 
 def _absolute(value: Any) -> Any:
-    """Return a piece whose files are found from any working directory."""
+    """Return a segment whose files are found from any working directory."""
     if isinstance(value, Path):
         return value.absolute()
     if type(value) is tuple:
@@ -112,8 +115,8 @@ class Chunked(NamedTuple):
     def filled(self) -> EdgeSource:
         """Return the source with its chunks in place."""
         values = iter(self.chunks)
-        pieces = (_with_chunk(piece, values) for piece in self.source.pieces)
-        return replace(self.source, pieces=tuple(pieces))
+        segments = (_with_chunk(segment, values) for segment in self.source.segments)
+        return replace(self.source, segments=tuple(segments))
 
 
 class OnDemand(NamedTuple):
@@ -123,8 +126,8 @@ class OnDemand(NamedTuple):
 
 
 def num_chunks(source: EdgeSource) -> int:
-    """Return how many chunks Dask computes for a source; 0 if it also has other pieces."""
-    chunks = [chunk_of(piece) is not None for piece in source.pieces]
+    """Return how many chunks Dask computes for a source; 0 if it also has other segments."""
+    chunks = [chunk_of(segment) is not None for segment in source.segments]
     return len(chunks) if all(chunks) else 0
 
 
@@ -135,48 +138,65 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
         return source.with_sizes()
     counting = [
         scheduler.submit(
-            partial(count_chunk, as_field(replace(source, pieces=(piece,)), scheduler).source),
-            scheduler.compute(chunk_of(piece)),
+            partial(count_chunk, as_field(replace(source, segments=(segment,)), scheduler).source),
+            scheduler.compute(chunk_of(segment)),
             key=f"count_chunk-{place}",
         )
-        for place, piece in enumerate(source.pieces)
+        for place, segment in enumerate(source.segments)
     ]
     return source.of_sizes(scheduler.gather(counting))
 
 
 def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
     """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
-    with task_errors("count_chunk", on_cluster=True):
+    try:
         found = Chunked(source, (chunk,)).filled().with_sizes()
+    except Exception as error:
+        add_place(error, "count_chunk", on_cluster=True)
+        raise
     return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
     """Return a partition's source as tasks of the scheduler take it."""
-    chunks = [chunk for piece in source.pieces if (chunk := chunk_of(piece)) is not None]
+    chunks = [chunk for segment in source.segments if (chunk := chunk_of(segment)) is not None]
     if not chunks or scheduler.input_folder is None:
         return source
     bare = replace(
-        source, pieces=tuple(_with_chunk(p, itertools.repeat(_TO_COME)) for p in source.pieces)
+        source, segments=tuple(_with_chunk(p, itertools.repeat(_TO_COME)) for p in source.segments)
     )
     return Chunked(bare, tuple(OnDemand(chunk) for chunk in chunks))
 
 
-def chunk_of(piece: Any) -> Any:
-    """Return the Dask collection or future that a piece is read from, if it is."""
-    if isinstance(piece, Delayed):
-        return piece.chunk
-    inner = getattr(piece, "piece", None)
+def chunk_of(segment: Any) -> Any:
+    """Return the Dask collection or future that a segment is read from, if it is."""
+    if isinstance(segment, Delayed):
+        return segment.chunk
+    inner = getattr(segment, "segment", None)
     return None if inner is None else chunk_of(inner)
 
 
-def _with_chunk(piece: Any, values: Any) -> Any:
-    """Return a piece with the next value in place of its chunk, if it has one."""
-    if isinstance(piece, Delayed):
-        return replace(piece, chunk=next(values))
-    if chunk_of(piece) is None:
-        return piece
-    return replace(piece, piece=_with_chunk(piece.piece, values))
+def _with_chunk(segment: Any, values: Any) -> Any:
+    """Return a segment with the next value in place of its chunk, if it has one."""
+    if isinstance(segment, Delayed):
+        return replace(segment, chunk=next(values))
+    if chunk_of(segment) is None:
+        return segment
+    return replace(segment, segment=_with_chunk(segment.segment, values))
+
+
+@stage(writes="columns")
+def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
+    """Read a partition into arrays.
+
+    Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
+    as they are.
+    """
+    u, v, weight = map(ops.asarray, source.columns())
+    stop = source.first_id + len(u)
+    edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
+    u, v = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
+    return Columns(read_only(u), read_only(v), read_only(weight), edge_id)
 
 
 def read_only(column: Any) -> Any:

@@ -18,7 +18,7 @@ from ...runtime.device import is_on_device
 from ...stages.fields import Edges
 from ..report.report import Note, StageCall, Work
 from .partitions import Chunked
-from .workers import task_errors, worker_backend
+from .workers import add_place, worker_backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,8 +41,8 @@ class Slot(NamedTuple):
     item: int
 
 
-class Several(tuple[Any, ...]):
-    """Values of one field that several tasks wrote."""
+class Collected(tuple[Any, ...]):
+    """The values that several tasks wrote to one `Chosen` field."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Task:
     stage : Stage
     backend : Backend
     fields : dict
-        The fields to read: values, `Slot` objects, or `Several` of those.
+        The fields to read: values, `Slot` objects, or `Collected` of those.
     round, partition : int
         Where the task stands in the run, for reports.
     parts : int
@@ -76,14 +76,14 @@ class Task:
     stage: Stage
     backend: Backend
     fields: Mapping[str, Any]
-    round: int
-    partition: int
-    parts: int
-    note: Callable[[Note], object]
-    is_shared: bool
-    leaves_on_host: bool
-    number: int
-    record: Any
+    round: int = 0
+    partition: int = 0
+    parts: int = 0
+    note: Callable[[Note], object] | None = None
+    is_shared: bool = False
+    leaves_on_host: bool = False
+    number: int = 0
+    record: Any = None
 
     @property
     def name(self) -> str:
@@ -99,10 +99,11 @@ class Task:
             If the stage fails, or what it reads or writes is not as declared. Names the stage, and
             the dtype and length of every field it was given.
         """
-        with task_errors(self.name, on_cluster=self.leaves_on_host):
-            ops = array_module(worker_backend(self.backend))
-            fields = {name: _loaded(ops, value, results) for name, value in self.fields.items()}
-            parts = [_loaded(ops, part, ()) for part in results[: self.parts]]
+        try:
+            backend = worker_backend(self.backend) if self.leaves_on_host else self.backend
+            ops = array_module(backend)
+            fields = {name: _loaded(ops, results, value) for name, value in self.fields.items()}
+            parts = [_loaded(ops, (), part) for part in results[: self.parts]]
             lengths = {} if parts else _lengths(self.stage, fields)
             function, cause = self._function(ops, parts, fields), None
             start = time.perf_counter()
@@ -113,13 +114,19 @@ class Task:
             except Exception as error:  # a stage may raise anything
                 cause = error
             seconds = time.perf_counter() - start
-            if cause is not None:  # raised here, it leaves no context, which may not be sent
+            if cause is not None:  # raised here, it has no context, which might not be picklable
                 raise self._failure(fields, parts, cause)
             outputs = self._outputs(result, lengths)
-            moved = _num_bytes((*fields.values(), *parts, *outputs))
-            call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
-            self.note(Note(self.number, call, self._scalars(outputs)))
+            if self.note is not None:
+                moved = _num_bytes((*fields.values(), *parts, *outputs))
+                call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
+                self.note(Note(self.number, call, self._scalars(outputs)))
             return _on_host(ops, outputs) if self.leaves_on_host else outputs
+        except MemoryError:
+            raise
+        except Exception as error:
+            add_place(error, self.name, on_cluster=self.leaves_on_host)
+            raise
 
     def _function(self, ops: Any, parts: list[Any], fields: dict[str, Any]) -> Callable[[], Any]:
         """Return the call of the stage, or of its combination."""
@@ -155,7 +162,7 @@ class Task:
         return reported if self.is_shared else {}
 
 
-def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
+def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     """Return a value for a task: items of results in place of slots, arrays as the module's."""
     if type(value) is Slot:
         value = results[value.argument][value.item]
@@ -163,7 +170,7 @@ def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
         chunks = tuple(results[slot.argument] for slot in value.chunks)
         return value._replace(chunks=chunks).filled()
     if isinstance(value, tuple):
-        return _rebuilt(value, (_loaded(ops, item, results) for item in value))
+        return _rebuilder(value)(map(partial(_loaded, ops, results), value))
     if isinstance(value, np.generic):  # a limit that NumPy computed
         return value.item()
     return ops.asarray(value) if isinstance(value, np.ndarray) else value
@@ -172,13 +179,13 @@ def _loaded(ops: Any, value: Any, results: tuple[Any, ...]) -> Any:
 def _on_host(ops: Any, value: Any) -> Any:
     """Return a value, or the items of a tuple, with arrays in the memory of the host."""
     if isinstance(value, tuple):
-        return _rebuilt(value, (_on_host(ops, item) for item in value))
+        return _rebuilder(value)(map(partial(_on_host, ops), value))
     return ops.to_host(value) if is_on_device(value) else value
 
 
-def _rebuilt(value: tuple[Any, ...], items: Iterable[Any]) -> Any:
-    """Return a tuple or record of the same type with other items."""
-    return getattr(type(value), "_make", type(value))(items)
+def _rebuilder(value: tuple[Any, ...]) -> Callable[[Iterable[Any]], Any]:
+    """Return what makes a tuple or record of the same type from other items."""
+    return getattr(type(value), "_make", type(value))
 
 
 def _num_bytes(value: Any) -> int:
@@ -234,7 +241,7 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
 
 
 def _is_kind(value: Any, declared: Field) -> bool:
-    if type(value) is Several:
+    if type(value) is Collected:
         return declared.kind in ("any", "chosen")
     if declared.kind in _ARRAY_KINDS:
         return _is_array(value, _ARRAY_KINDS[declared.kind])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import KernelError, MstflowError
 from ...primitives import Backend, known_backends, why_not
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Whose errors mean that a GPU failed. Out of memory is a MemoryError of theirs.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
@@ -39,28 +35,20 @@ def worker_backend(backend: Backend) -> Backend:
     return backend._replace(name=named[0]) if named else backend
 
 
-@contextlib.contextmanager
-def task_errors(task: str, *, on_cluster: bool) -> Iterator[None]:
-    """Name the task in errors of a GPU that occur outside stages, and the worker in ours.
+def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
+    """Add the worker to an error of this package, and the task to an error of the GPU.
 
-    Tasks that run inside others leave the worker to these: they are not `on_cluster`.
+    A task inside another task is not `on_cluster`: the outer one adds the worker.
 
     Raises
     ------
     KernelError
-        In place of an error of a GPU.
+        In place of an error of the GPU that occurred outside the stage.
     """
-    try:
-        yield
-    except MemoryError:
-        raise
-    except MstflowError as error:
+    if isinstance(error, MstflowError):
         worker = this_worker() if on_cluster else None
-        if worker is not None:  # another may have what this one lacks
+        if worker is not None:  # another worker may have what this one lacks
             error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
-        raise
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _DEVICE_LIBRARIES:
-            raise
+    elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
         raise KernelError(message) from error

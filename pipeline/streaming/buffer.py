@@ -54,8 +54,6 @@ class EdgeBuffer:
         The largest key that is still taken; None for all.
     cut : Cut or None
         Up to where all edges that were offered have been taken; None for all.
-    moved : int
-        Bytes that were read and written.
     """
 
     def __init__(
@@ -76,7 +74,6 @@ class EdgeBuffer:
         self.is_forest = True
         self.limit: int | None = None
         self.cut: Cut | None = None
-        self.moved = 0
 
     @property
     def columns(self) -> Columns:
@@ -107,7 +104,10 @@ class EdgeBuffer:
         for start in range(0, len(piece.key), half):
             rows = slice(start, min(start + half, len(piece.key)))
             if self._size + rows.stop - start > self._capacity:
-                self._make_room(half)
+                if self._folds:
+                    self.reduce()
+                else:
+                    self._keep_lightest(half)
             if self.limit is not None and self.limit < 0:
                 return  # no key is that small, and no array compares with what it cannot hold
             columns: Iterable[NDArray[Any]] = [column[rows] for column in piece.columns]
@@ -125,7 +125,7 @@ class EdgeBuffer:
         if self.is_forest or self._size <= above:
             return
         touched, count = self._number_touched()
-        (u, v, *rest), moved = self._solver.forest(self.columns, count)
+        u, v, *rest = self._solver.forest(self.columns, count)
         if touched is not None:
             u, v = (self.ops.gather(touched, ends) for ends in (u, v))
         if self._capacity:
@@ -133,7 +133,6 @@ class EdgeBuffer:
         else:  # no more will come
             self._columns, self._size = [u, v, *rest], len(u)
         self.is_forest = True
-        self.moved += moved
 
     def restore(self, columns: Iterable[Any], *, is_forest: bool) -> None:
         """Hold these edges, as it did before. Arrays that fill it are taken over."""
@@ -168,11 +167,8 @@ class EdgeBuffer:
             ends[:] = ops.gather(number, ends)
         return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
-    def _make_room(self, count: int) -> None:
-        """Leave `count` edges at most."""
-        if self._folds:
-            self.reduce()
-            return
+    def _keep_lightest(self, count: int) -> None:
+        """Keep the `count` lightest edges, and take only lighter ones from now on."""
         # Ids ascend, so of the edges with the last key the first are kept: no later one is.
         ops, key = self.ops, self._solver.keys(self.columns[2])
         last = int(ops.partition(key, count - 1)[count - 1])
@@ -187,7 +183,6 @@ class EdgeBuffer:
         for held, column in zip(self._columns, columns, strict=True):
             self._size = start + len(column)
             held[start : self._size] = column
-            self.moved += column.nbytes
 
 
 def _dtypes(columns: Iterable[NDArray[Any]]) -> list[np.dtype[Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...graphs.source import BLOCK_EDGES
 from ...primitives import Backend, array_module
-from ...progress import tell
+from ...progress import report_progress
 from ...stages.fields import Columns
 from ..run.partitions import as_index
 from .bounds import LIGHT
@@ -97,7 +97,7 @@ def read_partition(
     seen, saved = resume(buffer, record), time.perf_counter()
     if scan.limit is not None and not seen:
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
-    rest = source if not seen else source.part(seen, source.num_edges or 0)
+    rest = source if not seen else source.slice(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
@@ -106,7 +106,7 @@ def read_partition(
         buffer.append(piece if star is None else star.select(piece))
         seen += piece.seen
         done = progress.before + seen
-        tell(progress.step, done, max(done, progress.total))
+        report_progress(progress.step, done, max(done, progress.total))
         if buffer.limit is not None and buffer.limit < 0:
             return buffer, source.num_edges or seen  # nothing comes before what it holds
         if record is not None and time.perf_counter() - saved > record.seconds:

@@ -1,4 +1,4 @@
-"""The forest of some edges at hand: what scans and merges are made of."""
+"""The forest of edges in memory, which scans and merges are made of."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...primitives import Backend, array_module
-from ...progress import heard_by
 from ...stages.fields import Columns
-from ..result import forest_ids
-from ..run.execute import execute
-from ..run.loading import from_columns
-from ..run.schedulers import Inline
+from ..run.execute import execute_here, forest_ids
 from ..run.workers import worker_backend
 
 if TYPE_CHECKING:
@@ -27,9 +23,17 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Solver:
-    """What finds forests: a pipeline that gives minimum ones, and where it runs."""
+    """Finds minimum forests within a task.
 
-    pipeline: Dataflow
+    Attributes
+    ----------
+    flow : Dataflow
+        From ``columns`` to ``forest``; see `strategies.from_columns`.
+    backend : Backend
+    maximum : bool
+    """
+
+    flow: Dataflow
     backend: Backend
     maximum: bool
 
@@ -46,29 +50,22 @@ class Solver:
         """Return unsigned keys in the order of the weights, the same in every partition."""
         return self.ops.order_key(weight, signed=True, descending=self.maximum)
 
-    def forest(self, columns: Columns, num_vertices: int) -> tuple[Columns, int]:
-        """Return the forest of these edges, and the bytes that were moved to find it."""
+    def forest(self, columns: Columns, num_vertices: int) -> Columns:
+        """Return the forest of these edges."""
         ops = self.ops
         u, v, weight = map(ops.asarray, columns[:3])
-        # Positions stand for edge ids: they compare alike and take fewer bits.
+        # Positions replace edge ids: their order is the same, and they need fewer bits.
         position = ops.consecutive(0, len(u), dtype=ops.index_dtype(len(u)))
-        shared = {
+        fields = {
+            "columns": Columns(u, v, weight, position),
             "num_vertices": num_vertices,
             "num_edges": len(u),
             "maximum": self.maximum,
             "weight_dtype": weight.dtype,
         }
-        with heard_by(False):  # the scan reports its own progress
-            found, report = execute(
-                from_columns(self.pipeline),
-                [{"columns": Columns(u, v, weight, position)}],
-                shared,
-                scheduler=Inline(),
-                backend=self.backend,
-            )
-        chosen = forest_ids(self.pipeline.name, found["forest"], 0, len(u))
-        forest = Columns(*(ops.gather(column, chosen) for column in columns))
-        return forest, sum(call.work.bytes for call in report.calls)
+        found = execute_here(self.flow, fields, self.backend)
+        chosen = forest_ids(self.flow.name, found["forest"], 0, len(u))
+        return Columns(*(ops.gather(column, chosen) for column in columns))
 
     def up_to(self, cut: Cut | None, columns: Columns) -> Columns:
         """Return the edges that do not come after a cut."""

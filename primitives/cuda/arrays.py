@@ -44,7 +44,7 @@ class Device(Protocol):
         """Queue a kernel on `size` elements; arrays are contiguous, scalars take 64 bits."""
 
     def free_memory(self) -> int:
-        """Return the number of bytes available to arrays."""
+        """Return the number of bytes that a single array can take."""
 
     def beside(self) -> AbstractContextManager[Any]:
         """Return a context for another thread; see `Resources.beside`."""
@@ -71,10 +71,10 @@ class CudaArrays(ArrayModule):
         if not isinstance(values, np.ndarray) or values.nbytes <= _PIECE:
             array = self._xp.asarray(values, dtype=dtype)
             return self._xp.ascontiguousarray(array) if array.ndim else array
-        out = self.empty(len(values), values.dtype if dtype is None else dtype)
+        dtype = values.dtype if dtype is None else dtype
         if not values.strides[0]:  # a broadcast value
-            out.fill(values[0])
-            return out
+            return self.full(len(values), values[0], dtype)
+        out = self.empty(len(values), dtype)
         step = _PIECE // values.itemsize
         for start in range(0, len(values), step):
             piece = values[start : start + step]
@@ -91,7 +91,8 @@ class CudaArrays(ArrayModule):
         return self._xp.arange(size, dtype=dtype)
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
-        return self._xp.full(size, value, dtype)
+        word = _bits(value, dtype)
+        return self._xp.full(size, word, word.dtype).view(dtype)
 
     def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
         return self._xp.where(mask, yes, no)
@@ -142,7 +143,11 @@ class CudaArrays(ArrayModule):
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
         out = self.full(size, fill, dtype)
-        out[index] = values
+        if getattr(values, "ndim", 0):
+            out[index] = values
+        else:
+            word = _bits(values, dtype)
+            out.view(word.dtype)[index] = word
         return out
 
     def scatter_reduce(
@@ -377,6 +382,15 @@ class CudaArrays(ArrayModule):
 
     def _passed(self, value: Any) -> Any:
         return self._xp.ascontiguousarray(value) if getattr(value, "ndim", 0) else int(value)
+
+
+def _bits(value: Any, dtype: DType) -> Any:
+    """Return the bits of a value as an unsigned integer.
+
+    CuPy would write 0.0 where it repeats -0.0, because it fills with any zero by a memset.
+    """
+    one = np.array(value, dtype)
+    return one.view(f"u{one.itemsize}")[()]
 
 
 def _alike(u: Array, v: Array) -> tuple[Array, Array]:

@@ -82,12 +82,16 @@ class CupyDevice:
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
     def free_memory(self) -> int:
-        """Return the free bytes of the device and the pool, within the pool's limit."""
+        """Return the bytes that a single array can take, within the limit of CuPy's pool.
+
+        The pool first returns its idle blocks to the device. Otherwise they would have to be
+        counted, and a single array can use neither several blocks nor a block of another stream.
+        """
         pool = self.xp.get_default_memory_pool()
+        pool.free_all_blocks()
         free, _ = self.xp.cuda.runtime.memGetInfo()
         limit = pool.get_limit()
-        free += pool.free_bytes()
-        return int(min(free, limit - pool.used_bytes()) if limit else free)
+        return int(min(free, limit - pool.total_bytes()) if limit else free)
 
     def beside(self) -> AbstractContextManager[None]:
         """Return a context that puts another thread on this device, and on a stream of its own.

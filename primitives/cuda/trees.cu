@@ -91,5 +91,7 @@ __global__ void join_first(
 template <class Index, class Position>
 __global__ void forget_first(u64 size, const Index* u, const Index* v, Position* first) {
     u64 i = thread_index();
-    if (i < size) first[u[i]] = first[v[i]] = NONE<Position>;
+    if (i >= size) return;
+    store(first + u[i], NONE<Position>);
+    store(first + v[i], NONE<Position>);
 }

@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it leaves behind, how it fails."""
+"""The command line: output, written files, and errors."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def graph(tmp_path):
 
 
 def solve(capsys, *arguments):
-    """Run `mstflow solve --json` and return its object, which must be all it prints."""
+    """Run `mstflow solve --json` and return its object; check that nothing else is printed."""
     assert main(["solve", *arguments, "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -59,7 +59,7 @@ def test_json(capsys):
     }
 
 
-def test_json_where_the_total_is_not_finite(capsys, tmp_path):
+def test_json_with_an_infinite_total(capsys, tmp_path):
     (tmp_path / "inf.txt").write_text("0 1 inf\n1 2 -inf\n")
     assert solve(capsys, str(tmp_path / "inf.txt"))["total_weight"] is None
 
@@ -74,7 +74,7 @@ def test_options_reach_the_solver(capsys, graph):
     assert named["total_weight"] == 8
 
 
-def test_values_of_an_algorithm_are_set(monkeypatch, graph):
+def test_set_passes_values_to_the_algorithm(monkeypatch, graph):
     given = {}
     solve = mstflow.minimum_spanning_forest
 
@@ -134,14 +134,14 @@ def test_info_of_a_graph(capsys, tmp_path):
     }
 
 
-def test_info_of_a_graph_that_is_streamed(capsys, tmp_path):
+def test_info_of_a_streamed_graph(capsys, tmp_path):
     path = str(tmp_path / "random")
     assert main(["generate", "random", "--vertices", "9", "--edges", "30", "-o", path]) == 0
     assert main(["info", path]) == 0
     assert "edges         30, of which" in capsys.readouterr().out
 
 
-def test_info_without_edges(capsys, tmp_path):
+def test_info_of_an_empty_graph(capsys, tmp_path):
     (tmp_path / "none.gr").write_text("p sp 0 0\n")
     assert main(["info", str(tmp_path / "none.gr"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -156,7 +156,7 @@ def test_output(capsys, graph, tmp_path, name):
     if name == "forest.csv":
         assert out.read_text() == "edge_id,u,v,weight\n1,1,2,1\n2,2,0,2\n3,0,3,5\n"
         return
-    again = mstflow.read(out)  # a forest is a graph
+    again = mstflow.read(out)  # a forest file is also a graph
     assert (again.num_edges, again.weight.tolist()) == (3, [1, 2, 5])
     columns = np.load(out) if name.endswith(".npz") else None
     ids = columns["edge_id"] if columns else np.load(out / "edge_id.npy")
@@ -184,7 +184,7 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
         (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
         (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
-        (["solve", "{graph}", "--memory", "1MB"], "--memory 1MB is not enough: at least"),
+        (["solve", "{graph}", "--memory", "1MB"], "--memory 1MB is too small: at least"),
         (["solve", "{graph}", "--performance-report", "x.html"], "needs the address of a cluster"),
         (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
         (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
@@ -208,14 +208,14 @@ def test_summary(capsys, graph, tmp_path):
         (["plan", "--vertices", "9", "--edges", "-5"], "expected a whole number, found '-5'"),
         (["plan", "--vertices", "1.5", "--edges", "5"], "expected a whole number, found '1.5'"),
         (["plan", "--vertices", "inf", "--edges", "5"], "expected a whole number, found 'inf'"),
-        (["plan", "{graph}", "--edges", "5"], "plan takes files, or --vertices and --edges"),
+        (["plan", "{graph}", "--edges", "5"], "plan takes either files or --vertices and --edges"),
         (["plan", "{graph}", "--workers", "0"], "workers must be an integer of at least 1"),
         (["plan", "{graph}", "--threads", "0"], "threads must be an integer of at least 1"),
         (["plan", "{graph}", "--disk", "0"], "disk must be a number of bytes"),
         (["plan", "{graph}", "--weight-bytes", "3"], "--weight-bytes: invalid choice: 3"),
     ],
 )
-def test_bad_input_is_one_line(capsys, graph, tmp_path, arguments, message):
+def test_bad_input_prints_one_line(capsys, graph, tmp_path, arguments, message):
     (tmp_path / "bad.txt").write_text("0 1 3\nx 2 1\n")
     before = sorted(tmp_path.rglob("*"))
     code = main([part.format(graph=graph, folder=tmp_path) for part in arguments])
@@ -254,7 +254,7 @@ def test_listings(capsys):
 @pytest.mark.parametrize(
     ("argument", "unbuffered"), [("algorithms", ""), ("algorithms", "1"), ("--help", "")]
 )
-def test_nobody_reads_on(argument, unbuffered):
+def test_closed_pipe(argument, unbuffered):
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "mstflow", argument]
@@ -264,8 +264,8 @@ def test_nobody_reads_on(argument, unbuffered):
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has such a disk")
-def test_a_full_disk_takes_no_output():
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")
+def test_standard_output_on_a_full_disk():
     command = [sys.executable, "-m", "mstflow", "algorithms"]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -274,10 +274,10 @@ def test_a_full_disk_takes_no_output():
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_nothing_is_left_of_what_is_ended(tmp_path, name):
+def test_signals_leave_no_files(tmp_path, name):
     program = (
         "import signal, sys; from mstflow.__main__ import main;"
-        f"signal.signal(signal.{name}, signal.SIG_DFL);"  # these tests may run under nohup
+        f"signal.signal(signal.{name}, signal.SIG_DFL);"  # nohup ignores SIGHUP
         "sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", program, "generate", "random", "--vertices", "1000000"]
@@ -330,12 +330,12 @@ def test_plan(capsys, tmp_path):
     assert tight["peak"] < alone["peak"]
     assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("error: not feasible: at least ")
+    assert err.startswith("error: the memory bound is too small: at least ")
     assert "for 1,000,000,000 vertices" in err
     assert main(["plan"]) == 2
-    assert "plan needs --vertices and --edges" in capsys.readouterr().err
+    assert "plan needs either files or --vertices and --edges" in capsys.readouterr().err
     assert main(["plan", "--vertices", "0", "--edges", "1"]) == 2
-    assert "edges need vertices" in capsys.readouterr().err
+    assert "a graph with edges needs vertices" in capsys.readouterr().err
     assert plan("--vertices", "0", "--edges", "0")["scans"] == 1
     (tmp_path / "some.csv").write_text("source,target,cost,place\n0,1,5,x\n")
     few = (str(tmp_path / "some.csv"), "--weight", "cost")
@@ -385,10 +385,10 @@ def test_completion_in_other_shells(capsys, shell):
 def test_completion_without_its_library(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 2
-    assert "needs the package shtab: mstflow[completion]" in capsys.readouterr().err
+    assert "needs the package shtab; install mstflow[completion]" in capsys.readouterr().err
 
 
 def test_options_are_not_abbreviated(capsys, tmp_path):
-    asked = ["generate", "rmat", "--scale", "4", "--edges", "3", "-o", str(tmp_path / "graph")]
-    assert main(asked) == 2  # there is --edges-per-vertex, which would be much more
+    arguments = ["generate", "rmat", "--scale", "4", "--edges", "3", "-o", str(tmp_path / "graph")]
+    assert main(arguments) == 2  # not short for --edges-per-vertex
     assert "unrecognized arguments: --edges 3" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Forests as the objects of other libraries: nothing is lost on the way."""
+"""Conversion to objects of other libraries keeps every edge, weight and dtype."""
 
 import sys
 
@@ -22,14 +22,14 @@ METHODS = {
 
 @pytest.fixture
 def forest():
-    """Two trees, two lone vertices; a zero, an edge listed from its larger end, unequal dtypes."""
+    """Two trees, two isolated vertices, a zero weight, an edge with u > v and two id dtypes."""
     u, v = np.array([3, 0, 1, 4], np.int32), np.array([1, 1, 0, 5], np.uint64)
     graph = EdgeList(u, v, [0.0, 2.5, 9.0, -1.0], num_vertices=7)
     return minimum_spanning_forest(graph)
 
 
 def records(forest):
-    """Return edge ids with ends in order and weights, as Python numbers."""
+    """Return (edge id, smaller end, larger end, weight) of each edge as Python numbers."""
     columns = forest.edge_ids, forest.u, forest.v, forest.weight
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [(edge, min(u, v), max(u, v), weight) for edge, u, v, weight in rows]
@@ -125,17 +125,17 @@ def check_columns(forest, found):
 
 
 @pytest.mark.parametrize(("method", "library"), METHODS.items())
-def test_a_library_that_is_missing(forest, method, library, monkeypatch):
+def test_missing_library(forest, method, library, monkeypatch):
     for module in [name for name in sys.modules if name.partition(".")[0] == library]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)  # makes its import fail
     extra = "" if library == "pyarrow" else r"\[io\]"
-    message = rf"{method}\(\) needs the package {library}: mstflow{extra}$"
+    message = rf"{method}\(\) needs the package {library}; install mstflow{extra}$"
     with pytest.raises(OptionError, match=message):
         getattr(forest, method)()
 
 
-def test_a_library_that_is_broken(forest, monkeypatch, tmp_path):
+def test_library_with_a_failing_import(forest, monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "igraph", raising=False)
     (tmp_path / "igraph.py").write_text("import no_such_module")
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,4 +1,4 @@
-"""HDBSCAN: weights against their definition, trees and clusters against scikit-learn's."""
+"""HDBSCAN: weights compared with their definition, clusters with those of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def blobs(centers, spread):
     return make_blobs(750, centers=centers, cluster_std=spread, random_state=0)[0]
 
 
-#: What scikit-learn's documentation shows HDBSCAN on, and two of its usual shapes.
+#: The data sets of scikit-learn's HDBSCAN documentation, and two common test shapes.
 SAMPLES = {
     "three blobs": blobs([[1, 1], [-1, -1], [1.5, -1.5]], [0.4, 0.1, 0.75]),
     "blobs of many scales": blobs(
@@ -33,18 +33,18 @@ SAMPLES = {
 
 
 def all_pairs(points):
-    """Return the ends and distances of all pairs of points."""
+    """Return the columns u, v and weight of all pairs of points."""
     return *np.triu_indices(len(points), 1), pdist(points)
 
 
 def numbered_by_first(labels):
-    """Number clusters in the order of their first members, but noise, -1."""
+    """Renumber clusters in the order of their first members; noise stays -1."""
     number = {-1: -1}
     return [number.setdefault(label, len(number) - 1) for label in labels.tolist()]
 
 
 def core_distances(graph, min_samples):
-    """Return for each vertex the distance to the last of the neighbors that count."""
+    """Return the core distance of each vertex, by definition."""
     near = [{(0, vertex)} for vertex in range(graph.num_vertices)]
     for a, b, w in zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True):
         if a != b:
@@ -72,8 +72,8 @@ def test_weights_of_any_graph(backend, graph, min_samples):
     assert found.num_vertices == graph.num_vertices
 
 
-def after_reach(algorithm):
-    """Return an algorithm that joins by reachability."""
+def with_reachability(algorithm):
+    """Return the algorithm with the stages of mutual reachability before it."""
     values = {**algorithm.values, "min_samples": 3}
     return mstflow.Pipeline(algorithm.name, *REACH, *algorithm.steps, values=values)
 
@@ -81,7 +81,7 @@ def after_reach(algorithm):
 def test_stages_before_any_algorithm(algorithm):
     graph = union_of_many(20, "u1")
     tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
-    composed = after_reach(mstflow.algorithm(algorithm))
+    composed = with_reachability(mstflow.algorithm(algorithm))
     for partitions in (1, 4):
         found = minimum_spanning_forest(
             graph, algorithm=composed, strategy="iterate", partitions=partitions
@@ -91,8 +91,8 @@ def test_stages_before_any_algorithm(algorithm):
 
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
 def test_stages_on_dask(scheduler):
-    graph = union_of_many(20, "u8")  # no dtype but their own holds these weights
-    composed = after_reach(mstflow.algorithm("auto"))
+    graph = union_of_many(20, "u8")  # no other dtype can represent these weights
+    composed = with_reachability(mstflow.algorithm("auto"))
     found = minimum_spanning_forest(graph, algorithm=composed, scheduler=scheduler, partitions=3)
     tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
     assert found.strategy == "iterate"
@@ -100,38 +100,37 @@ def test_stages_on_dask(scheduler):
 
 
 def check_clusters(tree, points, min_samples, algorithm="auto"):
-    """Compare the clusters of a tree with those that scikit-learn finds among points."""
+    """Compare the clusters of a tree with those of scikit-learn."""
     for size in (2, 5, 25):
         model = HDBSCAN(size, min_samples=min_samples, algorithm=algorithm, copy=True)
         labels = model.fit(points).labels_
         assert tree.hdbscan(min_cluster_size=size).tolist() == numbered_by_first(labels)
 
 
-def in_order_of_joins(points, min_samples):
-    """Return all pairs of points, those first that scikit-learn's tree joins first.
+def in_order_of_merges(points, min_samples):
+    """Return all pairs of points, sorted by when scikit-learn's tree merges them.
 
-    Core distances make ties of most distances. How those are broken decides about a few points,
-    and scikit-learn leaves it to its sort: its "brute" and "kd_tree" do not always agree. Here edge
-    ids decide, so in this order our tree is its tree.
+    Core distances create ties. mstflow breaks ties by edge id, so with the edges in this order its
+    tree merges the same clusters as scikit-learn's.
     """
     model = HDBSCAN(min_samples=min_samples, copy=True).fit(points)
-    joins = np.array(model._single_linkage_tree_.tolist())  # left, right, height, size
-    joins[:, 2] = np.arange(len(joins))
-    order = np.argsort(hierarchy.cophenet(joins), kind="stable")
+    merges = np.array(model._single_linkage_tree_.tolist())  # left, right, height, size
+    merges[:, 2] = np.arange(len(merges))
+    order = np.argsort(hierarchy.cophenet(merges), kind="stable")
     return [column[order] for column in all_pairs(points)]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("min_samples", [3, 5, 25])
-def test_clusters_as_scikit_learn_finds_them(name, min_samples):
-    samples = in_order_of_joins(SAMPLES[name], min_samples)
+def test_clusters_against_scikit_learn(name, min_samples):
+    samples = in_order_of_merges(SAMPLES[name], min_samples)
     tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
     check_clusters(tree, SAMPLES[name], min_samples)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("min_samples", [1, 2])
-def test_clusters_without_ties_in_any_order(name, min_samples):
+def test_without_ties_the_order_of_edges_does_not_matter(name, min_samples):
     samples = all_pairs(SAMPLES[name])
     tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
     for algorithm in ("brute", "kd_tree"):
@@ -139,15 +138,15 @@ def test_clusters_without_ties_in_any_order(name, min_samples):
 
 
 @pytest.mark.parametrize("min_samples", [1, 3])
-def test_clusters_of_points_that_coincide(min_samples):
+def test_clusters_of_duplicate_points(min_samples):
     points = np.random.default_rng(8).integers(0, 6, (200, 2)).astype(float)
-    samples = in_order_of_joins(points, min_samples)
+    samples = in_order_of_merges(points, min_samples)
     tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
     check_clusters(tree, points, min_samples)
 
 
-def test_nearest_neighbors_stand_for_all_pairs():
-    """With k neighbors each no join comes too early, and those nearer than every k-th are right."""
+def test_nearest_neighbors_approximate_all_pairs():
+    """Heights from k neighbors are upper bounds, exact below all distances to k-th neighbors."""
     random = np.random.default_rng(9)
     for _ in range(20):
         points, k = random.normal(size=(60, 2)), random.integers(8, 12)
@@ -165,14 +164,14 @@ def test_nearest_neighbors_stand_for_all_pairs():
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_ties_move_few_samples(name):
+def test_ties_change_few_labels(name):
     theirs = numbered_by_first(HDBSCAN(copy=True).fit(SAMPLES[name]).labels_)
     for graph in (all_pairs(SAMPLES[name]), kneighbors_graph(SAMPLES[name], 40, mode="distance")):
         labels = minimum_spanning_forest(mutual_reachability(graph)).hdbscan()
         assert np.count_nonzero(labels != theirs) <= 0.01 * len(labels)
 
 
-def test_noise_and_too_few():
+def test_noise_and_too_few_neighbors():
     assert minimum_spanning_forest(([], []), num_vertices=1).hdbscan().tolist() == [-1]
     path = minimum_spanning_forest(([0, 1, 2], [1, 2, 3], [1, 9, 1]))
     assert path.hdbscan(min_cluster_size=2).tolist() == [0, 0, 1, 1]
@@ -185,7 +184,7 @@ def test_bad_options():
     tree = minimum_spanning_forest(([0], [1]), num_vertices=3)
     with pytest.raises(OptionError, match="min_cluster_size must be an integer of at least 2"):
         tree.hdbscan(min_cluster_size=1)
-    with pytest.raises(GraphError, match="connected graph, and this one has 2 components"):
+    with pytest.raises(GraphError, match="connected graph, got 2 components"):
         tree.hdbscan()
     with pytest.raises(OptionError, match="min_samples must be an integer of at least 1, not 0"):
         mutual_reachability(([0], [1]), min_samples=0)

@@ -1,4 +1,4 @@
-"""Plots of forests and reports, drawn without a screen."""
+"""Plots of forests and reports, drawn without a display."""
 
 import sys
 
@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 from matplotlib.colors import LogNorm, to_rgba  # noqa: E402
 
-# Two trees and a vertex alone.
+# Two trees and an isolated vertex.
 FOREST = mstflow.minimum_spanning_forest(
     ([0, 1, 2, 0, 4, 5], [1, 2, 3, 3, 5, 6], [1.0, 10.0, 100.0, 5.0, 1.0, np.inf]), num_vertices=8
 )
@@ -28,7 +28,7 @@ def axes():
 
 
 def segments(collection):
-    """Return the color of each segment that a collection draws, after drawing it."""
+    """Draw a collection and return the color of each segment."""
     collection.figure.canvas.draw()
     drawn = {}
     for path, color in zip(collection.get_paths(), collection.get_colors(), strict=True):
@@ -39,14 +39,14 @@ def segments(collection):
 
 
 def edges(label=None):
-    """Return where the edges lie that stay within a label."""
+    """Return the ends of the edges within labels, or of all edges."""
     ends = zip(FOREST.u.tolist(), FOREST.v.tolist(), strict=True)
     kept = [(u, v) for u, v in ends if label is None or label[u] == label[v]]
     return {(*PLACES[u].tolist(), *PLACES[v].tolist()) for u, v in kept}
 
 
-def test_components_have_a_color_each(axes):
-    assert FOREST.plot(PLACES) is axes  # the current one
+def test_each_component_has_its_own_color(axes):
+    assert FOREST.plot(PLACES) is axes  # the current axes
     (lines,) = axes.collections
     colors = segments(lines)
     assert colors.keys() == edges()
@@ -54,7 +54,7 @@ def test_components_have_a_color_each(axes):
         color for place, color in colors.items() if place[0] > 2
     )
     assert len(set(colors.values())) == 2
-    assert axes.get_xlim()[0] < 0 < 4 < axes.get_xlim()[1] < 9  # none leads to the vertex alone
+    assert axes.get_xlim()[0] < 0 < 4 < axes.get_xlim()[1] < 9  # the isolated vertex is not drawn
 
 
 def test_weights_are_colored_exactly(axes):
@@ -62,7 +62,7 @@ def test_weights_are_colored_exactly(axes):
     assert FOREST.plot(PLACES, color="weight", cmap="magma", norm=LogNorm(), ax=axes) is axes
     assert not other.collections
     (lines,) = axes.collections
-    assert (lines.norm.vmin, lines.norm.vmax) == (1, 10)  # infinity is off the scale
+    assert (lines.norm.vmin, lines.norm.vmax) == (1, 10)  # infinite weights do not affect the scale
     at = np.hstack([PLACES[FOREST.u], PLACES[FOREST.v]])
     expected = {
         tuple(place): tuple(lines.cmap(lines.norm(weight)))
@@ -79,7 +79,7 @@ def test_weights_of_any_kind(axes, dtype):
     assert len(set(segments(axes.collections[0]).values())) == 2
 
 
-def test_labels_and_what_lies_between(axes):
+def test_edges_between_labels_are_gray(axes):
     label = FOREST.cut(k=4)
     FOREST.plot(PLACES, color=label, linewidths=3)
     within, between = axes.collections
@@ -89,14 +89,14 @@ def test_labels_and_what_lies_between(axes):
     assert set(within.get_linewidths()) == set(between.get_linewidths()) == {3}
 
 
-def test_many_edges_are_few_paths(axes):
+def test_edges_are_grouped_into_few_paths(axes):
     count = 5000
     random = np.random.default_rng(1)
     graph = (np.arange(count), np.arange(count) + 1, random.random(count))
     forest = mstflow.minimum_spanning_forest(graph)
     forest.plot(random.random((count + 1, 2)), color="weight")
     (lines,) = axes.collections
-    assert len(lines.get_paths()) <= 258  # a color each, and those beyond
+    assert len(lines.get_paths()) <= 258  # one for each color, and two beyond the range
     assert sum(len(path.vertices) for path in lines.get_paths()) == 3 * count
     shown = set(map(tuple, lines.cmap(lines.norm(forest.weight))))
     assert set(segments(lines).values()) == shown
@@ -108,7 +108,7 @@ def test_a_forest_without_edges(axes, color):
     axes.figure.canvas.draw()
 
 
-def test_a_vertex_that_lies_nowhere(axes):
+def test_vertex_at_nan(axes):
     places = np.where(np.arange(8)[:, None] == 6, np.nan, PLACES)
     FOREST.plot(places)
     axes.figure.canvas.draw()
@@ -133,7 +133,7 @@ def test_norms_have_names(axes, color, norm):
         (PLACES, np.zeros(8), r"not float64 of shape \(8,\)"),
     ],
 )
-def test_what_cannot_be_drawn(axes, places, color, message):
+def test_bad_arguments(axes, places, color, message):
     with pytest.raises(OptionError, match=message):
         FOREST.plot(places, color=color)
     assert not axes.collections
@@ -144,7 +144,7 @@ def test_report(algorithm):
     random = np.random.default_rng(3)
     pipeline = mstflow.algorithm(algorithm)
     few = {name: 0 for name in ("few", "small") if name in pipeline.values}
-    pipeline = pipeline.given(**few)  # or so few edges take no round
+    pipeline = pipeline.given(**few)  # otherwise such a small graph takes no round
     forest = mstflow.minimum_spanning_forest(
         tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
     )
@@ -166,7 +166,7 @@ def test_report_without_edges(graph):
     rounds.figure.canvas.draw()
 
 
-def test_report_of_a_tree_on_axes_of_ones_own():
+def test_report_on_given_axes():
     report = mstflow.minimum_spanning_forest(([0, 1], [1, 2]), partitions=2).report
     _, ax = plt.subplots(2)
     rounds, stages = report.plot(ax)

@@ -1,4 +1,4 @@
-"""The verifier: it accepts the one minimum forest, and names what is wrong with any other."""
+"""Verification accepts the minimum spanning forest and names the first error of any other."""
 
 import ast
 import json
@@ -29,8 +29,13 @@ GRAPH = EdgeList(
 )
 FOREST = [0, 2, 4, 6]
 
+CAPPED = (
+    "if the forest was computed with a limit on weights, verify it against the graph without the "
+    "edges beyond that limit"
+)
+
 maxima = st.booleans()
-chunks = st.integers(1, 50)
+blocks = st.integers(1, 50)
 
 
 def problem(graph, edge_ids, **options):
@@ -40,7 +45,7 @@ def problem(graph, edge_ids, **options):
 
 
 def expected_problem(graph, edge_ids, maximum):
-    """What is wrong with ascending edge ids, by definition: (edge, how, other edge or None)."""
+    """Return the first error of ascending edge ids: (edge, how, other edge), or None."""
     u, v, weight = graph.u.tolist(), graph.v.tolist(), graph.weight.tolist()
     order = sorted(range(len(u)), key=weight.__getitem__, reverse=maximum)
     rank = {edge: place for place, edge in enumerate(order)}
@@ -53,20 +58,20 @@ def expected_problem(graph, edge_ids, maximum):
     for edge in range(len(u)):
         if u[edge] == v[edge]:
             continue
-        # The forest's edges were added in order: the one that joined the ends is the heaviest.
+        # Edges were added in order, so the one that joined these ends is the heaviest.
         joined = sets.time_joined(u[edge], v[edge])
         if joined == math.inf:
             return edge, "joins two trees", None
         if rank[edge] < joined:
-            how = "has a smaller id" if weight[edge] == weight[order[joined]] else "is "
+            how = "has the same weight" if weight[edge] == weight[order[joined]] else "is "
             return edge, how, order[joined]
     return None
 
 
-def check_against_definition(graph, edge_ids, maximum, chunk):
+def check_against_definition(graph, edge_ids, maximum, block):
     expected = expected_problem(graph, edge_ids, maximum)
     assert (expected is None) == (edge_ids == kruskal(graph, maximum).tolist())
-    options = {"maximum": maximum, "chunk_edges": chunk}
+    options = {"maximum": maximum, "block_edges": block}
     if expected is None:
         found = verify(graph, edge_ids, **options)
         assert found.num_components == len(set(components(graph).tolist()))
@@ -79,10 +84,10 @@ def check_against_definition(graph, edge_ids, maximum, chunk):
         assert f" edge {other} (" in message
 
 
-@given(edge_lists(), maxima, chunks)
-def test_solved_forests_pass(graph, maximum, chunk):
+@given(edge_lists(), maxima, blocks)
+def test_solved_forests_pass(graph, maximum, block):
     forest = minimum_spanning_forest(graph, maximum=maximum)
-    found = verify(graph, forest, maximum=maximum, chunk_edges=chunk)
+    found = verify(graph, forest, maximum=maximum, block_edges=block)
     assert found.num_forest_edges == len(forest.edge_ids)
     assert found.num_components == forest.num_components
     assert (found.num_vertices, found.num_edges) == (graph.num_vertices, graph.num_edges)
@@ -90,26 +95,26 @@ def test_solved_forests_pass(graph, maximum, chunk):
     assert verify(graph, forest.edge_ids, maximum=maximum).compared == ()
 
 
-@given(edge_lists(), maxima, chunks, st.data())
-def test_any_set_of_edges(graph, maximum, chunk, data):
+@given(edge_lists(), maxima, blocks, st.data())
+def test_any_set_of_edges(graph, maximum, block, data):
     ids = data.draw(st.sets(st.integers(0, graph.num_edges - 1))) if graph.num_edges else []
-    check_against_definition(graph, sorted(ids), maximum, chunk)
+    check_against_definition(graph, sorted(ids), maximum, block)
 
 
-@given(edge_lists(), maxima, chunks, st.data())
-def test_a_forest_with_one_edge_changed(graph, maximum, chunk, data):
+@given(edge_lists(), maxima, blocks, st.data())
+def test_a_forest_with_one_edge_changed(graph, maximum, block, data):
     forest = set(kruskal(graph, maximum).tolist())
     others = sorted(set(range(graph.num_edges)) - forest)
     change = data.draw(st.sampled_from(["exchange", "drop", "add"]))
     if change != "add" and forest:
         forest.remove(data.draw(st.sampled_from(sorted(forest))))
-    if change == "exchange":  # for an edge that spans again: too heavy, or of the same weight
+    if change == "exchange":  # restore a spanning forest with an edge that is not lighter
         ids = np.array(sorted(forest), dtype=np.int64)
         label = components(EdgeList(graph.u[ids], graph.v[ids], num_vertices=graph.num_vertices))
         others = [edge for edge in others if label[graph.u[edge]] != label[graph.v[edge]]]
     if change != "drop" and others:
         forest.add(data.draw(st.sampled_from(others)))
-    check_against_definition(graph, sorted(forest), maximum, chunk)
+    check_against_definition(graph, sorted(forest), maximum, block)
 
 
 @pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
@@ -117,44 +122,46 @@ def test_a_forest_with_one_edge_changed(graph, maximum, chunk, data):
 def test_large_unions(dtype, maximum):
     graph = union_of_many(60, dtype)
     forest = kruskal(graph, maximum)
-    verify(graph, forest, maximum=maximum, chunk_edges=97)
+    verify(graph, forest, maximum=maximum, block_edges=97)
     for place in (0, len(forest) // 2, len(forest) - 1):
         assert "joins two trees" in problem(graph, np.delete(forest, place), maximum=maximum)
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3, 8, 100])
+@pytest.mark.parametrize("block", [1, 2, 3, 8, 100])
 @pytest.mark.parametrize(
     ("edge_ids", "message"),
     [
-        ([0, 2, 4], "edge 5 (4-5, weight 3.0) joins two trees of the forest"),
+        ([0, 2, 4], f"edge 5 (4-5, weight 3.0) joins two trees of the forest; {CAPPED}"),
         ([], "edge 0 (0-1, weight 2.0) joins two trees of the forest"),
         ([0, 2, 4, 5], "edge 6 (5-3, weight 2.5) is lighter than edge 5 (4-5, weight 3.0) on the "
          "path between its ends"),
-        ([0, 3, 4, 6], "edge 2 (1-2, weight 2.0) has a smaller id than edge 3 (2-0, weight 2.0) on "
-         "the path between its ends, and no other weight"),
-        ([0, 2, 6, 7], "edge 4 (3-4, weight 1.0) has a smaller id than edge 7 (4-3, weight 1.0) on "
-         "the path between its ends, and no other weight"),
+        ([0, 3, 4, 6], "edge 2 (1-2, weight 2.0) has the same weight and a smaller id than edge 3 "
+         "(2-0, weight 2.0) on the path between its ends"),
+        ([0, 2, 6, 7], "edge 4 (3-4, weight 1.0) has the same weight and a smaller id than edge 7 "
+         "(4-3, weight 1.0) on the path between its ends"),
         ([0, 2, 3, 4, 6], "edge 3 (2-0, weight 2.0) closes a cycle with other edges of the forest"),
         ([0, 2, 4, 6, 7], "edge 7 (4-3, weight 1.0) closes a cycle with other edges of the forest"),
         ([0, 1, 2, 4, 6], "edge 1 (1-1, weight -9.0) is a loop"),
         ([0, 2, 4, 4, 6], "edge id 4 occurs twice"),
         ([0, 4, 6, 4], "edge id 4 occurs twice"),
-        ([0, 4, 2, 6], "edge id 2 comes after 4, but the ids of a forest ascend"),
+        ([0, 4, 2, 6], "edge id 2 follows 4, but edge ids must be ascending"),
         ([0, 2, 4, 8], "edge id 8 does not exist: the graph has 8 edges"),
         ([-1, 2, 4, 6], "edge id -1 does not exist: the graph has 8 edges"),
     ],
 )  # fmt: skip
-def test_messages(edge_ids, message, chunk):
-    verify(GRAPH, FOREST, chunk_edges=chunk)
-    assert problem(GRAPH, edge_ids, chunk_edges=chunk) == message
+def test_messages(edge_ids, message, block):
+    verify(GRAPH, FOREST, block_edges=block)
+    assert problem(GRAPH, edge_ids, block_edges=block) == message
 
 
-def test_the_maximum_forest_is_another():
+def test_maximum():
     verify(GRAPH, [0, 2, 5, 6], maximum=True)
     lighter = problem(GRAPH, FOREST, maximum=True)
     assert lighter.startswith("edge 5 (4-5, weight 3.0) is heavier than edge 4 (3-4, weight 1.0)")
     tied = problem(GRAPH, [0, 3, 5, 6], maximum=True)
-    assert tied.startswith("edge 2 (1-2, weight 2.0) has a smaller id than edge 3")
+    assert tied.startswith(
+        "edge 2 (1-2, weight 2.0) has the same weight and a smaller id than edge 3"
+    )
     assert "is lighter than" in problem(GRAPH, [0, 2, 5, 6])
 
 
@@ -162,7 +169,7 @@ def test_the_maximum_forest_is_another():
 def test_ids_of_any_integer_dtype(dtype):
     verify(GRAPH, np.array(FOREST, dtype))
     assert "edge id 9 does" in problem(GRAPH, np.array([0, 2, 9], dtype))
-    star = EdgeList(np.zeros(300, int), np.arange(1, 301))  # more edges than the dtype may count
+    star = EdgeList(np.zeros(300, int), np.arange(1, 301))  # more edges than int8 can represent
     assert "edge 3 (0-4, weight 1) joins" in problem(star, np.array([0, 1, 2], dtype))
 
 
@@ -172,16 +179,16 @@ def test_weights_are_not_rounded():
         graph = EdgeList(u, v, np.array([high, low, low]))
         verify(graph, [1, 2])
         assert problem(graph, [0, 1]).startswith("edge 2 (2-0")
-    signs = EdgeList(u, v, [0.0, -0.0, 0.0])  # one sign bit, in one chunk only; all are equal
-    verify(signs, [0, 1], chunk_edges=1)
-    assert "no other weight" in problem(signs, [1, 2], chunk_edges=1)
+    signs = EdgeList(u, v, [0.0, -0.0, 0.0])  # equal weights, but a sign bit in one block
+    verify(signs, [0, 1], block_edges=1)
+    assert "has the same weight and a smaller id" in problem(signs, [1, 2], block_edges=1)
 
 
-def test_keys_of_chunks_compare():
-    """One chunk has negative weights, the other none."""
+def test_keys_of_blocks_compare():
+    """One block has negative weights, the other none."""
     graph = EdgeList([0, 1, 0, 1], [1, 2, 2, 2], [-5, 4, 3, -1])
-    verify(graph, [0, 3], chunk_edges=2)
-    assert problem(graph, [0, 1], chunk_edges=2).startswith("edge 2 (0-2, weight 3) is lighter")
+    verify(graph, [0, 3], block_edges=2)
+    assert problem(graph, [0, 1], block_edges=2).startswith("edge 2 (0-2, weight 3) is lighter")
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -191,7 +198,7 @@ def test_no_edges(n):
     assert "edge id 0 does not exist" in problem(([], []), [0], num_vertices=n)
 
 
-def test_a_first_chunk_without_edges(tmp_path):
+def test_a_first_block_without_edges(tmp_path):
     for name, size in (("empty", 0), ("rest", 8)):
         columns = {"u": GRAPH.u[:size], "v": GRAPH.v[:size], "weight": GRAPH.weight[:size]}
         parquet.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
@@ -202,7 +209,7 @@ def test_a_first_chunk_without_edges(tmp_path):
 
 
 def test_deep_trees():
-    """Each round only halves the fragments of a path whose weights are those of a ruler."""
+    """On a path with the weights of a ruler, each round only halves the number of fragments."""
     n = 2**10
     inner = np.arange(1, n)
     ruler = np.log2(inner & -inner)
@@ -217,20 +224,20 @@ def test_deep_trees():
             assert f"is lighter than {middle}" in problem(graph, inner - 1)
 
 
-def test_an_edge_just_lighter_than_what_most_are_heavier_than():
+def test_an_edge_slightly_lighter_than_the_shortcut():
     graph = EdgeList([0, 1, *[0] * 5], [1, 2, *[2] * 5], [1, 5, 9, 9, 9, 3, 9])
     assert problem(graph, [0, 1]) == (
         "edge 5 (0-2, weight 3) is lighter than edge 1 (1-2, weight 5) on the path between its ends"
     )
 
 
-def test_memory_is_that_of_the_vertices_and_a_chunk():
+def test_memory_is_proportional_to_vertices_and_block():
     random = np.random.default_rng(2)
     n, m = 1000, 500_000
     graph = EdgeList(*random.integers(0, n, (2, m)), random.random(m), num_vertices=n)
     edge_ids = minimum_spanning_forest(graph).edge_ids
     tracemalloc.start()
-    verify(graph, edge_ids, chunk_edges=n)
+    verify(graph, edge_ids, block_edges=n)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < m
@@ -254,8 +261,8 @@ def test_forms_of_a_graph(tmp_path):
         ((GRAPH, [True, False]), {}, GraphError, "edge_id must hold integers, not bool"),
         ((GRAPH, [[0, 2]]), {}, GraphError, "edge_id must be one-dimensional"),
         ((GRAPH, [[0], [1, 2]]), {}, GraphError, "edge ids must be integers"),
-        ((GRAPH, FOREST), {"chunk_edges": 0}, OptionError, "chunk_edges must be an integer"),
-        ((GRAPH, FOREST), {"chunk_edges": True}, OptionError, "chunk_edges must be an integer"),
+        ((GRAPH, FOREST), {"block_edges": 0}, OptionError, "block_edges must be an integer"),
+        ((GRAPH, FOREST), {"block_edges": True}, OptionError, "block_edges must be an integer"),
         ((GRAPH, FOREST), {"num_vertices": 3}, GraphError, "but there are 3 vertices"),
         ((GRAPH.u, FOREST), {}, GraphError, "a graph is an EdgeList, a tuple"),
         (((GRAPH.u,), FOREST), {}, GraphError, "a graph is an EdgeList, a tuple"),
@@ -342,7 +349,7 @@ def test_columns_are_compared(tmp_path, suffix):
 def test_weights_of_another_dtype(tmp_path, suffix, ours, theirs, equal):
     graph = EdgeList([0], [1], np.array([ours]))
     path = save(tmp_path / f"forest{suffix}", edge_id=[0], weight=[theirs])
-    # Text is read as weights of the graph's dtype, and rounded as the graph's own text was.
+    # Weights in text are parsed with the graph's dtype, so they round like the graph's own text.
     is_rounded = suffix == ".csv" and (ours.dtype.kind, theirs.dtype.kind) == ("f", "i")
     if equal or is_rounded:
         verify(graph, path)
@@ -402,13 +409,13 @@ def test_a_forest_of_another_graph():
     assert problem(GRAPH, forest) == message
 
 
-def test_it_takes_nothing_from_solvers():
+def test_verification_imports_no_algorithm():
     folder = Path(mstflow.__file__).with_name("forest")
     trees = [ast.parse((folder / name).read_text()) for name in ("verify.py", "path_maxima.py")]
     nodes = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     neighbours = {n.module for n in nodes if n.level == 1}
     others = {n.module for n in nodes if n.level == 2}
-    assert neighbours == {"forest", "path_maxima"}  # the first for the result's class
+    assert neighbours == {"forest", "path_maxima"}  # forest only for the class Forest
     solving = {name for name in others if name.startswith(("pipeline", "stages"))}
     assert solving <= {"pipeline.options"}
 
@@ -432,7 +439,7 @@ def test_command_right(capsys, solved, suffix):
     assert main(["verify", graph, forest]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "right: edge for edge the minimum spanning forest" in out
+    assert "right: this is the minimum spanning forest, edge for edge" in out
     assert "compared      edge ids, u, v, weight" in out
     assert main(["verify", graph, forest, "--quiet", "--format", "txt"]) == 0
     assert capsys.readouterr() == ("", "")
@@ -462,7 +469,7 @@ def test_command_wrong(capsys, solved):
     assert facts["problem"].startswith(message)
     assert main(["verify", graph, forest, "--maximum", "--quiet"]) == 1
     assert capsys.readouterr().out == ""
-    assert main(["verify", graph, graph, forest]) == 0  # the second copy's edges lose every tie
+    assert main(["verify", graph, graph, forest]) == 0  # the copy's edges lose all ties
     assert main(["solve", graph, "--maximum", "-o", forest, "--quiet"]) == 0
     assert main(["verify", graph, forest, "--maximum"]) == 0
     assert "the maximum spanning forest" in capsys.readouterr().out

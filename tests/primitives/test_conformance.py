@@ -108,6 +108,29 @@ def test_first_smallest_where_value_and_position_fill_a_word(ops, dtype, lowest,
         assert ops.scatter_argmin((places,), values, 3).tolist() == [1, 2, 6]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_repeated_negative_zero_keeps_its_sign(module, monkeypatch, dtype):
+    monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 8)
+    every, none = (module.asarray(np.arange(size)) for size in (3, 0))
+    ones = module.full(3, 1, dtype)
+    offsets = module.asarray(np.array([0, 0, 3]))
+    results = {
+        "asarray": module.asarray(np.broadcast_to(np.array(-0.0, dtype), 9)),
+        "full": module.full(3, -0.0, dtype),
+        "full of a scalar": module.full(3, np.dtype(dtype).type(-0.0), dtype),
+        "where": module.where(ones > 1, ones, -0.0),
+        "scatter": module.scatter(every, -0.0, 3, 1, dtype),
+        "fill of scatter": module.scatter(none, ones[:0], 3, -0.0, dtype),
+        "fill of gather": module.gather(ones[:0], every * 0, fill=-0.0),
+        "initial of segmented_reduce": module.segmented_reduce(ones, offsets, "sum", -0.0)[:1],
+    }
+    for name, result in results.items():
+        values = module.to_host(result)
+        assert values.dtype == dtype, name
+        assert np.signbit(values).all(), name
+        assert not values.any(), name
+
+
 @pytest.mark.parametrize("descending", [False, True])
 def test_order_key_of_every_short_weight_and_many_long_ones(ops, descending):
     for dtype in ALL:

@@ -223,6 +223,37 @@ def test_launch(compiled, library):
         assert {type(word) for word in given[::2]} == {np.uint64}
 
 
+class Pool:
+    """CuPy's memory pool: blocks in use, some of them split, and idle ones."""
+
+    def __init__(self, device, used, split, idle, limit):
+        self._device, self._used, self._split, self._idle = device, used, split, idle
+        self.get_limit = lambda: limit
+
+    def total_bytes(self):
+        return self._used + self._split + self._idle
+
+    def used_bytes(self):
+        return self._used
+
+    def free_bytes(self):
+        return self._split + self._idle
+
+    def free_all_blocks(self):
+        self._device["free"] += self._idle
+        self._idle = 0
+
+
+@pytest.mark.parametrize(("limit", "free"), [(0, 130), (1000, 130), (90, 30)])
+def test_free_memory_is_what_one_array_can_take(library, limit, free):
+    """The free parts of split blocks do not count: they are not one piece."""
+    arrays, device = library(Arrays()), {"free": 100}
+    pool = Pool(device, used=40, split=20, idle=30, limit=limit)
+    arrays.cuda.runtime.memGetInfo = lambda: (device["free"], 200)
+    sys.modules["cupy"].get_default_memory_pool = lambda: pool
+    assert cuda_device.CupyDevice().free_memory() == free
+
+
 def test_tasks_compute_where_their_caller_does(library):
     arrays, places = library(Arrays()), local()
 

@@ -190,6 +190,46 @@ def test_a_version_that_cannot_compile_a_kernel_is_named(home, monkeypatch):
         native.DispatchedKernel(MODULE, "flatten")(np.zeros(1, np.int8))
 
 
+def test_errors_of_a_compiled_kernel_are_not_reported_as_compile_errors(home, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    kernel = native.DispatchedKernel(MODULE, "count_roots")
+    arguments = 0, 3, np.arange(3, dtype=np.int16)
+    assert kernel(*arguments) == 3
+    compiled = native._dispatcher(MODULE, "count_roots")
+    failing = functools.update_wrapper(fail, compiled)
+    failing.overloads = compiled.overloads
+    monkeypatch.setattr(native, "_dispatcher", lambda *_: failing)
+    with pytest.raises(MemoryError):
+        kernel(*arguments)
+
+
+def test_a_query_for_kept_kernels_creates_no_folder(home):
+    assert not Kernels(MODULE).are_kept()
+    assert not any(home.iterdir())
+
+
+@pytest.mark.parametrize(("suffix", "content"), [(".nbi", b""), (".nbc", b"garbage")])
+def test_damaged_entries_of_numbas_cache_are_compiled_again(home, suffix, content):
+    program = (
+        "import numpy as np\n"
+        "from mstflow.runtime import native, toolchain\n"
+        "toolchain.TESTED.clear()\n"
+        f"print(native.Kernels({MODULE!r}).count_roots(0, 3, np.arange(3, dtype='i2')))"
+    )
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command) == b"3\n"
+    files = [path for path in home.rglob(f"*{suffix}") if "count_roots" in path.name]
+    assert files
+    for path in files:
+        path.write_bytes(content)
+    assert subprocess.check_output(command) == b"3\n"
+    written = kept(home)
+    assert subprocess.check_output(command) == b"3\n"
+    assert kept(home) == written
+
+
 @pytest.mark.parametrize("llvmlite", ["0.44.0", "0.999.0"])
 def test_only_tested_pairs_of_versions_run_machine_code(monkeypatch, llvmlite):
     monkeypatch.setattr(toolchain, "versions", lambda: ["0.61.2", llvmlite])

@@ -72,12 +72,12 @@ def never_reached(num_edges: Count) -> Verdict:
     ("broken", "pipeline", "promise"),
     [
         (shift_keys_in_place, EDGELIST.insert_before("drop_loops", shift_keys_in_place),
-         "'shift_keys_in_place': writes to what it reads"),
+         "'shift_keys_in_place': modifies its inputs"),
         (count_calls, EDGELIST.insert_before("drop_loops", count_calls),
-         "'count_calls': gives two results for one input"),
+         "'count_calls': returns different results for the same input"),
         (count_edges_of_one_partition,
          EDGELIST.replace("count_edges", count_edges_of_one_partition),
-         "'count_edges_of_one_partition': writes in two partitions what does not combine"),
+         "'count_edges_of_one_partition': the results for two partitions do not combine"),
         (rank_edges_in_partition, EDGELIST.insert_before("drop_loops", rank_edges_in_partition),
          "'rank_edges_in_partition': changes the result of 'boruvka-edgelist' when the edges are"),
         (never_reached, EDGELIST, "'never_reached': is never called by pipeline"),
@@ -96,7 +96,9 @@ def mark_heavy_edges(edges: Edges, weight_order: Any, limit: Number) -> Flags:
 def test_a_stage_alone_is_checked_where_it_fits():
     check_stage(mark_heavy_edges, limit=2)
     check_stage(find_min_edges)
-    with pytest.raises(PipelineError, match=r"'mark_heavy_edges' fits nowhere .* reads 'limit'"):
+    with pytest.raises(
+        PipelineError, match=r"'mark_heavy_edges' fits into no pipeline .* reads 'limit'"
+    ):
         check_stage(mark_heavy_edges)
 
 

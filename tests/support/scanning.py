@@ -6,9 +6,9 @@ from mstflow import algorithm
 from mstflow.pipeline.plan import _num_light
 from mstflow.pipeline.run.execute import execute
 from mstflow.pipeline.run.schedulers import Inline
+from mstflow.pipeline.strategies import SCANNING, from_columns
 from mstflow.pipeline.streaming.bounds import Size
 from mstflow.pipeline.streaming.solver import Solver
-from mstflow.pipeline.streaming.strategies import SCANNING
 from mstflow.primitives import Backend
 
 
@@ -26,8 +26,8 @@ def scan(
     """Scan a source that is cut into partitions; return the forest's edge ids and the report."""
     count = source.num_edges
     bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
-    partitions = [source.part(*pair) for pair in itertools.pairwise(bounds)]
-    solver = Solver(algorithm(name), Backend(backend, 2), maximum)
+    partitions = [source.slice(*pair) for pair in itertools.pairwise(bounds)]
+    solver = Solver(from_columns(algorithm(name)), Backend(backend, 2), maximum)
     shared = {
         "num_vertices": source.num_vertices,
         "num_edges": count,

@@ -151,7 +151,7 @@ class DeviceArray:
         return _wrapped(self._host[_index(place)], self)
 
     def __setitem__(self, place, values):
-        self._host[_index(place)] = _unwrapped(values)
+        self._host[_index(place)] = _filler(_unwrapped(values))
 
     # Methods.
 
@@ -173,7 +173,7 @@ class DeviceArray:
         return _wrapped(self._host.reshape(*shape), self)
 
     def fill(self, value):
-        self._host.fill(_scalar(value))
+        self._host.fill(_filler(_scalar(value)))
 
     def sort(self, axis=-1, kind=None):
         _check_sort(kind)
@@ -193,6 +193,12 @@ def _unwrapped(value):
         return value
     message = f"Unsupported type {type(value)}"
     raise TypeError(message)
+
+
+def _filler(value):
+    """Return what CuPy writes if it repeats a value: a zero becomes +0.0, by a memset."""
+    is_zero = isinstance(value, float | np.floating) and value == 0
+    return type(value)(0) if is_zero else value
 
 
 def _scalar(value):
@@ -392,7 +398,7 @@ def ones(shape, dtype=float):
 
 def full(shape, fill_value, dtype=None):
     """Return an array of one value."""
-    return DeviceArray(np.full(shape, _unwrapped(fill_value), dtype))
+    return DeviceArray(np.full(shape, _filler(_unwrapped(fill_value)), dtype))
 
 
 def arange(*bounds, dtype=None):

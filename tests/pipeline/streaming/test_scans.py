@@ -9,14 +9,14 @@ from scanning import scan
 from graph_strategies import edge_lists
 from mstflow import EdgeList, backends
 from mstflow.errors import MemoryBoundError
-from mstflow.graphs.pieces import Chunks
+from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.plan import _num_light
+from mstflow.pipeline.strategies import SCANNING
 from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_bytes
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.pipeline.streaming.estimate import edges_taken
-from mstflow.pipeline.streaming.strategies import SCANNING
-from mstflow.progress import heard_by
+from mstflow.progress import set_listener
 from oracle import kruskal
 
 BEYOND = 2**33 + 5
@@ -29,7 +29,7 @@ def edge_list(ends):
 def solve(graph, capacity, *, cuts=(), **options):
     """Scan a graph whose ids begin beyond 32 bits, however little partitions may hold at a time."""
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.pieces, graph.num_vertices, first_id=BEYOND).with_sizes()
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
     found, report = scan(source, cuts, capacity=capacity, **options)
     return found - BEYOND, report
 
@@ -162,7 +162,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
                 raise InterruptedOnPurposeError
 
         try:
-            with heard_by(progress):
+            with set_listener(progress):
                 found, _ = solve(graph, capacity, **options)
             break
         except InterruptedOnPurposeError:

@@ -15,7 +15,7 @@ import pytest
 import mstflow
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
-from mstflow.graphs.pieces import ArrayPiece, Chunks
+from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
@@ -475,8 +475,8 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
     random = np.random.default_rng(4)
     u, v = random.integers(0, 50, (2, 4000))
     w = random.permutation(4000)
-    pieces = ArrayPiece(u, v, (w + 1e6).astype(np.float32)), ArrayPiece(u, v, w)
-    source = EdgeSource(pieces, 50)
+    segments = ArraySegment(u, v, (w + 1e6).astype(np.float32)), ArraySegment(u, v, w)
+    source = EdgeSource(segments, 50)
     with pytest.raises(GraphError, match="edge 4000: weights are int64 from here on, but float32"):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
 
@@ -484,13 +484,13 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
 def test_ids_of_two_dtypes_stay_integers(strategy):
     half = M // 2
-    pieces = (
-        ArrayPiece(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
-        ArrayPiece(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
+    segments = (
+        ArraySegment(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
+        ArraySegment(U[half:].astype(np.uint64), V[half:].astype(np.int8) & 127, W[half:]),
     )
     v = np.concatenate([V[:half], V[half:].astype(np.int8) & 127])
     expected = mstflow.minimum_spanning_forest((U, v, W), num_vertices=N)
-    forest = mstflow.minimum_spanning_forest(EdgeSource(pieces, N), strategy=strategy)
+    forest = mstflow.minimum_spanning_forest(EdgeSource(segments, N), strategy=strategy)
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.u.dtype.kind in "iu"
     assert np.array_equal(forest.u, expected.u)

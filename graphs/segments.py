@@ -1,4 +1,4 @@
-"""Pieces of an edge list: edges in a row that can be read block by block, wherever they lie."""
+"""Segments of an edge list: edges in a row that can be read block by block, wherever they lie."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Read = tuple[int, Callable[[], "Columns"]]
 _BYTES, _PLACES = 4096, 64
 
 
-class Piece(Protocol):
+class Segment(Protocol):
     """Some edges in a row."""
 
     @property
@@ -50,12 +50,12 @@ class Piece(Protocol):
 
     @property
     def num_vertices(self) -> int:
-        """Number of vertices that the piece is known to have; 0 if nothing is known."""
+        """Number of vertices that the segment is known to have; 0 if nothing is known."""
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield what reads the edges in order, mostly at most `size` at a time."""
 
-    def part(self, start: int, stop: int) -> Piece:
+    def slice(self, start: int, stop: int) -> Segment:
         """Return the edges at these positions, if their number is known."""
 
     def fingerprint(self) -> str:
@@ -94,7 +94,7 @@ def file_fingerprint(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class ArrayPiece:
+class ArraySegment:
     """Columns in memory; their parts are views. Their maker may know of vertices beyond them."""
 
     u: NDArray[Any]
@@ -112,8 +112,8 @@ class ArrayPiece:
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views."""
         for start in range(0, self.num_edges, size):
-            piece = self.part(start, min(start + size, self.num_edges))
-            yield piece.num_edges, partial(lambda part: (part.u, part.v, part.weight), piece)
+            segment = self.slice(start, min(start + size, self.num_edges))
+            yield segment.num_edges, partial(lambda part: (part.u, part.v, part.weight), segment)
 
     def fingerprint(self) -> str:
         """Return a digest of all values."""
@@ -121,14 +121,14 @@ class ArrayPiece:
         shown = repr([(column.dtype.str, column.shape) for column in columns]).encode()
         return digest(shown, *(np.ascontiguousarray(host_array(column)).data for column in columns))
 
-    def part(self, start: int, stop: int) -> ArrayPiece:
+    def slice(self, start: int, stop: int) -> ArraySegment:
         """Return views."""
         weight = None if self.weight is None else self.weight[start:stop]
-        return ArrayPiece(self.u[start:stop], self.v[start:stop], weight)
+        return ArraySegment(self.u[start:stop], self.v[start:stop], weight)
 
 
-def columns_piece(columns: Any, name: str) -> ArrayPiece:
-    """Return a tuple (u, v) or (u, v, weight) of arrays as a piece; `name` is for messages.
+def column_segment(columns: Any, name: str) -> ArraySegment:
+    """Return a tuple (u, v) or (u, v, weight) of arrays as a segment; `name` is for messages.
 
     Raises
     ------
@@ -150,30 +150,30 @@ def columns_piece(columns: Any, name: str) -> ArrayPiece:
         lengths = ", ".join(str(len(column)) for column in (u, v, *weight))
         message = f"{name}: columns must be as long as each other, but have lengths {lengths}"
         raise GraphError(message)
-    return ArrayPiece(u, v, weight[0] if weight else None)
+    return ArraySegment(u, v, weight[0] if weight else None)
 
 
-#: What makes a piece of a chunk; the text is for messages.
-Adopt = Callable[[Any, str], ArrayPiece]
+#: What makes a segment of a chunk; the text is for messages.
+Adopt = Callable[[Any, str], ArraySegment]
 
 
 class Sequential(ABC):
-    """Base of pieces that are read from the beginning; only that tells their length."""
+    """Base of segments that are read from the beginning; only that tells their length."""
 
     num_edges: int | None = None
     is_direct = False
     edges_at_once = num_vertices = 0
 
     @abstractmethod
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Read what it is made of, in order."""
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views of what it is made of."""
-        for piece in self.arrays():
-            yield from piece.reads(size)
+        for segment in self.arrays():
+            yield from segment.reads(size)
 
-    def part(self, start: int, stop: int) -> Rows:
+    def slice(self, start: int, stop: int) -> Rows:
         """Return those of the edges, found by reading from the beginning."""
         return Rows(self, start, stop)
 
@@ -188,14 +188,14 @@ class Chunks(Sequential):
     """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays."""
 
     chunks: Iterable[Any]
-    adopt: Adopt = columns_piece
+    adopt: Adopt = column_segment
 
     @property
     def is_iterator(self) -> bool:
         """Whether it can be gone through only once."""
         return isinstance(self.chunks, Iterator)
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Go through the chunks once more.
 
         Raises
@@ -221,9 +221,9 @@ class Delayed(Sequential):
 
     chunk: Any
     name: str
-    adopt: Adopt = columns_piece
+    adopt: Adopt = column_segment
 
-    def arrays(self) -> Iterator[ArrayPiece]:
+    def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
         yield self.adopt(_computed(self.chunk), f"chunk {self.name}")
 
@@ -243,9 +243,9 @@ def _computed(chunk: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rows:
-    """Edges `start` to `stop` of a piece that is read from its beginning, or in its own units."""
+    """Edges `start` to `stop` of a segment that is read from its beginning, or in its own units."""
 
-    piece: Piece
+    segment: Segment
     start: int
     stop: int
     num_vertices = 0
@@ -253,12 +253,12 @@ class Rows:
     @property
     def edges_at_once(self) -> int:
         """Number of edges that are read where some are asked for; chunks are of any size."""
-        return 0 if isinstance(self.piece, Chunks) else self.stop
+        return 0 if isinstance(self.segment, Chunks) else self.stop
 
     @property
     def is_direct(self) -> bool:
-        """Whether the piece is no larger than what is read anyway."""
-        return self.piece.is_direct
+        """Whether the segment is no larger than what is read anyway."""
+        return self.segment.is_direct
 
     @property
     def num_edges(self) -> int:
@@ -270,7 +270,7 @@ class Rows:
         if not self.stop:
             return
         first = 0
-        for count, read in self.piece.reads(size):
+        for count, read in self.segment.reads(size):
             low, high = max(self.start - first, 0), min(self.stop - first, count)
             if low < high:
                 yield high - low, partial(_rows, read, low, high)
@@ -280,13 +280,13 @@ class Rows:
         message = f"there were {self.stop} edges at first, and {first} when they were read again"
         raise GraphError(message)
 
-    def part(self, start: int, stop: int) -> Rows:
+    def slice(self, start: int, stop: int) -> Rows:
         """Return some of these rows."""
-        return Rows(self.piece, self.start + start, self.start + stop)
+        return Rows(self.segment, self.start + start, self.start + stop)
 
     def fingerprint(self) -> str:
-        """Return that of the piece, and which rows."""
-        return f"{self.piece.fingerprint()}[{self.start}:{self.stop}]"
+        """Return that of the segment, and which rows."""
+        return f"{self.segment.fingerprint()}[{self.start}:{self.stop}]"
 
 
 def _rows(read: Callable[[], Columns], low: int, high: int) -> Columns:

@@ -1,18 +1,35 @@
-"""The strategies over edges at hand: load partitions, order weights, run a pipeline's steps."""
+"""The five strategies as dataflows: from the partitions of a graph to its forest."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ...primitives.vocabulary import ArrayModule
-from ...stages.declare import Stage, stage
-from ...stages.edges import choose_weight_order, find_signs, order_weights
-from ...stages.fields import ANYTHING, Columns, Count, Field
-from ...stages.fragments import list_forest
-from ..check import Known
-from ..dataflow import Dataflow
-from .partitions import as_index, read_only
+from ..stages.edges import choose_weight_order, count_edges, find_signs, order_weights
+from ..stages.fields import ANYTHING, Field
+from ..stages.fragments import list_forest
+from .check import Known
+from .dataflow import Dataflow
+from .run.partitions import load_partition
+from .steps import Loop
+from .streaming.scan import (
+    choose_limit,
+    collect_forest,
+    finish_forest,
+    hold_forest,
+    join_fragments,
+    nothing_left_out,
+    sample_weights,
+    scan_partition,
+    start_scans,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..stages import Stage
+    from .steps import Step
 
 #: What every strategy starts from, beside what lies in its partitions.
 SHARED = {
@@ -28,20 +45,64 @@ IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
 #: From columns as they are read to the field `edges` of a pipeline.
 TO_KEYS = (find_signs, choose_weight_order, order_weights)
 
+#: How the strategies "whole" and "iterate" read a partition.
+LOAD = (load_partition, *TO_KEYS)
 
-@stage(writes="columns")
-def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
-    """Read a partition into arrays.
+_COUNT = Known(Field("", "count"))
+#: What a scan starts from: see `scan.scan_partition`.
+_SCANNED = {
+    **SHARED,
+    "source": IN_PARTITIONS,
+    "num_edges": Known(ANYTHING),  # None where only reading can tell
+    "solver": Known(ANYTHING),
+    "capacity": _COUNT,
+    "several_scans": Known(Field("", "verdict")),
+    "first_edge": _COUNT,
+    "num_light": _COUNT,
+    "num_partitions": _COUNT,
+}
 
-    Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
-    as they are.
-    """
-    u, v, weight = map(ops.asarray, source.columns())
-    stop = source.first_id + len(u)
-    edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
-    u, v = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
-    return Columns(read_only(u), read_only(v), read_only(weight), edge_id)
+#: One scan of all partitions; their forests are merged up a tree.
+SCAN = (scan_partition, finish_forest, collect_forest)
 
+
+def _scanning(name: str, *steps: Step, summary: str, **values: None) -> Dataflow:
+    return Dataflow(name, (*steps, list_forest), _SCANNED, ("forest",), summary, values)
+
+
+fold = _scanning(
+    "fold",
+    start_scans,
+    *SCAN,
+    summary="one partition, read block by block; a full buffer is replaced by its forest",
+    labels=None,
+    limit=None,
+)
+
+tree = _scanning(
+    "tree",
+    start_scans,
+    *SCAN,
+    summary="a forest of each partition, merged up a tree",
+    labels=None,
+    limit=None,
+)
+
+two_scan = _scanning(
+    "two-scan",
+    start_scans,
+    sample_weights,
+    choose_limit,
+    *SCAN,
+    Loop(join_fragments, *SCAN, until=nothing_left_out),
+    summary="the lightest edges first, then what joins the fragments that they leave",
+    labels=None,
+)
+
+#: How the strategy "iterate" reads a partition if not all edges fit into memory.
+HOLD = (hold_forest, *TO_KEYS, count_edges)
+
+SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
 #: The strategies of each pipeline that lives: to put one together takes longer than small graphs.
 _framed_of: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
@@ -78,7 +139,3 @@ def _framed(
     last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()
     steps = (*first, *pipeline.steps, *last)
     return Dataflow(name, steps, inputs, pipeline.result, summary, pipeline.values)
-
-
-#: How the strategies "whole" and "iterate" read a partition.
-LOAD = (load_partition, *TO_KEYS)
