@@ -2,7 +2,7 @@
 
 from . import errors, progress, testing
 from .forest.forest import Forest
-from .forest.hdbscan import mutual_reachability
+from .forest.reachability import mutual_reachability
 from .forest.verify import Verification, verify
 from .graphs.edge_list import EdgeList
 from .graphs.read import read

@@ -12,19 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from ...primitives import array_module
-from ...runtime.device import host_array
-from .hdbscan import select
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .dendrogram import Dendrogram
-    from .hdbscan import Clusters
+    from ...primitives.vocabulary import ArrayModule
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +57,8 @@ class CondensedTree:
         born = self.birth[leaving]
         stays = density > born  # both may be infinite, and their difference is not a number
         lifetime = np.subtract(density, born, out=np.zeros_like(density), where=stays)
-        return np.bincount(leaving, lifetime * mass, len(self.parent))
+        total: NDArray[Any] = np.bincount(leaving, lifetime * mass, len(self.parent))
+        return total
 
     @cached_property
     def death(self) -> NDArray[np.float64]:
@@ -89,59 +85,24 @@ class CondensedTree:
             score = 1 - self.density / np.where(has_score, densest_at_home, 1)
         return np.where(has_score, score, 0.0)
 
-    def select(
-        self,
-        *,
-        method: Literal["eom", "leaf"] = "eom",
-        epsilon: float = 0.0,
-        max_cluster_size: int | None = None,
-        allow_single_cluster: bool = False,
-    ) -> Clusters:
-        """Choose flat clusters.
 
-        Parameters
-        ----------
-        method : {"eom", "leaf"}
-            Choose the clusters of the greatest total stability (excess of mass), or the leaves.
-        epsilon : float
-            Do not split clusters that were born at a distance of at most this
-            (scikit-learn's ``cluster_selection_epsilon``).
-        max_cluster_size : int, optional
-            Excess of mass chooses no larger cluster.
-        allow_single_cluster : bool
-            Whether the root may be chosen.
-
-        Returns
-        -------
-        Clusters
-            ``labels, probabilities = tree.select()``.
-
-        Raises
-        ------
-        OptionError
-            If an option is out of range.
-        """
-        return select(
-            self,
-            method=method,
-            epsilon=epsilon,
-            max_cluster_size=max_cluster_size,
-            allow_single_cluster=allow_single_cluster,
-        )
-
-
-def condense(dendrogram: Dendrogram, min_cluster_size: int) -> CondensedTree:
-    """Return the condensed tree that `Dendrogram.condense` describes."""
-    n, num_edges = dendrogram.num_vertices, len(dendrogram.weight)
-    ops = array_module("numpy" if dendrogram.is_on_device else dendrogram.backend)
-    parent, size = host_array(dendrogram.parent), host_array(dendrogram.size)
+def condense(
+    parent: NDArray[Any],
+    size: NDArray[np.int64],
+    weight: NDArray[Any],
+    min_cluster_size: int,
+    ops: ArrayModule,
+) -> CondensedTree:
+    """Return the condensed tree of a dendrogram whose arrays are those of `Dendrogram`."""
+    num_edges = len(size)
+    n = len(parent) - num_edges
     with np.errstate(divide="ignore"):
-        density = 1 / host_array(dendrogram.weight).astype(np.float64)
+        density = 1 / weight.astype(np.float64)
     node = np.arange(len(parent), dtype=parent.dtype)
     is_root = parent == node
 
     is_large = np.concatenate([np.zeros(n, np.bool_), size >= min_cluster_size])
-    if dendrogram.num_components == 1:
+    if n - num_edges == 1:
         is_large |= is_root & (node >= n)  # the root of a small graph
     (edge,) = ops.compact(is_large & ~is_root, parent)
     num_large = ops.scatter_reduce(edge - n, np.ones_like(edge), num_edges, "add", 0)

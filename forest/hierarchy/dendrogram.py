@@ -25,6 +25,7 @@ from ...primitives.weight_order import WeightOrder
 from ...runtime.device import host_array, is_on_device
 from ...stages.hierarchy import clusters_at, heaviest_between
 from .condense import condense
+from .hdbscan import Clusters, select
 from .merging import merging
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ class Dendrogram:
             If a vertex is not in the graph, or the lengths differ.
         """
         rank = self._bottleneck(a, b)
-        return np.where(rank < 0, rank, host_array(self.edge_ids)[np.maximum(rank, 0)])
+        ids: NDArray[np.int64] = np.append(host_array(self.edge_ids), [-2, -1])[rank]
+        return ids
 
     def cophenetic(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Return the weight at which the clusters of vertices join.
@@ -216,33 +218,65 @@ class Dendrogram:
         weight = np.append(host_array(self.weight).astype(np.float64), [-np.inf, np.inf])
         if not self.maximum:
             weight[-2:] = np.inf, 0.0
-        return weight[rank]
+        heights: NDArray[np.float64] = weight[rank]
+        return heights
 
     def condense(self, *, min_cluster_size: int = 5) -> CondensedTree:
-        """Return the condensed tree of HDBSCAN, on the host.
+        """Return the condensed tree of HDBSCAN, on the host; see `hdbscan`."""
+        check_count("min_cluster_size", min_cluster_size, 2, optional=False)
+        self._check_linkage("infinity")
+        ops = array_module("numpy" if self.is_on_device else self.backend)
+        parent, size, weight = map(host_array, (self.parent, self.size, self.weight))
+        return condense(parent, size, weight, min_cluster_size, ops)
 
-        For HDBSCAN the weights of the graph must be mutual reachability distances
+    def hdbscan(
+        self,
+        *,
+        min_cluster_size: int = 5,
+        method: Literal["eom", "leaf"] = "eom",
+        epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        allow_single_cluster: bool = False,
+    ) -> Clusters:
+        """Return the clusters of HDBSCAN with probabilities and outlier scores.
+
+        The weights of the graph must be mutual reachability distances
         (`mstflow.mutual_reachability`). Components of the graph are joined at infinity.
 
         Parameters
         ----------
         min_cluster_size : int
-            A smaller group of vertices is not a cluster; at least 2.
+            Smallest number of vertices in a cluster; at least 2.
+        method : {"eom", "leaf"}
+            Select the clusters of the greatest total stability (excess of mass), or the leaves of
+            the condensed tree.
+        epsilon : float
+            Do not split clusters that arise at a distance below this; scikit-learn's
+            ``cluster_selection_epsilon``.
+        max_cluster_size : int, optional
+            Excess of mass selects no larger cluster.
+        allow_single_cluster : bool
+            Whether all vertices may be one cluster.
 
         Returns
         -------
-        CondensedTree
+        Clusters
+            ``labels, probabilities, outlier_scores``, arrays of length n on the host.
 
         Raises
         ------
         GraphError
             If a weight is negative.
         OptionError
-            If the forest is a maximum one, or `min_cluster_size` is out of range.
+            If the forest is a maximum one, or an option is out of range.
         """
-        check_count("min_cluster_size", min_cluster_size, 2, optional=False)
-        self._check_linkage("infinity")
-        return condense(self, min_cluster_size)
+        return select(
+            self.condense(min_cluster_size=min_cluster_size),
+            method=method,
+            epsilon=epsilon,
+            max_cluster_size=max_cluster_size,
+            allow_single_cluster=allow_single_cluster,
+        )
 
     def _kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
         """Return how many edges each threshold keeps, and whether it is a single threshold."""
@@ -255,7 +289,7 @@ class Dendrogram:
         ((name, values),) = given.items()
         if name == wrong:
             kind, right = ("maximum", "similarity") if self.maximum else ("minimum", "distance")
-            message = f"a {kind} forest is cut at a {right}, not at a {wrong}"
+            message = f"cut a {kind} spanning forest by {right}=, not by {wrong}="
             raise OptionError(message)
         is_one = not isinstance(values, list | tuple | range | np.ndarray) or np.ndim(values) == 0
         count = self._num_kept_by_k if name == "k" else self._num_kept_by_weight
@@ -265,14 +299,15 @@ class Dendrogram:
         is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
         if not is_count or not self.num_components <= k <= self.num_vertices:
             message = (
-                f"k must be an integer from {self.num_components}, the number of components, "
-                f"to {self.num_vertices}, the number of vertices, not {k!r}"
+                f"k must be an integer from {self.num_components} (the number of components) "
+                f"to {self.num_vertices} (the number of vertices), not {k!r}"
             )
             raise OptionError(message)
         return self.num_vertices - int(k)
 
     def _num_kept_by_weight(self, name: str, threshold: Any) -> int:
-        if not isinstance(threshold, numbers.Real) or threshold != threshold:
+        is_number: bool = isinstance(threshold, numbers.Real)
+        if not is_number or threshold != threshold:
             message = f"{name} must be a number, not {threshold!r}"
             raise OptionError(message)
         order = WeightOrder(self.weight.dtype, signed=True, descending=self.maximum)
@@ -321,18 +356,18 @@ class Dendrogram:
             message = f"disconnected must be 'raise' or 'infinity', not {disconnected!r}"
             raise OptionError(message)
         if self.maximum:
-            message = "a linkage matrix holds distances, and this is a maximum forest"
+            message = "linkage and HDBSCAN need distances, got a maximum spanning forest"
             raise OptionError(message)
         if disconnected == "raise" and self.num_components != 1:
             message = (
-                f"linkage needs a connected graph, and this one has {self.num_components} "
-                "components; use linkage(disconnected='infinity') or cut()"
+                f"linkage needs a connected graph, got {self.num_components} components; use "
+                "linkage(disconnected='infinity') or cut()"
             )
             raise GraphError(message)
         if len(self.weight) and self.weight[0] < 0:
             message = (
-                f"edge {self.edge_ids[0]}: weight {self.weight[0]} is negative, which a height of "
-                "a linkage matrix cannot be; cut() takes any weights"
+                f"edge {self.edge_ids[0]}: weight {self.weight[0]} is negative; linkage needs "
+                "non-negative weights, cut() accepts any"
             )
             raise GraphError(message)
 

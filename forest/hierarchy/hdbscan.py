@@ -30,10 +30,13 @@ class Clusters(NamedTuple):
         The cluster of each vertex, numbered by first vertex; -1 is noise.
     probabilities : float64 array of length n
         How strongly each vertex belongs to its cluster, from 0 to 1; 0 for noise.
+    outlier_scores : float64 array of length n
+        From 0 to 1, higher for outliers (GLOSH).
     """
 
     labels: NDArray[np.int64]
     probabilities: NDArray[np.float64]
+    outlier_scores: NDArray[np.float64]
 
 
 def select(
@@ -44,7 +47,7 @@ def select(
     max_cluster_size: int | None = None,
     allow_single_cluster: bool = False,
 ) -> Clusters:
-    """Return the flat clusters that `CondensedTree.select` describes."""
+    """Return the flat clusters that `Dendrogram.hdbscan` describes."""
     check_count("max_cluster_size", max_cluster_size, 1)
     if method not in ("eom", "leaf"):
         message = f"method must be 'eom' or 'leaf', not {method!r}"
@@ -107,17 +110,17 @@ def _clusters(tree: CondensedTree, chosen: set[int], epsilon: float) -> Clusters
     taken = [0 if 0 in chosen else -1]
     for cluster, parent in enumerate(tree.parent[1:].tolist(), 1):
         taken.append(cluster if cluster in chosen else taken[parent])
-    cluster = np.array(taken)[tree.home]
+    home = np.array(taken)[tree.home]
     if chosen == {0}:  # of the root, those that stay to the end
         limit = 1 / epsilon if epsilon else tree.death[0]
-        cluster[tree.density < limit] = -1
-    is_member = cluster >= 0
-    death = np.where(is_member, tree.death[cluster], 0)
+        home[tree.density < limit] = -1
+    is_member = home >= 0
+    death = np.where(is_member, tree.death[home], 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.minimum(tree.density, death) / death
     is_certain = np.isinf(tree.density) | (death == 0)
     probability = np.where(is_member, np.where(is_certain, 1.0, share), 0.0)
-    return Clusters(_numbered_by_first_vertex(cluster), probability)
+    return Clusters(_numbered_by_first_vertex(home), probability, tree.outlier_scores)
 
 
 def _numbered_by_first_vertex(cluster: NDArray[np.int64]) -> NDArray[np.int64]:
