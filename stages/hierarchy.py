@@ -156,7 +156,7 @@ def sum_sizes(
         """Add the vertices that come in from beside at each place from `start` on."""
         holder, count = ops.compact(holder < num_edges, holder, count)
         place_of_holder = ops.gather(place, holder) - start
-        return ops.scatter_reduce(place_of_holder, count, num_edges - start, "add", 0)
+        return ops.scatter_reduce(place_of_holder, count, num_edges - start, "sum", 0)
 
     vertices = chains.holding[0]
     beside = add_below(vertices, ops.full(len(vertices), 1, dtype="int64"), 0)

@@ -105,7 +105,7 @@ def condense(
     if n - num_edges == 1:
         is_large |= is_root & (node >= n)  # the root of a small graph
     (edge,) = ops.compact(is_large & ~is_root, parent)
-    num_large = ops.scatter_reduce(edge - n, np.ones_like(edge), num_edges, "add", 0)
+    num_large = ops.scatter_reduce(edge - n, np.ones_like(edge), num_edges, "sum", 0)
     splits = np.concatenate([np.zeros(n, np.bool_), num_large == 2])
     is_cluster = is_large & (is_root | splits[parent])
 
