@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from . import errors, progress, testing
     from .forest.forest import Forest
-    from .forest.hdbscan import mutual_reachability
+    from .forest.reachability import mutual_reachability
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
     from .graphs.read import read
@@ -52,7 +52,7 @@ __all__ = [
 # and report an interrupt or a lack of memory meanwhile in one line.
 _MODULES = {
     "forest.forest": ("Forest",),
-    "forest.hdbscan": ("mutual_reachability",),
+    "forest.reachability": ("mutual_reachability",),
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
     "graphs.read": ("read",),

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..primitives import Backend
 from ..runtime.device import host_array, is_on_device
 from . import export as interop
-from .clusters import component_labels, cut, linkage
+from .components import component_labels
 from .edges import ForestEdges
-from .hdbscan import hdbscan
+from .hierarchy.dendrogram import Dendrogram, dendrogram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -155,62 +156,41 @@ class Forest:
             identity=graph_identity(source),
         )
 
-    def cut(self, *, k: int | None = None, distance: float | None = None) -> NDArray[np.int64]:
-        """Return flat single-linkage clusters. The graph need not be connected.
+    def dendrogram(self) -> Dendrogram:
+        """Return the single-linkage hierarchy of the graph, which need not be connected.
 
-        Pass exactly one of `k` and `distance`.
-
-        Parameters
-        ----------
-        k : int, optional
-            Number of clusters, from `num_components` to `num_vertices`. The heaviest edges are
-            removed; of equal weights, the larger edge ids first.
-        distance : float, optional
-            Remove the edges that are heavier than this. The comparison is exact.
-
-        Returns
-        -------
-        int64 array of length n
-            The cluster of each vertex, numbered in the order of first vertices.
-
-        Raises
-        ------
-        OptionError
-            If `k` is out of range, `distance` is not a number, both or none are given, or this is
-            a maximum spanning forest.
+        It is computed once. A minimum spanning forest gives the hierarchy by distance, a maximum
+        spanning forest the hierarchy by similarity.
         """
-        return cut(self._edges, k, distance, Backend(self.backend))
+        return self._dendrogram
 
-    def linkage(self) -> NDArray[np.float64]:
-        """Return the single-linkage hierarchy of a connected graph as a SciPy linkage matrix.
+    def cut(
+        self,
+        *,
+        k: int | Sequence[int] | None = None,
+        distance: Any = None,
+        similarity: Any = None,
+    ) -> NDArray[np.int64]:
+        """Return flat single-linkage clusters at one or several thresholds; see `Dendrogram.cut`.
 
-        Edges merge clusters in the order (weight, edge id), compared exactly. The matrix is
-        float64, so integer weights above 2^53 are rounded: different weights may get equal
-        heights, but the order of the rows stays exact. `cut` never rounds.
-
-        Returns
-        -------
-        float64 array of shape (n - 1, 4)
-            Row i describes the merge that creates cluster n + i: the ids of the two clusters, the
-            smaller one first; the weight of the edge; the number of vertices in the new cluster.
-            Ids below n are vertices.
-
-        Raises
-        ------
-        GraphError
-            If the graph is not connected, or a weight of the forest is negative.
-        OptionError
-            If this is a maximum spanning forest.
+        Pass exactly one of `k`, `distance` (minimum forest) and `similarity` (maximum forest).
         """
-        return linkage(self.to_host()._edges, Backend(self.backend))
+        return self.dendrogram().cut(k=k, distance=distance, similarity=similarity)
+
+    def linkage(
+        self, *, disconnected: Literal["raise", "infinity"] = "raise"
+    ) -> NDArray[np.float64]:
+        """Return the hierarchy as a SciPy linkage matrix; see `Dendrogram.linkage`."""
+        return self.dendrogram().linkage(disconnected=disconnected)
 
     def hdbscan(self, *, min_cluster_size: int = 5) -> NDArray[np.int64]:
         """Return the most stable clusters of the hierarchy, as HDBSCAN selects them.
 
         If the weights of the graph come from `mutual_reachability`, these are the clusters of
-        HDBSCAN with the selection method "excess of mass".
-        Edges of equal weight are removed together, so the labels do not depend on the order of
-        the edges.
+        HDBSCAN with the selection method "excess of mass". Components of the graph are joined at
+        infinity. Edges of equal weight are removed together, so the labels do not depend on the
+        order of the edges. For other selections, probabilities and outlier scores, see
+        `Dendrogram.hdbscan`.
 
         Parameters
         ----------
@@ -225,11 +205,11 @@ class Forest:
         Raises
         ------
         GraphError
-            If the graph is not connected, or a weight of the forest is negative.
+            If a weight of the forest is negative.
         OptionError
-            If `min_cluster_size` is out of range, or this is a maximum spanning forest.
+            If this is a maximum spanning forest, or `min_cluster_size` is out of range.
         """
-        return hdbscan(self.to_host()._edges, min_cluster_size, Backend(self.backend))
+        return self.dendrogram().hdbscan(min_cluster_size=min_cluster_size).labels
 
     def plot(
         self,
@@ -340,6 +320,10 @@ class Forest:
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:
         return self.known or self.graph.take(self.edge_ids)
+
+    @cached_property
+    def _dendrogram(self) -> Dendrogram:
+        return dendrogram(self._edges, Backend(self.backend))
 
     @property
     def _edges(self) -> ForestEdges:

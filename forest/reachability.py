@@ -15,6 +15,10 @@ not depend on the partitions.
 
 from typing import Any
 
+from ..errors import GraphError
+from ..graphs.adopt import edge_list
+from ..graphs.edge_list import EdgeList
+from ..pipeline.options import check_count
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.steps import Loop
 from ..primitives.vocabulary import ArrayModule
@@ -104,3 +108,56 @@ REACH = (
 reachability = Pipeline(
     "mutual-reachability", *REACH, list_weights, result=("weights",), values={"min_samples": 5}
 )
+
+
+def mutual_reachability(
+    graph: Any,
+    *,
+    min_samples: int = 5,
+    num_vertices: int | None = None,
+    weight: str | None = "weight",
+    backend: str = "auto",
+) -> EdgeList:
+    """Replace the weights of a graph of distances by mutual reachability distances.
+
+    The core distance of a sample is the distance to its `min_samples`-th nearest sample, counting
+    itself. The mutual reachability distance of an edge is the maximum of its distance and the core
+    distances of both ends. The minimum spanning tree of the result is the tree of HDBSCAN, and
+    `Forest.hdbscan` selects its clusters.
+
+    Parameters
+    ----------
+    graph
+        A graph in memory, as for `minimum_spanning_forest`. Vertices are samples and weights are
+        non-negative distances. It has the edges of all pairs, or from each sample to at least
+        ``min_samples - 1`` nearest neighbors. Each edge may occur once or as both arcs.
+    min_samples : int
+        Number of samples, including the sample itself, in a dense neighborhood. With 1, the
+        weights do not change.
+    num_vertices, weight, backend
+        As for `minimum_spanning_forest`.
+
+    Returns
+    -------
+    EdgeList
+        The same edges with new weights of the same dtype. The core distance of a sample with too
+        few neighbors is the largest value of the dtype, which is infinity for floats.
+
+    Raises
+    ------
+    GraphError
+        If the graph is invalid or has a negative weight. The message names the edge.
+    OptionError
+        If an option is invalid.
+    """
+    check_count("min_samples", min_samples, 1, optional=False)
+    edges = edge_list(graph, num_vertices, weight)
+    is_negative = edges.weight < 0
+    if is_negative.any():
+        first = int(is_negative.argmax())
+        message = f"edge {first}: weight {edges.weight[first]} is negative; distances cannot be"
+        raise GraphError(message)
+    fields, _ = reachability.given(min_samples=int(min_samples)).run(
+        edges, backend=backend, strategy="whole", progress=False
+    )
+    return EdgeList(edges.u, edges.v, fields["weights"], num_vertices=edges.num_vertices)

@@ -1,5 +1,7 @@
 """HDBSCAN: weights compared with their definition, clusters with those of scikit-learn."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -142,6 +144,93 @@ def test_ties_change_few_labels(name):
         assert np.count_nonzero(labels != theirs) <= 0.01 * len(labels)
 
 
+@pytest.mark.parametrize("name", SAMPLES)
+def test_selections_and_probabilities_against_scikit_learn(name):
+    points = SAMPLES[name]
+    samples = mutual_reachability(all_pairs(points), min_samples=2)  # does not create ties
+    tree = minimum_spanning_forest(samples).dendrogram()
+    for method, single, largest in itertools.product(("eom", "leaf"), (False, True), (None, 250)):
+        options = {"allow_single_cluster": single, "max_cluster_size": largest}
+        model = HDBSCAN(15, min_samples=2, cluster_selection_method=method, copy=True, **options)
+        model.fit(points)
+        found = tree.hdbscan(min_cluster_size=15, method=method, **options)
+        assert found.labels.tolist() == numbered_by_first(model.labels_)
+        assert np.allclose(found.probabilities, model.probabilities_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["eom", "leaf"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_clusters_below_epsilon_are_not_split(name, method):
+    """Climb from each selected cluster by definition; scikit-learn's own search fails on NumPy 2.4.
+
+    Each vertex then belongs to the cluster in which the climb from its own cluster ends.
+    """
+    samples = all_pairs(SAMPLES[name])
+    tree = minimum_spanning_forest(mutual_reachability(samples)).dendrogram()
+    condensed = tree.condense(min_cluster_size=5)
+    plain = tree.hdbscan(method=method).labels
+    for epsilon in (0.05, 0.2, 0.5):
+        end = {}
+        for label, cluster in clusters_of(condensed, plain).items():
+            while condensed.birth[cluster] > 1 / epsilon and condensed.parent[cluster]:
+                cluster = int(condensed.parent[cluster])
+            end[label] = cluster
+        labels = tree.hdbscan(method=method, epsilon=epsilon).labels
+        for label, cluster in end.items():
+            together = set(labels[plain == label].tolist())
+            assert len(together) == 1
+            assert -1 not in together
+            same = [other for other, at in end.items() if is_within(condensed, at, cluster)]
+            assert all(set(labels[plain == other].tolist()) == together for other in same)
+
+
+def clusters_of(condensed, labels):
+    """Return the cluster of the condensed tree that each label stands for: the outermost home."""
+    homes = {label: set(condensed.home[labels == label].tolist()) for label in set(labels) - {-1}}
+    return {label: min(inside) for label, inside in homes.items()}  # parents come before children
+
+
+def is_within(condensed, cluster, outer):
+    while cluster not in (0, outer):
+        cluster = int(condensed.parent[cluster])
+    return cluster == outer
+
+
+def glosh(tree):
+    """Return outlier scores by definition, from the densest vertex of each cluster's subtree."""
+    densest = {}
+    for home, density in zip(tree.home.tolist(), tree.density.tolist(), strict=True):
+        while True:
+            densest[home] = max(densest.get(home, 0), density)
+            if home == 0:
+                break
+            home = int(tree.parent[home])
+    return [
+        (densest[home] - density) / densest[home]
+        for home, density in zip(tree.home.tolist(), tree.density.tolist(), strict=True)
+    ]
+
+
+def test_outlier_scores_by_definition():
+    forest = minimum_spanning_forest(mutual_reachability(all_pairs(SAMPLES["moons"])))
+    tree = forest.dendrogram().condense(min_cluster_size=10)
+    assert np.allclose(tree.outlier_scores, glosh(tree))
+    assert 0 <= tree.outlier_scores.min() < 0.2 < tree.outlier_scores.max() <= 1
+
+
+def test_components_are_clusters_of_density_zero():
+    """Two far components are two clusters, whether edges join them at a great distance or not."""
+    points = np.random.default_rng(3).normal(size=(60, 2)) + np.repeat([[0], [1e9]], 30, axis=0)
+    u, v, distance = all_pairs(points)
+    near = distance < 1e6
+    labels, apart = (
+        minimum_spanning_forest((u[kept], v[kept], distance[kept]), num_vertices=60).hdbscan()
+        for kept in (distance >= 0, near)
+    )
+    assert labels.tolist() == apart.tolist()
+    assert set(labels[:30]).isdisjoint(set(labels[30:]) - {-1})
+
+
 def test_noise_and_too_few_neighbors():
     assert minimum_spanning_forest(([], []), num_vertices=1).hdbscan().tolist() == [-1]
     path = minimum_spanning_forest(([0, 1, 2], [1, 2, 3], [1, 9, 1]))
@@ -155,7 +244,12 @@ def test_bad_options():
     tree = minimum_spanning_forest(([0], [1]), num_vertices=3)
     with pytest.raises(OptionError, match="min_cluster_size must be an integer of at least 2"):
         tree.hdbscan(min_cluster_size=1)
-    with pytest.raises(GraphError, match="connected graph, got 2 components"):
-        tree.hdbscan()
+    for options, message in (
+        ({"method": "flat"}, "method must be 'eom' or 'leaf', not 'flat'"),
+        ({"epsilon": -1}, "epsilon must be a distance of at least 0, not -1"),
+        ({"max_cluster_size": 0}, "max_cluster_size must be an integer of at least 1, not 0"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            tree.dendrogram().hdbscan(**options)
     with pytest.raises(OptionError, match="min_samples must be an integer of at least 1, not 0"):
         mutual_reachability(([0], [1]), min_samples=0)

@@ -83,7 +83,9 @@ def test_saved_forests_contain_the_identity(tmp_path, name):
 def test_verify_reports_another_graph(tmp_path, name):
     u, v, weight = columns()
     minimum_spanning_forest((u[1:], v[1:], weight[1:])).save(tmp_path / name)
-    with pytest.raises(VerificationError, match="in the graph; the forest's file is for another") as caught:
+    with pytest.raises(
+        VerificationError, match="in the graph; the forest's file is for another"
+    ) as caught:
         verify((u, v, weight), tmp_path / name)
     told = str(caught.value).partition("another graph: ")[2]
     assert told.startswith("digest ")

@@ -281,14 +281,19 @@ FAULTS = [
         "return int(weight.sum())", "tests/test_front_door.py tests/forest",
     ),
     Fault(
-        "a bound between two floats is rounded up",
-        "forest/clusters.py", "if nearest > number else nearest",
-        "if nearest < number else nearest", "tests/forest/test_clusters.py",
+        "a threshold excludes edges of its own weight",
+        "forest/hierarchy/dendrogram.py", "self._keys <= limit", "self._keys < limit",
+        "tests/forest/test_dendrogram.py",
     ),
     Fault(
         "the larger cluster comes first in a linkage",
-        "forest/clusters.py", "np.minimum(left, right, out=table[:, 0])",
-        "np.maximum(left, right, out=table[:, 0])", "tests/forest/test_clusters.py",
+        "forest/hierarchy/dendrogram.py", '"min", ops.largest(node.dtype)', '"max", 0',
+        "tests/forest/test_dendrogram.py",
+    ),
+    Fault(
+        "an edge is its own parent where its chain ends",
+        "stages/hierarchy.py", "ops.where(is_head, chain_holder, following)", "following",
+        "tests/forest/test_dendrogram.py",
     ),
     Fault(
         "an edge that is given twice counts as two neighbours",

@@ -169,12 +169,14 @@ def test_graphs_without_a_linkage():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "cut needs exactly one of k and distance"),
-        ({"k": 2, "distance": 1.0}, "cut needs exactly one of k and distance"),
+        ({}, "exactly one of k, distance and similarity, got 0"),
+        ({"k": 2, "distance": 1.0}, "exactly one of k, distance and similarity, got 2"),
+        ({"similarity": 1}, "cut a minimum spanning forest by distance=, not by similarity="),
         ({"k": 1}, "k must be an integer from 2 .* to 4 .*, not 1"),
         ({"k": 5}, "not 5"),
         ({"k": 2.0}, r"not 2\.0"),
         ({"k": True}, "not True"),
+        ({"k": [2, 5]}, "not 5"),
         ({"distance": math.nan}, "distance must be a number, not nan"),
         ({"distance": "far"}, "distance must be a number, not 'far'"),
     ],
@@ -196,8 +198,103 @@ def test_a_long_path(backend):
     assert table[1:, 1].tolist() == list(range(n, 2 * n - 2))
 
 
-def test_maximum_forests_are_refused():
+@given(edge_lists(), st.data())
+def test_similarities_of_a_maximum_forest(graph, data):
+    forest = minimum_spanning_forest(graph, maximum=True)
+    weights = forest.weight.tolist()
+    similarity = data.draw(st.sampled_from([*weights, 0]) | st.fractions())
+    kept = [edge for edge, weight in enumerate(weights) if weight >= similarity]
+    assert forest.cut(similarity=similarity).tolist() == keep(forest, kept)
+    order = sorted(range(len(weights)), key=lambda edge: -weights[edge])  # stable
+    k = data.draw(st.integers(forest.num_components, forest.num_vertices))
+    assert forest.cut(k=k).tolist() == keep(forest, order[: forest.num_vertices - k])
+
+
+def test_a_maximum_forest_has_no_distances():
     forest = minimum_spanning_forest(([0, 1], [1, 2], [1.0, 2.0]), maximum=True)
-    for ask in (forest.linkage, lambda: forest.cut(k=2)):
+    for ask in (forest.linkage, forest.hdbscan):
         with pytest.raises(OptionError, match="got a maximum spanning forest"):
             ask()
+    with pytest.raises(OptionError, match="cut a maximum spanning forest by similarity="):
+        forest.cut(distance=1)
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(graph=edge_lists(), maximum=st.booleans())
+def test_hierarchy_by_definition(backend, graph, maximum):
+    """Merge clusters edge by edge, and compare parents, sizes and bottlenecks."""
+    forest = minimum_spanning_forest(graph, maximum=maximum, backend=backend)
+    tree, n = forest.dendrogram(), forest.num_vertices
+    sign = -1 if maximum else 1
+    order = sorted(range(len(forest.edge_ids)), key=lambda edge: sign * int_or_float(forest, edge))
+    assert tree.edge_ids.tolist() == forest.edge_ids[order].tolist()
+    assert tree.weight.tolist() == forest.weight[order].tolist()
+    parent, members = list(range(n + len(order))), {vertex: [vertex] for vertex in range(n)}
+    joined_by = {}
+    for node, edge in enumerate(order, n):
+        below = [c for c in members if {forest.u[edge], forest.v[edge]} & set(members[c])]
+        a, b = (members.pop(cluster) for cluster in below)
+        for pair in ((x, y) for x in a for y in b):
+            joined_by[pair] = joined_by[pair[::-1]] = forest.edge_ids[edge]
+        parent[below[0]] = parent[below[1]] = node
+        members[node] = a + b
+        assert tree.size[node - n] == len(a + b)
+    assert tree.parent.tolist() == parent
+    pairs = [(x, y) for x in range(n) for y in range(n)]
+    a, b = np.array(pairs, np.int64).reshape(-1, 2).T
+    expected = [-1 if x == y else joined_by.get((x, y), -2) for x, y in pairs]
+    assert tree.bottleneck_edges(a, b).tolist() == expected
+
+
+def int_or_float(forest, edge):
+    """Return a weight as a Python number, which compares exactly."""
+    return forest.weight[edge].item()
+
+
+def test_cophenetic_distances_are_those_of_scipy():
+    points = np.random.default_rng(8).integers(0, 9, (60, 2))
+    forest = minimum_spanning_forest(complete_graph(points))
+    ours = forest.dendrogram().cophenetic(*np.triu_indices(60, 1))
+    assert np.array_equal(ours, hierarchy.cophenet(forest.linkage()))
+
+
+def test_cophenetic_distances_of_one_vertex_and_of_two_components():
+    for maximum, expected in ((False, [0, 3, np.inf]), (True, [np.inf, 3, -np.inf])):
+        tree = minimum_spanning_forest(([0], [1], [3]), num_vertices=3, maximum=maximum)
+        assert tree.dendrogram().cophenetic([0, 0, 0], [0, 1, 2]).tolist() == expected
+
+
+def test_bad_queries():
+    tree = minimum_spanning_forest(([0], [1], [3])).dendrogram()
+    for ends, message in (
+        (([0], [2]), r"b\[0\] is 2, but the graph has 2 vertices"),
+        (([-1], [0]), r"a\[0\] is -1"),
+        (([0], [0, 1]), "a and b must have one length, not 1 and 2"),
+        (([0.5], [0]), "a must be a one-dimensional integer array, not float64"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            tree.bottleneck_edges(*ends)
+
+
+@given(edge_lists())
+def test_components_join_at_infinity(graph):
+    forest = minimum_spanning_forest(EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices))
+    if not forest.num_vertices:
+        return
+    table = forest.linkage(disconnected="infinity")
+    assert forest.num_vertices == 1 or hierarchy.is_valid_linkage(table)
+    assert np.count_nonzero(np.isinf(table[:, 2])) == forest.num_components - 1
+    if forest.num_vertices > 1:
+        flat = hierarchy.fcluster(table, 1e300, "distance")
+        assert numbered_by_first(flat).tolist() == forest.labels.tolist()
+
+
+def test_thresholds_in_one_call_and_one_at_a_time():
+    forest = minimum_spanning_forest(([0, 1, 2], [1, 2, 3], [3, 1, 2]))
+    expected = [[0, 1, 1, 2], [0, 1, 1, 1], [0, 0, 0, 0]]
+    labels = forest.cut(distance=[1, 2, 3])
+    assert (labels.shape, labels.dtype) == ((3, 4), np.int64)
+    assert labels.tolist() == expected
+    assert forest.cut(k=range(3, 0, -1)).tolist() == expected
+    assert [row.tolist() for row in forest.dendrogram().iter_cuts(distance=(1, 2, 3))] == expected
+    assert forest.cut(distance=[]).shape == (0, 4)

@@ -1,0 +1,140 @@
+"""The condensed tree of HDBSCAN: the hierarchy without the clusters that are too small.
+
+From the root down, edges of equal weight are removed together (Algorithm 1, step 4.2 of the first
+source), so the tree does not depend on the order of tied edges. If at least two components of
+`min_cluster_size` vertices remain, the cluster splits into these; otherwise it only loses vertices.
+The density of an edge is 1 / distance.
+
+Sources: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
+Estimates", PAKDD 2013; McInnes and Healy, "Accelerated Hierarchical Density Based Clustering",
+ICDMW 2017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...primitives.vocabulary import ArrayModule
+
+
+@dataclass(frozen=True, eq=False)
+class CondensedTree:
+    """Clusters in the order in which they split off, parents before children; 0 is the root.
+
+    The root holds all vertices. Components of the graph are joined at density 0.
+
+    Attributes
+    ----------
+    parent : int64 array of length c
+        The cluster that each cluster split off from; the root is its own.
+    birth : float64 array of length c
+        The density at which it did; 0 for the root.
+    size : int64 array of length c
+        The number of vertices at birth.
+    home : int64 array of length n
+        The last cluster that each vertex was in.
+    density : float64 array of length n
+        The density at which each vertex left it; infinity if at distance 0.
+    """
+
+    parent: NDArray[np.int64]
+    birth: NDArray[np.float64]
+    size: NDArray[np.int64]
+    home: NDArray[np.int64]
+    density: NDArray[np.float64]
+
+    @cached_property
+    def stability(self) -> NDArray[np.float64]:
+        """Excess of mass of each cluster: how long each of its vertices stays, summed (float64)."""
+        leaving = np.concatenate([self.home, self.parent[1:]])
+        density = np.concatenate([self.density, self.birth[1:]])
+        mass = np.concatenate([np.ones(len(self.home)), self.size[1:]])
+        born = self.birth[leaving]
+        stays = density > born  # both may be infinite, and their difference is not a number
+        lifetime = np.subtract(density, born, out=np.zeros_like(density), where=stays)
+        total: NDArray[Any] = np.bincount(leaving, lifetime * mass, len(self.parent))
+        return total
+
+    @cached_property
+    def death(self) -> NDArray[np.float64]:
+        """The density at which the last vertex leaves each cluster, or it splits (float64)."""
+        death = np.zeros(len(self.parent))
+        np.maximum.at(death, self.home, self.density)
+        np.maximum.at(death, self.parent[1:], self.birth[1:])
+        return death
+
+    @cached_property
+    def outlier_scores(self) -> NDArray[np.float64]:
+        """Score of each vertex between 0 and 1, higher for outliers (GLOSH; float64, length n).
+
+        Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data
+        Clustering, Visualization, and Outlier Detection", TKDD 10 (2015).
+        """
+        densest = self.death.tolist()
+        for cluster in range(len(densest) - 1, 0, -1):
+            above = self.parent[cluster]
+            densest[above] = max(densest[above], densest[cluster])
+        densest_at_home = np.array(densest)[self.home]
+        has_score = np.isfinite(self.density) & (densest_at_home > 0)
+        with np.errstate(invalid="ignore"):
+            score = 1 - self.density / np.where(has_score, densest_at_home, 1)
+        return np.where(has_score, score, 0.0)
+
+
+def condense(
+    parent: NDArray[Any],
+    size: NDArray[np.int64],
+    weight: NDArray[Any],
+    min_cluster_size: int,
+    ops: ArrayModule,
+) -> CondensedTree:
+    """Return the condensed tree of a dendrogram whose arrays are those of `Dendrogram`."""
+    num_edges = len(size)
+    n = len(parent) - num_edges
+    with np.errstate(divide="ignore"):
+        density = 1 / weight.astype(np.float64)
+    node = np.arange(len(parent), dtype=parent.dtype)
+    is_root = parent == node
+
+    # Edges of equal weight are removed together: a node joins the node above it of the same weight.
+    is_tied = np.zeros(len(parent), np.bool_)
+    is_tied[n:] = ~is_root[n:] & (weight[parent[n:] - n] == weight)
+    parent = ops.pointer_jump(np.where(is_tied, parent, node))[parent]
+
+    is_large = np.concatenate([np.zeros(n, np.bool_), size >= min_cluster_size]) & ~is_tied
+    if n - num_edges == 1:
+        is_large |= is_root & (node >= n)  # the root of a small graph
+    (edge,) = ops.compact(is_large & ~is_root, parent)
+    num_large = ops.scatter_reduce(edge - n, np.ones_like(edge), num_edges, "sum", 0)
+    splits = np.concatenate([np.zeros(n, np.bool_), num_large >= 2])
+    is_cluster = is_large & (is_root | splits[parent])
+
+    # The edge by which a vertex leaves its last cluster, and the node that begins that cluster.
+    last = ops.pointer_jump(np.where(is_large | is_root, node, parent))[:n]
+    first = ops.pointer_jump(np.where(is_cluster | is_root, node, parent))
+    starts = ops.compact(is_cluster, node)[0][::-1]
+    has_root = int(np.count_nonzero(is_cluster & is_root) == 1)
+    number = np.zeros(len(parent), np.int64)
+    number[starts] = np.arange(len(starts)) + 1 - has_root
+    cluster, inner = number[first], starts[has_root:]
+    above = parent[inner]
+    is_inner = above != inner
+    birth = np.zeros(len(inner))
+    birth[is_inner] = density[above[is_inner] - n]
+    held = is_large[last]
+    left_at = np.zeros(n)
+    left_at[held] = density[last[held] - n]
+    return CondensedTree(
+        np.concatenate([[0], np.where(is_inner, cluster[above], 0)]),
+        np.concatenate([[0.0], birth]),
+        np.concatenate([[n], size[inner - n]]),
+        np.where(held, cluster[last], 0),
+        left_at,
+    )

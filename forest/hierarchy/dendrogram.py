@@ -1,0 +1,421 @@
+"""The dendrogram of a spanning forest: its clusters at every threshold.
+
+A minimum spanning forest connects the same vertices as all edges of the graph do, whatever limit is
+set to the weight of both. So the order in which its edges join clusters is the single-linkage
+hierarchy of the graph; that of a maximum forest is its hierarchy by similarity.
+
+Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...errors import GraphError, OptionError
+from ...graphs.edge_list import EdgeList
+from ...pipeline.options import check_count
+from ...pipeline.run.partitions import placed
+from ...primitives import array_module
+from ...primitives.weight_order import WeightOrder
+from ...runtime.device import host_array, is_on_device
+from ...stages.hierarchy import clusters_at, heaviest_between
+from .condense import condense
+from .hdbscan import Clusters, select
+from .merging import merging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ...primitives import Backend
+    from ..edges import ForestEdges
+    from .condense import CondensedTree
+
+
+@dataclass(frozen=True, eq=False)
+class Dendrogram:
+    """The single-linkage hierarchy of a graph with any number of components.
+
+    Its nodes are the n vertices, 0 to n - 1, and the f edges of the spanning forest, n to
+    n + f - 1, in the order in which they join clusters: by (weight, edge id), from the lightest in
+    a minimum forest and from the heaviest in a maximum one. The arrays lie where the graph does.
+
+    Attributes
+    ----------
+    parent : integer array of length n + f
+        The edge that joins each cluster to another. The node of a whole component is its own.
+    size : int64 array of length f
+        The number of vertices in the cluster that each edge makes.
+    weight : array of length f
+        The weight of each edge, in the dtype of the graph.
+    edge_ids : int64 array of length f
+        The position of each edge in the input.
+    num_vertices : int
+    maximum : bool
+        Whether the weights are similarities: whether the forest is a maximum one.
+    rounds : tuple
+        The fragments that `bottleneck_edges` climbs.
+    backend : Backend
+        The array module that queries use.
+    """
+
+    parent: NDArray[Any]
+    size: NDArray[np.int64]
+    weight: NDArray[Any]
+    edge_ids: NDArray[np.int64]
+    num_vertices: int
+    maximum: bool
+    rounds: tuple[Any, Any]
+    backend: Backend
+
+    @property
+    def num_components(self) -> int:
+        """Number of components, including single vertices."""
+        return self.num_vertices - len(self.edge_ids)
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the arrays lie on a GPU."""
+        return is_on_device(self.parent)
+
+    def cut(
+        self,
+        *,
+        k: int | Sequence[int] | None = None,
+        distance: Any = None,
+        similarity: Any = None,
+    ) -> NDArray[np.int64]:
+        """Return flat clusters at one threshold or at several.
+
+        Parameters
+        ----------
+        k : int or sequence of int
+            The number of clusters, from `num_components` to `num_vertices`. Of equal edges, those
+            with the larger ids are cut first.
+        distance : number or sequence of numbers
+            For a minimum forest: keep edges of at most this weight, compared exactly.
+        similarity : number or sequence of numbers
+            For a maximum forest: keep edges of at least this weight, compared exactly.
+
+        Returns
+        -------
+        int64 array of length n, or of shape (t, n) for a sequence of t thresholds
+            The cluster of each vertex. Clusters are numbered by their first vertices.
+
+        Raises
+        ------
+        OptionError
+            If not exactly one threshold is given, `k` is out of range, a threshold is not a number,
+            or it is a distance of a maximum forest or a similarity of a minimum one.
+        """
+        kept, is_one = self._kept(k, distance, similarity)
+        labels = [self._clusters(count) for count in kept]
+        if is_one:
+            return labels[0]
+        return np.stack(labels) if labels else np.empty((0, self.num_vertices), np.int64)
+
+    def iter_cuts(
+        self,
+        *,
+        k: Sequence[int] | None = None,
+        distance: Any = None,
+        similarity: Any = None,
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of `cut`, so that labels of one threshold are in memory at a time."""
+        kept, _ = self._kept(k, distance, similarity)
+        return map(self._clusters, kept)
+
+    def linkage(
+        self, *, disconnected: Literal["raise", "infinity"] = "raise"
+    ) -> NDArray[np.float64]:
+        """Return the hierarchy as a linkage matrix of `scipy.cluster.hierarchy`.
+
+        The matrix holds float64: of an integer weight beyond 2^53 it has the nearest float. The
+        order of the joins is not affected; `cut` never rounds.
+
+        Parameters
+        ----------
+        disconnected : {"raise", "infinity"}
+            What to do if the graph is not connected: raise an error, or join its components at
+            infinity, in the order of their first vertices.
+
+        Returns
+        -------
+        float64 array of shape (n - 1, 4)
+            Row i: the two clusters that become cluster n + i, the smaller number first; the weight
+            at which they join; the number of vertices in the new one.
+
+        Raises
+        ------
+        GraphError
+            If the graph is not connected, unless `disconnected` is "infinity"; if a weight is
+            negative.
+        OptionError
+            If the forest is a maximum one, or `disconnected` is anything else.
+        """
+        self._check_linkage(disconnected)
+        n, size = self.num_vertices, host_array(self.size)
+        parent, weight = host_array(self.parent), host_array(self.weight)
+        table = np.empty((max(n - 1, 0), 4))
+        joined = table[: len(size)]
+        joined[:, 0], joined[:, 1] = _children(parent, n)
+        joined[:, 2], joined[:, 3] = weight, size
+        if self.num_components > 1:
+            table[len(size) :] = _joined_at_infinity(parent, size, n)
+        return table
+
+    def bottleneck_edges(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+        """Return the edge of the largest weight on the path between vertices (minimax path).
+
+        No path of the graph between them has a lighter heaviest edge; with a maximum forest, none
+        has a heavier lightest edge.
+
+        Parameters
+        ----------
+        a, b : integer arrays of length p
+            Vertices; pairs are queried together.
+
+        Returns
+        -------
+        int64 array of length p
+            Edge ids; -1 for a pair of one vertex, -2 for vertices of two components.
+
+        Raises
+        ------
+        OptionError
+            If a vertex is not in the graph, or the lengths differ.
+        """
+        rank = self._bottleneck(a, b)
+        ids: NDArray[np.int64] = np.append(host_array(self.edge_ids), [-2, -1])[rank]
+        return ids
+
+    def cophenetic(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Return the weight at which the clusters of vertices join.
+
+        Parameters
+        ----------
+        a, b : integer arrays of length p
+            Vertices; pairs are queried together.
+
+        Returns
+        -------
+        float64 array of length p
+            Of one vertex: distance 0, or similarity inf. Of two components: distance inf, or
+            similarity -inf.
+
+        Raises
+        ------
+        OptionError
+            If a vertex is not in the graph, or the lengths differ.
+        """
+        rank = self._bottleneck(a, b)
+        weight = np.append(host_array(self.weight).astype(np.float64), [-np.inf, np.inf])
+        if not self.maximum:
+            weight[-2:] = np.inf, 0.0
+        heights: NDArray[np.float64] = weight[rank]
+        return heights
+
+    def condense(self, *, min_cluster_size: int = 5) -> CondensedTree:
+        """Return the condensed tree of HDBSCAN, on the host; see `hdbscan`."""
+        check_count("min_cluster_size", min_cluster_size, 2, optional=False)
+        self._check_linkage("infinity")
+        ops = array_module("numpy" if self.is_on_device else self.backend)
+        parent, size, weight = map(host_array, (self.parent, self.size, self.weight))
+        return condense(parent, size, weight, min_cluster_size, ops)
+
+    def hdbscan(
+        self,
+        *,
+        min_cluster_size: int = 5,
+        method: Literal["eom", "leaf"] = "eom",
+        epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        allow_single_cluster: bool = False,
+    ) -> Clusters:
+        """Return the clusters of HDBSCAN with probabilities and outlier scores.
+
+        The weights of the graph must be mutual reachability distances
+        (`mstflow.mutual_reachability`). Components of the graph are joined at infinity.
+
+        Parameters
+        ----------
+        min_cluster_size : int
+            Smallest number of vertices in a cluster; at least 2.
+        method : {"eom", "leaf"}
+            Select the clusters of the greatest total stability (excess of mass), or the leaves of
+            the condensed tree.
+        epsilon : float
+            Do not split clusters that arise at a distance below this; scikit-learn's
+            ``cluster_selection_epsilon``.
+        max_cluster_size : int, optional
+            Excess of mass selects no larger cluster.
+        allow_single_cluster : bool
+            Whether all vertices may be one cluster.
+
+        Returns
+        -------
+        Clusters
+            ``labels, probabilities, outlier_scores``, arrays of length n on the host.
+
+        Raises
+        ------
+        GraphError
+            If a weight is negative.
+        OptionError
+            If the forest is a maximum one, or an option is out of range.
+        """
+        return select(
+            self.condense(min_cluster_size=min_cluster_size),
+            method=method,
+            epsilon=epsilon,
+            max_cluster_size=max_cluster_size,
+            allow_single_cluster=allow_single_cluster,
+        )
+
+    def _kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
+        """Return how many edges each threshold keeps, and whether it is a single threshold."""
+        given = {"k": k, "distance": distance, "similarity": similarity}
+        given = {name: value for name, value in given.items() if value is not None}
+        wrong = "distance" if self.maximum else "similarity"
+        if len(given) != 1:
+            message = f"cut needs exactly one of k, distance and similarity, got {len(given)}"
+            raise OptionError(message)
+        ((name, values),) = given.items()
+        if name == wrong:
+            kind, right = ("maximum", "similarity") if self.maximum else ("minimum", "distance")
+            message = f"cut a {kind} spanning forest by {right}=, not by {wrong}="
+            raise OptionError(message)
+        is_one = not isinstance(values, list | tuple | range | np.ndarray) or np.ndim(values) == 0
+        count = self._num_kept_by_k if name == "k" else self._num_kept_by_weight
+        return [count(name, value) for value in ([values] if is_one else values)], is_one
+
+    def _num_kept_by_k(self, _: str, k: Any) -> int:
+        is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
+        if not is_count or not self.num_components <= k <= self.num_vertices:
+            message = (
+                f"k must be an integer from {self.num_components} (the number of components) "
+                f"to {self.num_vertices} (the number of vertices), not {k!r}"
+            )
+            raise OptionError(message)
+        return self.num_vertices - int(k)
+
+    def _num_kept_by_weight(self, name: str, threshold: Any) -> int:
+        is_number: bool = isinstance(threshold, numbers.Real)
+        if not is_number or threshold != threshold:
+            message = f"{name} must be a number, not {threshold!r}"
+            raise OptionError(message)
+        order = WeightOrder(self.weight.dtype, signed=True, descending=self.maximum)
+        limit = order.key_of(threshold)
+        return array_module(self.backend).count(self._keys <= limit) if limit >= 0 else 0
+
+    @cached_property
+    def _keys(self) -> Any:
+        ops = array_module(self.backend)
+        return ops.order_key(ops.asarray(self.weight), descending=self.maximum)
+
+    def _clusters(self, num_kept: int) -> NDArray[np.int64]:
+        ops = array_module(self.backend)
+        labels = clusters_at(ops, ops.asarray(self.parent), self.num_vertices, num_kept)
+        clusters: NDArray[np.int64] = placed(labels, self.backend, on_device=self.is_on_device)
+        return clusters
+
+    def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
+        ops = array_module(self.backend)
+        ends = [ops.asarray(self._vertices(name, each)) for name, each in (("a", a), ("b", b))]
+        if len(ends[0]) != len(ends[1]):
+            message = f"a and b must have one length, not {len(ends[0])} and {len(ends[1])}"
+            raise OptionError(message)
+        rank: NDArray[Any] = ops.to_host(heaviest_between(ops, *self.rounds, *ends))
+        return rank
+
+    def _vertices(self, name: str, vertices: ArrayLike) -> NDArray[Any]:
+        array = np.atleast_1d(host_array(vertices))
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+            message = (
+                f"{name} must be a one-dimensional integer array, not {array.dtype} of shape "
+                f"{array.shape}"
+            )
+            raise OptionError(message)
+        outside = np.flatnonzero((array < 0) | (array >= self.num_vertices))
+        if len(outside):
+            message = (
+                f"{name}[{outside[0]}] is {array[outside[0]]}, but the graph has "
+                f"{self.num_vertices} vertices, numbered from 0"
+            )
+            raise OptionError(message)
+        return array.astype(self.parent.dtype, copy=False)
+
+    def _check_linkage(self, disconnected: str) -> None:
+        if disconnected not in ("raise", "infinity"):
+            message = f"disconnected must be 'raise' or 'infinity', not {disconnected!r}"
+            raise OptionError(message)
+        if self.maximum:
+            message = "linkage and HDBSCAN need distances, got a maximum spanning forest"
+            raise OptionError(message)
+        if disconnected == "raise" and self.num_components != 1:
+            message = (
+                f"linkage needs a connected graph, got {self.num_components} components; use "
+                "linkage(disconnected='infinity') or cut()"
+            )
+            raise GraphError(message)
+        if len(self.weight) and self.weight[0] < 0:
+            message = (
+                f"edge {self.edge_ids[0]}: weight {self.weight[0]} is negative; linkage needs "
+                "non-negative weights, cut() accepts any"
+            )
+            raise GraphError(message)
+
+
+def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
+    """Return the hierarchy that `Forest.dendrogram` describes."""
+    edges = EdgeList(forest.u, forest.v, forest.weight, num_vertices=forest.num_vertices)
+    fields, _ = merging.run(
+        edges,
+        maximum=forest.maximum,
+        backend=backend.name,
+        threads=backend.threads,
+        strategy="whole",
+        progress=False,
+    )
+    order = fields["order"]
+    return Dendrogram(
+        fields["parent"],
+        fields["size"],
+        forest.weight[order],
+        forest.edge_ids[order],
+        forest.num_vertices,
+        forest.maximum,
+        (fields["chains"], fields["levels"]),
+        backend,
+    )
+
+
+def _children(parent: NDArray[Any], num_vertices: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the smaller and the larger child of each edge."""
+    ops = array_module("numpy")
+    node = np.arange(len(parent), dtype=parent.dtype)
+    (child,) = ops.compact(parent != node, node)
+    edge, count = parent[child] - num_vertices, len(parent) - num_vertices
+    first = ops.scatter_reduce(edge, child, count, "min", ops.largest(node.dtype))
+    return first, ops.scatter_reduce(edge, child, count, "max", 0)
+
+
+def _joined_at_infinity(
+    parent: NDArray[Any], size: NDArray[np.int64], num_vertices: int
+) -> NDArray[np.float64]:
+    """Return rows that join whole components, one after another in the order of first vertices."""
+    component = array_module("numpy").pointer_jump(parent)[:num_vertices]
+    roots, first = np.unique(component, return_index=True)
+    roots = roots[np.argsort(first)]
+    sizes = np.append(np.ones(num_vertices, np.int64), size)[roots]
+    rows = np.empty((len(roots) - 1, 4))
+    so_far = np.append(roots[:1], len(parent) + np.arange(len(roots) - 2))
+    rows[:, 0], rows[:, 1] = np.minimum(so_far, roots[1:]), np.maximum(so_far, roots[1:])
+    rows[:, 2], rows[:, 3] = np.inf, np.cumsum(sizes)[1:]
+    return rows

@@ -1,0 +1,53 @@
+"""The single-linkage hierarchy of a forest, by Boruvka rounds on its edges.
+
+Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
+for Single Linkage Clustering on GPU", ICPP 2024.
+
+Deviation: their contraction is Boruvka's, so the stages of its rounds are used; chains are found
+round by round instead of by walking up all levels at the end.
+
+Promise: the hierarchy of the order (weight, edge id), on any backend. Strategy "whole" only.
+"""
+
+from ...pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
+from ...pipeline.pipeline import Pipeline
+from ...pipeline.steps import Loop
+from ...stages.edges import bring_edges_together, count_edges, no_edges_left
+from ...stages.fragments import add_level, start_levels
+from ...stages.hierarchy import (
+    contract_chains,
+    find_chains,
+    hang_nodes,
+    hold_no_fragment,
+    rank_edges,
+    sort_chains,
+    start_chains,
+    sum_sizes,
+)
+
+_find_min_edges, *_hook = JOIN
+
+merging = Pipeline(
+    "single-linkage",
+    bring_edges_together,
+    rank_edges,
+    start_chains,
+    start_levels,
+    count_edges,
+    Loop(
+        _find_min_edges,
+        find_chains,
+        *_hook,
+        add_level,
+        contract_chains,
+        *CONTRACT,
+        until=no_edges_left,
+    ),
+    hold_no_fragment,
+    find_chains,
+    sort_chains,
+    hang_nodes,
+    sum_sizes,
+    result=("order", "parent", "size", "chains", "levels"),
+    summary="Single-linkage hierarchy of a forest by Boruvka rounds (PANDORA)",
+)

@@ -1,0 +1,239 @@
+"""Stages that build the single-linkage hierarchy of a forest: chains of edges, parents, sizes.
+
+A node of the hierarchy is a vertex or an edge: the edge joins the clusters of its two ends, so its
+node is the parent of theirs. Ranks stand for edges: their positions in the order (weight, edge id).
+A fragment is *held* by the lightest edge that leaves it. Each edge that is lighter than that edge
+and lies in the fragment is below it in the hierarchy; those that no earlier fragment had below its
+own holding edge form a *chain*: sorted by rank, each is the parent of the one before.
+
+Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
+for Single Linkage Clustering on GPU", ICPP 2024. Their contraction of all edges that have a vertex
+as a child is a round of Boruvka's algorithm, so the stages of a round are used.
+"""
+
+from typing import Any, NamedTuple
+
+from ..primitives.vocabulary import ArrayModule
+from .declare import stage
+from .fields import Count, Edges, Flags, Index, VertexIndex
+
+
+class Chains(NamedTuple):
+    """What is known of the chains after some rounds. Fragments of all rounds are numbered as one.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first fragment of the round to come.
+    holding : tuple of index arrays, one for each round
+        The rank of the edge that holds each fragment; f or more if no edge leaves it.
+    rank, chain : tuples of index arrays, one for each round
+        The edges whose chain was found, and the fragment that names it.
+    open_rank, open_fragment : index arrays
+        The contracted edges whose chain is not known yet, and their fragment in the round to come.
+    """
+
+    first: int
+    holding: tuple[Any, ...]
+    rank: tuple[Any, ...]
+    chain: tuple[Any, ...]
+    open_rank: Any
+    open_fragment: Any
+
+
+@stage(writes=("edges", "order"))
+def rank_edges(ops: ArrayModule, whole_edges: Edges) -> tuple[Edges, Index]:
+    """Sort the edges of the forest by (key, edge id) and replace both by ranks."""
+    u, v, key, _ = whole_edges
+    order = ops.argsort(key)
+    rank = ops.arange(len(order), dtype=order.dtype)
+    key = ops.asarray(rank, f"u{order.dtype.itemsize}")
+    return Edges(ops.gather(u, order), ops.gather(v, order), key, rank), order
+
+
+@stage(writes="chains")
+def start_chains(ops: ArrayModule, num_vertices: Count) -> Any:
+    """Begin without chains; every vertex is a fragment."""
+    none = ops.empty(0, ops.index_dtype(2 * num_vertices))
+    return Chains(0, (), (), (), none, none)
+
+
+@stage(writes="chains")
+def find_chains(ops: ArrayModule, chains: Any, best_id: VertexIndex) -> Any:
+    """Find the chain of each contracted edge that is lighter than the one that holds its fragment.
+
+    A heavier edge is not below the holding edge: its chain is named by a fragment of a later round.
+    """
+    rank, fragment = chains.open_rank, chains.open_fragment
+    is_below = ops.gather(best_id, fragment) > rank
+    found, held_by = ops.compact(is_below, rank, fragment)
+    open_rank, open_fragment = ops.compact(~is_below, rank, fragment)
+    return chains._replace(
+        first=chains.first + len(best_id),
+        holding=(*chains.holding, best_id),
+        rank=(*chains.rank, found),
+        chain=(*chains.chain, held_by + ops.asarray(chains.first, held_by.dtype)),
+        open_rank=open_rank,
+        open_fragment=open_fragment,
+    )
+
+
+@stage(writes="chains")
+def contract_chains(ops: ArrayModule, chains: Any, edges: Edges, label: VertexIndex) -> Any:
+    """Add the edges that this round contracts to those whose chain is not known yet."""
+    fragment = ops.gather(label, edges.u)
+    is_contracted = fragment == ops.gather(label, edges.v)
+    rank, fragment = ops.compact(is_contracted, edges.edge_id, fragment)
+    dtype = chains.open_rank.dtype
+    moved = ops.gather(label, chains.open_fragment)
+    return chains._replace(
+        open_rank=ops.concat([chains.open_rank, ops.asarray(rank, dtype)]),
+        open_fragment=ops.concat([ops.asarray(moved, dtype), ops.asarray(fragment, dtype)]),
+    )
+
+
+@stage(writes="best_id")
+def hold_no_fragment(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
+    """Let no edge leave any fragment, which is so after the last round."""
+    dtype = ops.index_dtype(num_vertices)
+    return ops.full(num_vertices, ops.largest(dtype), dtype=dtype)
+
+
+@stage(writes=("chain_rank", "chain_holder", "is_head"))
+def sort_chains(ops: ArrayModule, chains: Any) -> tuple[Index, Index, Flags]:
+    """Sort the edges by (chain, rank): their ranks, who holds their chain, which are its heaviest.
+
+    Chains are numbered by round, so those of a round are neighbours. A holder of f is none.
+    """
+    found, chain = ops.concat(list(chains.rank)), ops.concat(list(chains.chain))
+    size = len(found)
+    chain = ops.scatter(found, chain, size, 0, dtype=chain.dtype)
+    rank = ops.argsort(chain)
+    chain = ops.gather(chain, rank)
+    holding = ops.minimum(ops.concat(list(chains.holding)), size)
+    following = ops.concat([chain[1:], ops.full(min(1, size), -1, dtype=chain.dtype)])
+    return rank, ops.asarray(ops.gather(holding, chain), rank.dtype), chain != following
+
+
+@stage(writes="parent")
+def hang_nodes(
+    ops: ArrayModule,
+    chains: Any,
+    chain_rank: Index,
+    chain_holder: Index,
+    is_head: Flags,
+) -> Index:
+    """Give each node its parent: the next edge of its chain, or the edge that holds the chain.
+
+    Vertices are nodes 0 to n - 1, the edge of rank r is node n + r. A root is its own parent.
+    """
+    size, dtype = len(chain_rank), chains.open_rank.dtype
+    following = ops.concat([chain_rank[1:], chain_rank[:1]])
+    above = ops.where(is_head, chain_holder, following)
+    above = ops.scatter(chain_rank, above, size, 0, dtype=dtype)
+    above = ops.concat([ops.asarray(ops.minimum(chains.holding[0], size), dtype), above])
+    node = ops.arange(len(above), dtype=dtype)
+    return ops.where(above < size, above + ops.asarray(len(above) - size, dtype), node)
+
+
+@stage(writes="size")
+def sum_sizes(
+    ops: ArrayModule,
+    chains: Any,
+    chain_rank: Index,
+    chain_holder: Index,
+    is_head: Flags,
+) -> Index:
+    """Count the vertices below each edge, chain by chain.
+
+    A chain is held by an edge whose chain was found in a later round, so its size is known in time.
+    """
+    num_edges = len(chain_rank)
+    place = ops.arange(num_edges, dtype=chain_rank.dtype)
+    place = ops.scatter(chain_rank, place, num_edges, 0, dtype=chain_rank.dtype)
+
+    def add_below(holder: Any, count: Any, start: int) -> Any:
+        """Add the vertices that come in from beside at each place from `start` on."""
+        holder, count = ops.compact(holder < num_edges, holder, count)
+        place_of_holder = ops.gather(place, holder) - start
+        return ops.scatter_reduce(place_of_holder, count, num_edges - start, "sum", 0)
+
+    vertices = chains.holding[0]
+    beside = add_below(vertices, ops.full(len(vertices), 1, dtype="int64"), 0)
+    sizes, start = [], 0
+    for found in chains.rank:
+        stop = start + len(found)
+        heads = is_head[start:stop]
+        size = _sum_along_chains(ops, beside[: len(found)], heads)
+        holder, whole = ops.compact(heads, chain_holder[start:stop], size)
+        beside = beside[len(found) :] + add_below(holder, whole, stop)
+        sizes.append(size)
+        start = stop
+    return ops.scatter(chain_rank, ops.concat(sizes), num_edges, 0, dtype="int64")
+
+
+def _sum_along_chains(ops: ArrayModule, values: Any, is_head: Any) -> Any:
+    """Return the prefix sums of each chain; a head is the last of its chain."""
+    total = ops.scan(values, dtype="int64")
+    before = ops.concat([ops.full(1, 0, dtype="int64"), *ops.compact(is_head, total)])
+    return total - ops.gather(before, ops.scan(is_head, dtype="int64", exclusive=True))
+
+
+def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int) -> Any:
+    """Return the cluster of each vertex if only the edges of the lowest ranks are kept.
+
+    Parameters
+    ----------
+    ops : ArrayModule
+    parent : index array
+        As `hang_nodes` returns it.
+    num_vertices, num_kept : int
+
+    Returns
+    -------
+    int64 array of length n
+        Numbered by first vertex.
+    """
+    size = num_vertices + num_kept
+    parent = parent[:size]
+    root = ops.where(parent < size, parent, ops.arange(size, dtype=parent.dtype))
+    root = ops.pointer_jump(root)[:num_vertices]
+    vertex = ops.arange(num_vertices, dtype=parent.dtype)
+    first = ops.gather(ops.scatter_reduce(root, vertex, size, "min", num_vertices), root)
+    return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)
+
+
+def heaviest_between(ops: ArrayModule, chains: Any, levels: Any, a: Any, b: Any) -> Any:
+    """Return the highest rank on the path between each pair of vertices.
+
+    Source: King, "A Simpler Minimum Spanning Tree Verification Algorithm", Algorithmica 18 (1997):
+    it is the highest rank that holds a fragment on the way up to the fragment where both meet.
+
+    Parameters
+    ----------
+    ops : ArrayModule
+    chains : Chains
+    levels : tuple of index arrays
+        The fragment of the next round that each fragment joins.
+    a, b : index arrays of length k
+
+    Returns
+    -------
+    index array of length k
+        -1 for a pair of one vertex, and -2 for a pair that no path connects.
+    """
+    dtype = chains.open_rank.dtype
+    result = ops.where(a == b, ops.full(len(a), -1, dtype=dtype), ops.full(len(a), -2, dtype=dtype))
+    (pair,) = ops.compact(a != b, ops.arange(len(a), dtype=ops.index_dtype(len(a))))
+    a, b = ops.gather(a, pair), ops.gather(b, pair)
+    heaviest = ops.full(len(pair), 0, dtype=dtype)
+    for holding, label in zip(chains.holding, levels, strict=False):
+        for end in (a, b):
+            heaviest = ops.maximum(heaviest, ops.asarray(ops.gather(holding, end), dtype))
+        a, b = ops.gather(label, a), ops.gather(label, b)
+        is_met = a == b
+        met, found = ops.compact(is_met, pair, heaviest)
+        met_value = ops.scatter(met, found, len(result), -2, dtype=dtype)
+        result = ops.maximum(result, met_value)
+        pair, heaviest, a, b = ops.compact(~is_met, pair, heaviest, a, b)
+    return result
