@@ -195,7 +195,7 @@ def test_join_by_key_with_keys_that_differ_in_low_bits(ops):
 
 
 @functools.cache
-def run_inside_a_set(bits):
+def pairs_inside_a_set(bits):
     rng, n, size = np.random.default_rng(bits), 300_000, 9_000
     u, v = rng.integers(0, size, (2, n), dtype=np.int32)
     key = rng.integers(0, 2**bits, n, np.uint64).astype("u8" if bits > 32 else "u4")
@@ -205,7 +205,7 @@ def run_inside_a_set(bits):
 @pytest.mark.parametrize("bits", [10, 32, 64])
 def test_join_by_key_with_most_pairs_inside_a_set(ops, bits):
     """Several threads may filter runs while others are joined."""
-    arguments, expected = run_inside_a_set(bits)
+    arguments, expected = pairs_inside_a_set(bits)
     compare("join_by_key", ops.join_by_key(*arguments), expected)
 
 
@@ -223,13 +223,13 @@ def test_the_ranges_of_helpers_cover_all_pairs(threads):
 def test_helpers_reject_pairs_inside_a_set():
     u, v = np.array([0, 1, 1, 0, 0, 2, 2, 2]), np.array([1, 0, 2, 2, 1, 2, 3, 3])
     joining, rejected = NumpyArrays(2).join_with_helpers(u, v, 4)
-    assert (joining.tolist(), rejected) == ([0, 2, 6], 2)  # of the second half, 4 and 5
+    assert (joining.tolist(), rejected) == ([0, 2, 6], 2)  # the helper rejects pairs 4 and 5
     assert NumpyArrays(1).join_with_helpers(u, v, 4)[1] == 0
 
 
 @pytest.mark.parametrize("is_majority", [False, True])
-def test_relabelling_where_one_label_is_most_frequent(ops, is_majority, monkeypatch):
-    """Modules may look at a summary of many labels first; here it takes fewer to be many."""
+def test_relabel_pairs_with_a_most_frequent_label(ops, is_majority, monkeypatch):
+    """The Numba module summarises large numbers of labels; the test lowers its threshold."""
     monkeypatch.setattr("mstflow.primitives.numba.arrays._MANY_LABELS", 2**10, raising=False)
     draw = np.random.default_rng(8)
     size, n = 200_000, 250_000
