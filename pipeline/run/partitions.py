@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import OptionError
 from ...graphs.formats.npy import npy_source
 from ...graphs.segments import ArraySegment, Delayed
-from ...graphs.source import EdgeSource
+from ...graphs.source import Counted, EdgeSource
 from ...graphs.write import write_graph
 from ...primitives import array_module
 from .workers import task_errors
@@ -144,11 +144,12 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     return source.of_sizes(scheduler.gather(counting))
 
 
-def count_chunk(source: EdgeSource, chunk: Any) -> tuple[int, int, Any]:
-    """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
+def count_chunk(source: EdgeSource, chunk: Any) -> Counted:
+    """Return what a source whose only segment is a chunk learns from a scan."""
     with task_errors("count_chunk", on_cluster=True):
         found = Chunked(source, (chunk,)).filled().with_sizes()
-    return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
+    checksums = found.segments[0].checksums  # type: ignore[attr-defined]
+    return Counted(found.num_edges or 0, found.num_vertices or 0, found.weight_dtype, checksums)
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
