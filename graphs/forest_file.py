@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import FileFormatError
 from ..runtime.device import host_array
-from .file_errors import file_errors
+from .files import file_errors
 from .formats import format_of
 
 if TYPE_CHECKING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..progress import report_progress
+from .files import FileState, unchanged
 from .tables import check_weight, chosen_weight
 
 if TYPE_CHECKING:
@@ -74,9 +76,9 @@ class Format:
         if self.read is None:
             message = f"{path}: format {self.name!r} can only be written"
             raise OptionError(message)
-        if self.has_columns:
-            return self.read(path, weight)
-        return chosen_weight(self.read(path), weight)
+        with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
+            graph = self.read(path, weight) if self.has_columns else self.read(path)
+        return graph if self.has_columns else chosen_weight(graph, weight)
 
     def source(self, path: Path, weight: str | None) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed."""

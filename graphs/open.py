@@ -15,6 +15,7 @@ from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .adopt import class_names, edge_list, is_known
 from .edge_list import EdgeList, checked_num_vertices
+from .files import FileState
 from .formats import format_of
 from .read import WholeFile
 from .segments import ArraySegment, Chunks, Delayed, column_segment
@@ -95,10 +96,11 @@ def open_files(
         found = format_of(path, format)
         source = found.source(path, weight)
         if source is None:
+            state = FileState.of(path)
             graph = found.graph(path, weight)
             source = EdgeSource.of(graph)
             if is_bounded:  # keep nothing but the sizes
-                rows = WholeFile(path, format, weight).slice(0, graph.num_edges)
+                rows = WholeFile(path, format, weight, state).slice(0, graph.num_edges)
                 source = EdgeSource((rows,), graph.num_vertices)
         sources.append(source)
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]

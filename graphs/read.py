@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
+from .files import FileState, file_fingerprint, unchanged
 from .formats import format_of
-from .segments import ArraySegment, Sequential, file_fingerprint
+from .segments import ArraySegment, Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,12 +74,18 @@ class WholeFile(Sequential):
     path: Path
     format: str | None
     weight: str | None
+    state: FileState
 
     def arrays(self) -> Iterator[ArraySegment]:
         """Read the file."""
-        with set_listener(False):  # the scan reports the progress
+        with set_listener(False), unchanged(self.path, self.state):  # the scan reports the progress
             graph = read(self.path, format=self.format, weight=self.weight)
         yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The file, from its first edge on."""
+        return str(self.path), 0
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the file, and the options it is read with."""

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError
+from ..errors import FileFormatError, GraphError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from .edge_list import checked, join_ids, ones
-from .segments import ArraySegment, Chunks, Rows, Sequential, digest
+from .files import digest
+from .segments import ArraySegment, Chunks, ChunkSegment, Delayed, Rows, Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -111,8 +112,9 @@ class EdgeSource:
         """
         first = self.first_id
         for segment in self.segments:
+            where = _Where.of(segment, first)
             for count, read in segment.reads(size):
-                yield first, count, partial(self._checked, first, read)
+                yield first, count, partial(self._checked, first, read, where)
                 first += count
 
     def with_sizes(self) -> EdgeSource:
@@ -134,29 +136,24 @@ class EdgeSource:
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
         segments, largest, first, dtype = [], self.least_vertices, self.first_id, None
+        uncounted = replace(self, num_vertices=None, is_checked=False)
         for segment in self.segments:
-            begin = first
+            begin, where, checksums = first, _Where.of(segment, first), []
             for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
                 largest = max(largest, chunk.num_vertices)
+                if isinstance(segment, ChunkSegment) and isinstance(chunk, ArraySegment):
+                    checksums.append((chunk.num_edges, chunk.checksum()))
                 for count, read in chunk.reads(BLOCK_EDGES):
-                    u, v, given = read()
-                    given = None if self.unweighted else given
-                    *_, weight, size = checked(u, v, given, None, first)
-                    dtype = check_dtype(first, weight.dtype, dtype)
-                    largest, first = max(largest, size), first + count
+                    found = uncounted._read_block(first, read, where)
+                    dtype = check_dtype(first, found.weight.dtype, dtype)
+                    largest, first = max(largest, found.num_vertices), first + count
                     report_progress("count edges", first - self.first_id, self.num_edges or 0)
-            is_known = segment.num_edges is not None
-            segments.append(segment if is_known else Rows(segment, 0, first - begin))
+            segments.append(_counted(segment, first - begin, tuple(checksums)))
         known = largest if self.num_vertices is None else self.num_vertices
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
-    def of_sizes(self, sizes: Sequence[tuple[int, int, np.dtype[Any] | None]]) -> EdgeSource:
+    def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
         """Return this source with sizes that were counted elsewhere, segment by segment.
-
-        Parameters
-        ----------
-        sizes : sequence of (int, int, dtype)
-            Number of edges, number of vertices and dtype of the weights, for each segment.
 
         Raises
         ------
@@ -164,11 +161,12 @@ class EdgeSource:
             If the dtypes differ. Names the edge.
         """
         first, dtype, segments = self.first_id, self.weight_dtype, []
-        for segment, (count, _, found) in zip(self.segments, sizes, strict=True):
-            dtype = check_dtype(first, found, dtype) if count and found is not None else dtype
-            segments.append(segment if segment.num_edges is not None else Rows(segment, 0, count))
-            first += count
-        largest = max((vertices for _, vertices, _ in sizes), default=0)
+        for segment, size in zip(self.segments, sizes, strict=True):
+            if size.num_edges and size.weight_dtype is not None:
+                dtype = check_dtype(first, size.weight_dtype, dtype)
+            segments.append(_counted(segment, size.num_edges, size.checksums))
+            first += size.num_edges
+        largest = max((size.num_vertices for size in sizes), default=0)
         known = self.num_vertices if self.num_vertices is not None else largest
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
@@ -220,14 +218,71 @@ class EdgeSource:
         """Return u, v and weight of at most the first edge; their dtypes are those of all."""
         return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
 
-    def _checked(self, first: int, read: Callable[[], Columns]) -> tuple[NDArray[Any], ...]:
+    def _checked(
+        self, first: int, read: Callable[[], Columns], where: _Where
+    ) -> tuple[NDArray[Any], ...]:
+        u, v, weight, _ = self._read_block(first, read, where)
+        return u, v, weight
+
+    def _read_block(self, first: int, read: Callable[[], Columns], where: _Where) -> _Block:
         u, v, weight = read()
         if self.unweighted or weight is None:
             weight = ones(u)
-        if not self.is_checked:
-            u, v, weight, _ = checked(u, v, weight, self.num_vertices, first)
-        check_dtype(first, weight.dtype, self.weight_dtype)
-        return u, v, weight
+        try:
+            known = self.num_vertices or 0
+            if not self.is_checked:
+                u, v, weight, known = checked(u, v, weight, self.num_vertices, where.row(first))
+            check_dtype(where.row(first), weight.dtype, self.weight_dtype)
+        except GraphError as error:
+            if not where.file:
+                raise
+            message = f"{where.file}: {error}"
+            raise FileFormatError(message) from error
+        return _Block(u, v, weight, known)
+
+
+class _Block(NamedTuple):
+    """A checked block, and the number of vertices of its edges."""
+
+    u: NDArray[Any]
+    v: NDArray[Any]
+    weight: NDArray[Any]
+    num_vertices: int
+
+
+class Counted(NamedTuple):
+    """What a scan finds out about a segment."""
+
+    num_edges: int
+    num_vertices: int
+    weight_dtype: np.dtype[Any] | None
+    checksums: tuple[tuple[int, int], ...] = ()
+
+
+class _Where(NamedTuple):
+    """The file of a segment, and the difference between edge ids and rows of the file."""
+
+    file: str
+    shift: int
+
+    @classmethod
+    def of(cls, segment: Segment, first: int) -> _Where:
+        """Return where a segment lies, whose first edge has the id `first`."""
+        file, row = segment.origin
+        return cls(file, first - row)
+
+    def row(self, edge: int) -> int:
+        """Return the row of an edge in its file; without a file, its id."""
+        return edge - self.shift if self.file else edge
+
+
+def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...]) -> Segment:
+    """Return a segment whose number of edges is known."""
+    if segment.num_edges is not None:
+        return segment
+    if isinstance(segment, Chunks | Delayed):
+        segment = replace(segment, checksums=checksums)
+    return Rows(segment, 0, count)
 
 
 def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:

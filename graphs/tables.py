@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from .edge_list import EdgeList
-from .file_errors import file_errors
+from .files import file_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

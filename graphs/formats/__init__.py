@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...errors import FileFormatError, OptionError
 from ...plugins import Plugin, registered
-from ..file_errors import file_errors
+from ..files import file_errors
 from ..format import EdgeTable, Format
 from ..text.files import DECOMPRESSORS, head_lines, open_text, split_fields
 from . import arrow, bin, csv, geojson, gr, image, metis, mtx, npy, parquet, txt  # noqa: A004

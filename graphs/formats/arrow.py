@@ -18,15 +18,17 @@ _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
     """Read an Arrow IPC file or stream; `tables.choose_columns` finds its columns.
 
-    If the file is a single, uncompressed batch, the columns are read-only maps of it.
+    The file is not mapped: access to a map of a file that is truncated ends the process.
     """
     import pyarrow as pa
 
     with naming(path):
         with path.open("rb") as handle:
             is_file = handle.read(len(_MAGIC)) == _MAGIC
-        source = pa.memory_map(str(path))
-        with pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader:
+        with (
+            pa.OSFile(str(path)) as source,
+            pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader,
+        ):
             return arrow_graph(reader.read_all(), weight)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..edge_list import EdgeList
-from ..file_errors import file_errors
+from ..files import file_errors
 from ..format import Format
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import FileFormatError, OptionError
 from ..edge_list import EdgeList
-from ..file_errors import file_errors
+from ..files import file_errors
 from ..format import Format
 
 if TYPE_CHECKING:

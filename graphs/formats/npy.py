@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tokenize
 import zipfile
 import zlib
@@ -16,9 +17,8 @@ import numpy as np
 from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
 from ..edge_list import EdgeList
-from ..file_errors import file_errors
+from ..files import FileState, file_errors, file_fingerprint, unchanged, without_warnings
 from ..format import Format
-from ..segments import file_fingerprint
 from ..source import EdgeSource
 from ..tables import IDENTITY, parse_identity
 
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy for a damaged header, which is a Python expression.
 _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
+#: Readers of headers, by version. Later versions differ only for named fields.
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 # Archives.
@@ -68,7 +73,8 @@ def write_npz(path: Path, table: EdgeTable) -> None:
     if table.columns is None:
         folder = path.with_name("columns")
         _write_columns(folder, table)
-        arrays: dict[str, Any] = {file.stem: _mapped(file) for file in folder.iterdir()}
+        maps = {file.stem: np.load(file, mmap_mode="r") for file in folder.iterdir()}
+        arrays: dict[str, Any] = dict(maps)
     else:
         arrays = {_array_name(name, table): values for name, values in table.columns.items()}
     if table.identity is not None:
@@ -93,7 +99,8 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
 
 def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
     try:
-        array = archive[name]
+        with without_warnings():
+            array = archive[name]
     except (*_NPY_ERRORS, RuntimeError, zlib.error) as error:
         message = f"{path}: array {name}: {error}"
         raise FileFormatError(message) from error
@@ -107,17 +114,14 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def read_npy(path: Path) -> EdgeList:
-    """Map a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`.
-
-    The columns are read-only memory maps, so they may be larger than memory.
-    """
-    columns = {file.stem: _mapped(file) for file in _column_files(path)}
+    """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
+    columns = {file.stem: _opened(file).values() for file in _column_files(path)}
     return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
 
 
 def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
-    """Map all columns of a folder, and read the identity of the graph if there is one."""
-    columns: dict[str, Any] = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy"))}
+    """Read all columns of a folder, and the identity of the graph if there is one."""
+    columns = {file.stem: _opened(file).values() for file in sorted(path.glob("*.npy"))}
     stated = path / f"{IDENTITY}.json"
     with file_errors(stated, ValueError):
         return columns, parse_identity(stated.read_bytes() if stated.exists() else None)
@@ -145,24 +149,46 @@ def write_folder(path: Path, table: EdgeTable) -> None:
 
 @dataclass(frozen=True)
 class _Column:
-    """A `.npy` file, and where its values begin."""
+    """A `.npy` file as it was when its header was read.
+
+    Files are read, never mapped: access to a map of a file that is truncated ends the process, and
+    pages of a map count as memory of the process.
+    """
 
     path: Path
     dtype: np.dtype[Any]
     length: int
-    offset: int
+    header: bytes
+    state: FileState
+
+    def values(self) -> NDArray[Any]:
+        """Read all values."""
+        values = np.empty(self.length, self.dtype)
+        self._read(0, values)
+        values.flags.writeable = False
+        return values
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Read values `start` to `stop` - 1; pages of a map would count as our memory."""
+        """Read values `start` to `stop` - 1 into memory that the next block can reuse."""
         values = empty(stop - start, self.dtype)
-        with file_errors(self.path), self.path.open("rb") as file:
-            file.seek(self.offset + start * self.dtype.itemsize)
-            done = file.readinto(values.view(np.uint8).data) if len(values) else 0
-        if done < values.nbytes:
-            edge = start + done // self.dtype.itemsize
-            message = f"{self.path}: ends at edge {edge}, expected {self.length} edges"
-            raise FileFormatError(message)
+        self._read(start, values)
         return values
+
+    def _read(self, start: int, values: NDArray[Any]) -> None:
+        with (
+            unchanged(self.path, self.state),
+            file_errors(self.path),
+            self.path.open("rb") as file,
+        ):
+            if file.read(len(self.header)) != self.header:
+                message = f"{self.path} changed while it was being read: its header differs"
+                raise FileFormatError(message)
+            file.seek(start * self.dtype.itemsize, os.SEEK_CUR)
+            done = file.readinto(values.view(np.uint8).data) if len(values) else 0
+            if done < values.nbytes:
+                edge = start + done // self.dtype.itemsize
+                message = f"{self.path}: ends at edge {edge}, expected {self.length} edges"
+                raise FileFormatError(message)
 
 
 @dataclass(frozen=True)
@@ -179,6 +205,11 @@ class NpyColumns:
     def num_edges(self) -> int:
         """Number of edges."""
         return self.stop - self.start
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The folder, and the first row of the range."""
+        return str(self.columns[0].path.parent), self.start
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that read blocks."""
@@ -201,20 +232,36 @@ class NpyColumns:
 
 
 def _opened(path: Path) -> _Column:
-    column = _mapped(path)
-    if column.ndim != 1:
-        message = f"{path}: must be one-dimensional, not of shape {column.shape}"
+    """Read the header of a column.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not a column of numbers, or is shorter than its header states.
+    """
+    state = FileState.of(path)
+    with file_errors(path, *_NPY_ERRORS), path.open("rb") as file, without_warnings():
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            message = f"version {version} of the format is not supported"
+            raise ValueError(message)
+        shape, _, dtype = _HEADERS[version](file)
+        size = file.tell()
+        file.seek(0)
+        header = file.read(size)
+    if len(shape) != 1 or shape[0] < 0:
+        message = f"{path}: must be one-dimensional, not of shape {shape}"
         raise FileFormatError(message)
-    if len(column) and column.dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
+    (length,) = shape
+    if length and dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
         wanted = "integers" if path.stem in "uv" else "numbers"
-        message = f"{path}: must hold {wanted}, not {column.dtype}"
+        message = f"{path}: must hold {wanted}, not {dtype}"
         raise FileFormatError(message)
-    return _Column(path, column.dtype, len(column), column.offset)
-
-
-def _mapped(file: Path) -> np.memmap[Any, Any]:
-    with file_errors(file, *_NPY_ERRORS):
-        return np.lib.format.open_memmap(file, mode="r")
+    expected = size + length * dtype.itemsize
+    if state.size < expected:
+        message = f"{path}: has {state.size:,} bytes, expected {expected:,} for {length:,} edges"
+        raise FileFormatError(message)
+    return _Column(path, dtype, length, header, state)
 
 
 def _column_files(path: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..edge_list import EdgeList
+from ..files import FileState, file_fingerprint, unchanged
 from ..format import Format
-from ..segments import Rows, file_fingerprint
+from ..segments import Rows
 from ..source import EdgeSource
 from ..tables import (
     IDENTITY,
@@ -68,12 +70,17 @@ def row_groups(
 
 def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
     """Return a Parquet file as a source, reading only its footer."""
-    with _opened(path) as file:
+    state = FileState.of(path)
+    with unchanged(path, state), _opened(path) as file:
         for name in choose_columns(file.schema_arrow.names, weight).present:
             arrow_dtype(name, file.schema_arrow.field(name).type)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         stated = stated_num_vertices(file.metadata.metadata)
-    segments = tuple(RowGroup(path, group, size, weight) for group, size in enumerate(sizes))
+    starts = itertools.accumulate(sizes, initial=0)
+    segments = tuple(
+        RowGroup(path, state, group, start, size, weight)
+        for group, (start, size) in enumerate(zip(starts, sizes, strict=False))
+    )
     return EdgeSource(segments, stated)
 
 
@@ -82,7 +89,9 @@ class RowGroup:
     """One row group of a file; it can only be read as a whole."""
 
     path: Path
+    state: FileState
     group: int
+    first_row: int
     num_edges: int
     weight: str | None
     is_direct = True
@@ -93,9 +102,14 @@ class RowGroup:
         """Number of edges that any read loads: all of them."""
         return self.num_edges
 
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The file, and the first row of the row group."""
+        return str(self.path), self.first_row
+
     def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
         """Yield one function, which reads the row group."""
-        yield self.num_edges, lambda: next(row_groups(self.path, self.weight, [self.group]))
+        yield self.num_edges, self._read
 
     def slice(self, start: int, stop: int) -> Rows:
         """Return a slice of its rows."""
@@ -104,6 +118,10 @@ class RowGroup:
     def fingerprint(self) -> str:
         """Return the fingerprint of the file, the row group and the name of the weights."""
         return f"{file_fingerprint(self.path)}[{self.group}] {self.weight}"
+
+    def _read(self) -> Columns:
+        with unchanged(self.path, self.state):
+            return next(row_groups(self.path, self.weight, [self.group]))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import FileFormatError
 from ...progress import report_progress
-from ..file_errors import file_errors
+from ..files import file_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

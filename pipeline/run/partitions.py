@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import OptionError
+from ...graphs.files import digest
 from ...graphs.formats.npy import npy_source
-from ...graphs.segments import ArraySegment, Delayed, digest
-from ...graphs.source import EdgeSource
+from ...graphs.segments import ArraySegment, Delayed
+from ...graphs.source import Counted, EdgeSource
 from ...graphs.write import write_graph
 from ...primitives import array_module
 from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
@@ -143,16 +144,18 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
 
 def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
     """Return a digest that identifies the input; a cluster computes those of Dask's chunks."""
-    if not _computed_elsewhere(source, scheduler):
+    is_counted = all(getattr(segment, "checksums", ()) for segment in source.segments)
+    if is_counted or not _computed_elsewhere(source, scheduler):
         return source.fingerprint()
     digests = _of_each_chunk(fingerprint_chunk, source, scheduler)
     return digest(repr((source.first_id, source.unweighted, digests)).encode())
 
 
-def count_chunk(source: EdgeSource) -> tuple[int, int, Any]:
-    """Return number of edges, number of vertices, and dtype of the weights of one chunk."""
+def count_chunk(source: EdgeSource) -> Counted:
+    """Return what a scan finds out about one chunk."""
     found = source.with_sizes()
-    return found.num_edges or 0, found.num_vertices or 0, found.weight_dtype
+    checksums = found.segments[0].checksums  # type: ignore[attr-defined]
+    return Counted(found.num_edges or 0, found.num_vertices or 0, found.weight_dtype, checksums)
 
 
 def fingerprint_chunk(source: EdgeSource) -> str:

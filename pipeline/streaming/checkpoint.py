@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ...graphs.segments import digest
+from ...graphs.files import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,0 +1,126 @@
+"""Files: errors that name them, and their state, which tells whether they changed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import FileFormatError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: A fingerprint samples this number of bytes at this number of offsets.
+_BYTES, _PLACES = 4096, 64
+
+
+@contextlib.contextmanager
+def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
+    """Convert errors of the system, and exceptions of these kinds, to errors that name the file.
+
+    Raises
+    ------
+    FileFormatError
+        Instead of OSError and `kinds`.
+    """
+    reasons: tuple[type[Exception], ...] = (OSError, *kinds)
+    try:
+        yield
+    except (FileFormatError, OptionError):
+        raise
+    except reasons as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FileFormatError(message) from error
+
+
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+    """Ignore the warnings of a library: an error follows, or the file is read correctly."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class FileState(NamedTuple):
+    """What the system says about a file. Any change to its content changes the state.
+
+    The number of the device is missing, since workers on other machines see another one.
+    """
+
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileState:
+        """Return the current state of a file.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing. Names the file.
+        """
+        with file_errors(path):
+            found = path.stat()
+        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+@contextlib.contextmanager
+def unchanged(path: Path, known: FileState) -> Iterator[None]:
+    """Check that a file is still in a known state, before and after it is read.
+
+    Raises
+    ------
+    FileFormatError
+        If it is not. Names the file.
+    """
+    _check_state(path, known)
+    try:
+        yield
+    except Exception:
+        _check_state(path, known)  # a change explains the error
+        raise
+    _check_state(path, known)
+
+
+def _check_state(path: Path, known: FileState) -> None:
+    found = FileState.of(path)
+    if found == known:
+        return
+    if found.size != known.size:
+        how = f"it had {known.size:,} bytes and now has {found.size:,}"
+    elif found.inode != known.inode:
+        how = "another file has replaced it"
+    else:
+        how = "it was written to"
+    message = f"{path} changed while it was being read: {how}"
+    raise FileFormatError(message)
+
+
+def digest(*data: Any) -> str:
+    """Return the BLAKE2b digest of bytes-like values."""
+    found = hashlib.blake2b(digest_size=16)
+    for each in data:
+        found.update(each)
+    return found.hexdigest()
+
+
+def file_fingerprint(path: Path) -> str:
+    """Return a digest of a file's name, its state and a sample of its bytes.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read. Names the file.
+    """
+    state = FileState.of(path)
+    data = [repr((path.name, *state)).encode()]
+    with file_errors(path), path.open("rb") as file:
+        for place in range(_PLACES):
+            file.seek(state.size * place // _PLACES)
+            data.append(file.read(_BYTES))
+    return digest(*data)

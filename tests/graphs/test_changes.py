@@ -1,0 +1,237 @@
+"""A graph that changes between two scans is refused, and nothing is written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import mstflow
+from mstflow.__main__ import main
+from mstflow.errors import FileFormatError, GraphError
+from mstflow.graphs.open import open_graph
+from mstflow.graphs.segments import checksum
+
+RNG = np.random.default_rng(0)
+N, M = 500, 20_000
+U, V = RNG.integers(0, N, (2, M))
+W, OTHER = RNG.random((2, M))
+
+
+def write(path, kind, u=U, v=V, w=W):
+    """Write a graph in place, as other programs do, and return its path."""
+    if kind == "npy":
+        path.mkdir(exist_ok=True)
+        for name, values in {"u": u, "v": v, "w": w}.items():
+            np.save(path / f"{name}.npy", values)
+    elif kind == "parquet":
+        parquet.write_table(pa.table({"u": u, "v": v, "weight": w}), path, row_group_size=4096)
+    else:
+        lines = [f"{a} {b} {c!r}\n" for a, b, c in zip(u, v, w.tolist(), strict=True)]
+        path.write_text("".join(lines))
+    return path
+
+
+def opened(path):
+    """Return a graph on files whose first scan is over."""
+    return open_graph(path, N, "weight", is_streamed=True, is_bounded=True).with_sizes()
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "txt"])
+@pytest.mark.parametrize("weights", [OTHER, W[::-1], W.astype(np.float32)])
+def test_files_that_change_between_scans(tmp_path, kind, weights):
+    graph = opened(write(tmp_path / f"graph.{kind}", kind))
+    first = [read() for *_, read in graph.blocks()]
+    assert np.array_equal(np.concatenate([weight for *_, weight in first]), W)
+    write(tmp_path / f"graph.{kind}", kind, w=weights)
+    with pytest.raises(
+        FileFormatError, match=r"([uvw]\.npy|graph\.\w+) changed while it was being re"
+    ):
+        [read() for *_, read in graph.blocks()]
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "txt"])
+def test_files_that_are_replaced_with_their_times_set_back(tmp_path, kind):
+    path = write(tmp_path / f"graph.{kind}", kind)
+    graph = opened(path)
+    other = write(tmp_path / f"other.{kind}", kind, w=OTHER[::-1])
+    files = [(path, other)] if kind != "npy" else [(path / "w.npy", other / "w.npy")]
+    for file, new in files:
+        status = file.stat()
+        os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
+        new.replace(file)
+    with pytest.raises(FileFormatError, match="changed while it was being read"):
+        graph.columns()
+
+
+def test_a_header_that_changes(tmp_path, monkeypatch):
+    graph = opened(write(tmp_path / "graph", "npy", w=np.ones(M, np.int32)))
+    np.save(tmp_path / "graph/w.npy", np.ones(M, np.float32))
+    monkeypatch.setattr("mstflow.graphs.files._check_state", lambda *_: None)  # a coarse clock
+    with pytest.raises(FileFormatError, match=r"w\.npy changed .*: its header differs"):
+        graph.columns()
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "txt"])
+def test_files_that_change_before_the_forest_is_saved(tmp_path, kind):
+    path = write(tmp_path / f"graph.{kind}", kind)
+    forest = mstflow.minimum_spanning_forest(path, num_vertices=N, memory="1GB")
+    write(path, kind, w=OTHER)
+    for late in (lambda: forest.save(tmp_path / "forest.csv"), lambda: forest.u):
+        with pytest.raises(FileFormatError, match="changed while it was being read"):
+            late()
+    assert not (tmp_path / "forest.csv").exists()
+
+
+def test_a_loaded_graph_does_not_depend_on_its_files(tmp_path):
+    path = write(tmp_path / "graph", "npy")
+    forest = mstflow.minimum_spanning_forest(path)
+    write(path, "npy", w=OTHER)
+    assert np.array_equal(forest.weight, W[forest.edge_ids])
+
+
+class Scans:
+    """Chunks that are different in each scan: `scans` has a list of chunks for each."""
+
+    def __init__(self, *scans):
+        self.scans = list(scans)
+
+    def __iter__(self):
+        return iter(self.scans.pop(0) if len(self.scans) > 1 else self.scans[0])
+
+
+def chunks(w=W, order=(0, 1, 2, 3), size=M // 4):
+    cut = [slice(size * place, size * (place + 1)) for place in order]
+    return [(U[each], V[each], w[each]) for each in cut]
+
+
+ONE_VALUE = W.copy()
+ONE_VALUE[-1] = 0
+SWAPPED = W.copy()
+SWAPPED[[7, 8]] = W[[8, 7]]
+
+
+@pytest.mark.parametrize(
+    ("later", "chunk"),
+    [
+        (chunks(OTHER), 0),
+        (chunks(ONE_VALUE), 3),
+        (chunks(SWAPPED), 0),
+        (chunks(W.astype(np.float32)), 0),
+        (chunks(order=(0, 2, 1, 3)), 1),
+        (chunks(size=M // 5), 0),
+    ],
+)
+@pytest.mark.parametrize("options", [{"strategy": "fold"}, {"partitions": 3}, {"memory": "1GB"}])
+def test_chunks_that_change_between_scans(later, chunk, options):
+    graph = Scans(chunks(), later)
+    with pytest.raises(GraphError, match=f"chunk {chunk} changed between two scans"):
+        mstflow.minimum_spanning_forest(graph, **options)
+
+
+def test_delayed_chunks_that_change_between_scans():
+    dask = pytest.importorskip("dask")
+    weights = [W, OTHER]
+
+    def load(place):
+        return U, V, weights.pop(0) if len(weights) > 1 else weights[0]
+
+    delayed = [dask.delayed(load, pure=False)(0)]
+    with pytest.raises(GraphError, match=r"chunk load-.* changed between two scans: its values"):
+        mstflow.minimum_spanning_forest(delayed, strategy="fold")
+
+
+def test_chunks_that_stay_are_accepted():
+    graph = Scans(chunks())
+    forest = mstflow.minimum_spanning_forest(graph, partitions=3)
+    expected = mstflow.minimum_spanning_forest((U, V, W))
+    assert np.array_equal(forest.edge_ids, expected.edge_ids)
+    assert forest.total_weight == expected.total_weight
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.int64])
+@pytest.mark.parametrize("length", [1, 1021, 9000])
+def test_checksums_depend_on_values_places_and_dtypes(dtype, length):
+    values = RNG.integers(0, 100, length).astype(dtype)
+    changed, swapped = values.copy(), values.copy()
+    changed[-1] += 1
+    swapped[[0, -1]] = values[[-1, 0]]
+    others = [changed, values.view(f"V{values.itemsize}"), values[:-1]]
+    if values[0] != values[-1]:
+        others.append(swapped)
+    assert len({checksum([each]) for each in [values, *others]}) == 1 + len(others)
+    assert checksum([values[::-1]]) == checksum([values[::-1].copy()])
+
+
+def test_a_fingerprint_depends_on_every_time(tmp_path):
+    path = write(tmp_path / "graph", "npy")
+    before = opened(path).fingerprint()
+    assert opened(path).fingerprint() == before
+    status = (path / "w.npy").stat()
+    values = W.copy()
+    values[5000:6000] = OTHER[5000:6000]
+    np.save(path / "w.npy", values)
+    os.utime(path / "w.npy", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert opened(path).fingerprint() != before
+
+
+TRUNCATING = """
+    import os, pathlib, sys, threading, time
+    import numpy as np
+    import mstflow
+
+    folder, seed = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+    rng = np.random.default_rng(seed)
+    options = [{}, {"strategy": "fold"}, {"memory": "1GB"}, {"algorithm": "kruskal"}][seed % 4]
+    for name in "uvw":
+        dtype = np.float32 if name == "w" else np.int32
+        np.save(folder / f"{name}.npy", rng.integers(0, 20_000, 400_000).astype(dtype))
+    stopped = threading.Event()
+    mstflow.minimum_spanning_forest(folder, **options)  # kernels are loaded
+    started = time.perf_counter()
+    mstflow.minimum_spanning_forest(folder, **options)
+    seconds = time.perf_counter() - started
+
+    def truncate():
+        for _ in range(12):
+            time.sleep(rng.random() * seconds)
+            for name in "uvw":
+                os.truncate(folder / f"{name}.npy", int(rng.integers(0, 1_600_000)))
+            time.sleep(rng.random() * seconds)
+            for name in "uvw":
+                os.truncate(folder / f"{name}.npy", 1_600_128)
+        stopped.set()
+
+    threading.Thread(target=truncate).start()
+    while not stopped.is_set():
+        try:
+            mstflow.minimum_spanning_forest(folder, num_vertices=20_000, **options).total_weight
+        except mstflow.errors.FileFormatError as error:
+            assert str(folder) in str(error), error
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_file_that_is_truncated_never_ends_the_process(tmp_path, seed):
+    command = [sys.executable, "-c", textwrap.dedent(TRUNCATING), tmp_path, str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode != -signal.SIGBUS
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["solve {} -o {}/out.csv", "convert {} -o {}/out.csv"])
+def test_a_short_column_is_named_with_its_bytes(tmp_path, capsys, command):
+    write(tmp_path / "graph", "npy")
+    os.truncate(tmp_path / "graph/v.npy", 1000)
+    line = command.replace("{}", str(tmp_path / "graph"), 1).replace("{}", str(tmp_path))
+    assert main(line.split()) == 2
+    expected = f"v.npy: has 1,000 bytes, expected {128 + 8 * M:,} for {M:,} edges"
+    assert capsys.readouterr().err.endswith(f"{expected}\n")
+    assert not (tmp_path / "out.csv").exists()
