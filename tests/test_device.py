@@ -305,7 +305,7 @@ def test_what_is_refused(tmp_path):
     for backend in ("numpy", "numba"):
         with pytest.raises(OptionError, match=f"'{backend}' does not support arrays on a GPU"):
             solve(device, backend=backend)
-    with pytest.raises(GraphError, match="u is on the GPU, v is not, weight is on the GPU"):
+    with pytest.raises(GraphError, match="u is on the GPU, v on the host, weight on the GPU"):
         solve((device.u, GRAPH.v, device.weight))
     with pytest.raises(OptionError, match="'processes' cannot read arrays on the GPU"):
         solve(device, scheduler="processes")

@@ -503,7 +503,8 @@ def test_edits_that_cannot_be():
 @pytest.mark.parametrize("result", [("levels",), ("forest", "levels"), ("levels", "forest")])
 def test_only_the_forest_comes_by_the_front_door(result):
     pipeline = Pipeline("p", start_levels, result=result)
-    with pytest.raises(OptionError, match=r"pipeline 'p' has the result .*'levels'.*; use Pipeline\.run"):
+    message = r"pipeline 'p' has the result .*'levels'.*; use Pipeline\.run"
+    with pytest.raises(OptionError, match=message):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
     fields, _ = pipeline.run(GRAPH)
     assert tuple(fields) == result
