@@ -1,4 +1,4 @@
-"""The front door's one call: from anything that is a graph to its minimum spanning forest."""
+"""The main function: find the minimum spanning forest of a graph."""
 
 from __future__ import annotations
 
@@ -36,74 +36,75 @@ def minimum_spanning_forest(
 ) -> Forest:
     """Find the minimum spanning forest under the total order (weight, edge id).
 
-    The same edge ids come back from every algorithm, backend, scheduler and partitioning.
+    Every algorithm, backend, scheduler and partitioning returns the same edge ids.
 
     Parameters
     ----------
     graph : EdgeList, tuple of columns, path, list of paths, or object of another library
-        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; files, which together
-        are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx or
-        igraph, a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
-        `EdgeSource`, an iterable of chunks or a list of `dask.delayed` chunks is streamed; a chunk
-        is anything of the above but files. Columns on a GPU stay there, and so does the forest.
-        Never written to.
+        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; one or more files that
+        together hold one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx
+        or igraph, or a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
+        `EdgeSource`, an iterable of chunks and a list of `dask.delayed` chunks are streamed; a
+        chunk is any of the above except files. Columns on a GPU stay there, and so does the forest.
+        The graph is never written to.
     num_vertices : int, optional
-        Number of vertices; what the graph or file says if not given, or the largest id plus one.
+        Number of vertices. Default: as the graph or file states, or the largest id plus one.
     weight : str or None
-        None takes every weight as integer 1. A name chooses among named weights: columns of a
-        table, attributes of edges. A graph with only one calls it "weight".
+        Which weights to use if they have names: the column of a table or the attribute of edges.
+        Graphs with unnamed weights call them "weight". With None every weight is the integer 1.
     maximum : bool
-        Find the maximum spanning forest instead; ties still go to the smaller edge id.
+        Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline
-        A name from `mstflow.algorithms()`, "auto", or a pipeline of your own that gives the field
-        ``forest``.
+        A name from `mstflow.algorithms()`, "auto", or a pipeline with the result ``forest``.
     backend : str
         A name from `mstflow.backends()`, or "auto".
     threads : int, optional
-        Inline, the threads of compiled kernels; else the workers of the schedulers "threads" and
-        "processes", one thread each. All processors if not given, or as many as the environment
-        variable OMP_NUM_THREADS allows kernels.
+        With scheduler "inline", the number of threads of compiled kernels; with "threads" and
+        "processes", the number of workers, which have one thread each. Default: all processors, or
+        for kernels at most the environment variable OMP_NUM_THREADS.
     scheduler : str or distributed.Client
-        "inline", "synchronous", "threads", "processes", "dask" (whatever Dask has active), the
-        address of a scheduler, or a client.
+        "inline", "synchronous", "threads", "processes", "dask" (the scheduler that Dask is
+        configured for), the address of a scheduler, or a client.
     partitions : int, optional
-        Into how many ranges of edge ids the edges are split; one for each worker if not given.
+        Number of ranges of edge ids that the edges are split into. Default: one per worker.
     strategy : {"auto", "whole", "fold", "tree", "two-scan", "iterate"}
-        "whole": the graph in memory, in one partition. "fold": chunk after chunk, each joined with
-        the forest of those before. "tree": a forest of each partition, merged up a tree.
-        "two-scan": the lightest edges first, then those that join what is left, in further scans if
-        necessary. "iterate": every round over all partitions, with `memory` over a forest of each.
-        "auto" chooses, and the report says why. Except for "whole" and unbounded "iterate", the
-        pipeline must return the complete forest of its input.
+        "whole" solves the graph in memory, in one partition. "fold" reads block by block and
+        replaces a full buffer by its forest. "tree" finds a forest of each partition and merges
+        them in a tree. "two-scan" scans for the lightest edges first, and then for those that join
+        the remaining fragments, in further scans if necessary. "iterate" runs each round over all
+        partitions, or with `memory` over a forest of each. "auto" chooses one; the report states
+        the reason. Except for "whole" and unbounded "iterate", the pipeline must return the
+        complete forest of its input.
     split_every : int
-        How many results one task joins.
+        Number of results that one task combines.
     memory : int or str, optional
-        Bytes, or a size such as "2GB" (10^9), that the call may take beyond what the process holds
-        when it is made; on a cluster, that each task may. The graph is streamed then: folders of
-        `.npy` columns and Parquet files are never loaded. What is too little is refused.
+        Bytes, or a size such as "2GB" (10^9), that the call may allocate in addition to the memory
+        that the process already uses; on a cluster, the limit of each task. The graph is streamed:
+        folders of `.npy` columns and Parquet files are never loaded as a whole. A limit that is too
+        low is refused.
     checkpoint : path, optional
-        A folder for what has been found so far: a call that was killed goes on from there when it
-        is made again. All workers must see it. Needs a strategy that streams the graph.
+        A folder in which tasks save their work. If the call is killed, the same call resumes from
+        there. All workers must be able to write to it. Needs a strategy that streams the graph.
     progress : bool or callable
-        True draws a bar on a terminal (standard error) or in a notebook if the call takes over two
-        seconds, and wipes it at the end. False draws none. A callable is called as
-        ``progress(step, done, total)``: see `mstflow.progress`.
+        True draws a progress bar on a terminal (standard error) or in a notebook if the call takes
+        more than two seconds, and clears it at the end. False draws none. A callable is called as
+        ``progress(step, done, total)``; see `mstflow.progress`.
 
     Returns
     -------
     Forest
-        Its `edge_ids` are computed; all else is derived when asked for.
+        Its `edge_ids` are computed; other attributes are derived on first access.
 
     Raises
     ------
     MstflowError
-        On a graph, file or option that is not right; nothing has been changed then.
+        If the graph, a file or an option is invalid.
     """
     pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
     if pipeline.result != ("forest",):
         given = ", ".join(map(repr, pipeline.result))
         message = (
-            f"pipeline {pipeline.name!r} gives {given}, not just the field 'forest': "
+            f"pipeline {pipeline.name!r} has the result {given}, expected only 'forest'; "
             "use Pipeline.run"
         )
         raise OptionError(message)

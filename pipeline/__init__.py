@@ -1,1 +1,1 @@
-"""What a pipeline is, how its steps are checked and described, and how a run is planned."""
+"""Pipelines and strategies as dataflows; their check, description, plan and run."""

@@ -1,4 +1,4 @@
-"""The check before a run: that every stage finds what it reads, where it lies and of which kind."""
+"""The check before a run: each field that a stage reads must exist and have the declared kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERDICT = Field("", "verdict")
 
 @dataclass(frozen=True)
 class Known:
-    """A field that exists at some point of the run.
+    """The declared properties of a field at some point of a run.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Known:
     in_partitions : bool
         Whether each partition has its own value.
     lost : str
-        Why the field no longer exists; empty if it does.
+        Why the field no longer exists; empty if it exists.
     """
 
     field: Field
@@ -43,18 +43,18 @@ def check(
     known: dict[str, Known],
     result: tuple[str, ...],
 ) -> None:
-    """Follow every field through the steps of a pipeline, loops twice, to its result.
+    """Follow all fields through the steps of a pipeline to its result, through loops twice.
 
     Parameters
     ----------
     known : dict of str to Known
-        The fields that a run starts from.
+        The initial fields.
 
     Raises
     ------
     PipelineError
-        Naming the stage and the field: read before it is written, lost when vertices were
-        contracted, of another axis or kind.
+        If a stage reads a field that is not yet written, that was lost when the vertices changed,
+        or whose axis or kind differs. Names the stage and the field.
     """
     after = _after_steps(steps, known)
     for field in result:
@@ -66,37 +66,37 @@ def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Kn
         if isinstance(step, Stage):
             known = _after_stage(step, known)
         else:
-            known = _after_block(step, known)
+            known = _after_compound(step, known)
     return known
 
 
-def _after_block(block: Compound, before: dict[str, Known]) -> dict[str, Known]:
-    verdict = block.verdict
+def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known]:
+    verdict = step.verdict
     skipped = _after_stage(verdict, before)
     written = list(verdict.writes)
     is_verdict = len(written) == 1 and _fits(verdict.writes[written[0]], _VERDICT)
     if not is_verdict or skipped[written[0]].in_partitions:
         message = (
-            f"stage {verdict.name!r}: decides about a {type(block).__name__}, so it must write one "
+            f"stage {verdict.name!r}: it decides a {type(step).__name__}, so it must write one "
             "verdict for all partitions"
         )
         raise PipelineError(message)
     entered = skipped
-    for _ in range(2 if isinstance(block, Loop) else 1):  # a second pass meets what one left
-        entered = _after_steps(block.steps, entered)
-        if isinstance(block, Loop):
+    for _ in range(2 if isinstance(step, Loop) else 1):  # the second reads fields of the first
+        entered = _after_steps(step.steps, entered)
+        if isinstance(step, Loop):
             entered = _after_stage(verdict, entered)
     return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}
 
 
 def _after_either(skipped: Known | None, entered: Known) -> Known:
-    """Return what is known of a field after a block whose steps may not run."""
+    """Return the properties of a field after steps that may not run."""
     if skipped is None:
-        return replace(entered, lost="written only inside a loop, which may make no pass")
+        return replace(entered, lost="written only inside a loop or condition, which may not run")
     if entered.lost or skipped.lost:
         return entered if entered.lost else skipped
     if entered != skipped:
-        return replace(entered, lost="changed in kind by a loop, which may make no pass")
+        return replace(entered, lost="changed in kind by a loop or condition, which may not run")
     return entered
 
 
@@ -109,7 +109,10 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
             raise PipelineError(message)
     for name in stage.combiner_reads:
         if found[name].in_partitions:
-            message = f"{reader}: its combination reads {name!r}, which lies in partitions"
+            message = (
+                f"{reader}: its combination reads {name!r}, which is in partitions; it can read "
+                "only shared fields"
+            )
             raise PipelineError(message)
     is_split = any(found[name].in_partitions for name in stage.reads)
     in_partitions = is_split and stage.combine is None

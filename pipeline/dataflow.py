@@ -1,4 +1,4 @@
-"""A dataflow: named steps from some fields to others; it is checked, described and drawn."""
+"""The dataflow: steps from initial fields to results, which can be checked, described and drawn."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ByBackend:
     Attributes
     ----------
     value : object
-        For all backends that `on` does not name.
+        The default.
     on : dict
-        By the names of backends.
+        Values by name of backend.
     """
 
     value: Any
@@ -38,21 +38,21 @@ class ByBackend:
 
 @dataclass(frozen=True, eq=False)
 class Dataflow:
-    """Steps in order, what they start from and what they are run for.
+    """Steps in order, with their initial fields and their results.
 
     Attributes
     ----------
     name : str
-        What errors, pictures and, of a strategy, dashboards call it.
+        The name in errors, pictures and task keys.
     steps : tuple of Stage, Loop or When
     inputs : dict of str to Known
-        The fields that a run hands over.
+        The initial fields that a run provides.
     result : tuple of str
-        The fields it is run for.
+        The fields that a run returns.
     summary : str
         One line for listings.
     values : dict
-        Other fields it starts from.
+        Further initial fields.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Dataflow:
         check_steps(self.steps, self.name)
 
     def check(self) -> None:
-        """Check that the steps fit together: see `check.check`; a run does this first."""
+        """Check that the steps fit together, as every run does first; see `check.check`."""
         return self._checked
 
     @cached_property
@@ -76,27 +76,27 @@ class Dataflow:
 
     @cached_property
     def moves_edges(self) -> bool:
-        """Whether stages read the edges and write others: rounds, not scans."""
+        """Whether stages write edges: rounds run over them, not scans."""
         return any("edges" in stage.writes for stage in self.stages())
 
     def values_on(self, backend: str) -> dict[str, Any]:
-        """Return the values it starts from on a backend."""
+        """Return the values for a backend."""
         return {
             name: value.on.get(backend, value.value) if isinstance(value, ByBackend) else value
             for name, value in self.values.items()
         }
 
     def stages(self) -> Iterator[Stage]:
-        """Yield the stages in order; those of a loop follow its verdict."""
+        """Yield the stages in order; the body of a loop or condition follows its verdict."""
         return stages_of(self.steps)
 
     def describe(self) -> str:
-        """Return a table of the steps: what each reads and writes, and where it runs."""
+        """Return a table of the steps: the fields they read and write, and where they run."""
         title = f"{self.name}: {self.summary}" if self.summary else self.name
         return as_text(title, self.steps, self._in_partitions, self.result)
 
     def draw(self, path: str | PathLike[str] | None = None) -> str:
-        """Return a picture (SVG) of the data flow, and write it to `path` if given."""
+        """Return the data flow as SVG; also write it to `path` if given."""
         given = [*self.inputs, *self.values]
         picture = as_svg(self.name, self.steps, self._in_partitions, given)
         if path is not None:

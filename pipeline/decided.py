@@ -1,4 +1,4 @@
-"""What is decided before a run, as a record that reports keep."""
+"""The record of a plan, which reports keep."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 
 class Estimate(NamedTuple):
-    """What a run by scans takes.
+    """The estimated cost of a run that scans a graph.
 
     Attributes
     ----------
     scans : int
     held : int
-        Edges that a task will hold.
+        Edges that a task holds.
     read, sent : int
-        Bytes from disks and between workers, in all.
+        Total bytes read from disks, and sent between workers.
     seconds : float
     """
 
@@ -28,25 +28,25 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do.
+    """The decisions about a run.
 
     Attributes
     ----------
     strategy, algorithm, backend, scheduler : str
     partitions : int
     capacity : int
-        How many edges a task holds at a time.
+        Number of edges that a task holds.
     holds_forests : bool
         Whether each partition is reduced to its forest before rounds run over them.
     num_light : int
-        How many edges the first of several scans takes for light; 0 for no limit.
+        Number of light edges that the first of two scans takes; 0 for no limit.
     reason : str
-        Why this strategy.
+        Why this strategy was chosen.
     memory, least_memory : int or None
-        Bytes of all tasks that run at once (on a cluster, of each): what they take, and what they
-        can do with. None where the strategy holds the whole graph.
+        Bytes of all tasks that run at once (on a cluster, of each): those of this plan, and the
+        least possible. None if the strategy holds the whole graph.
     estimate : Estimate or None
-        Scans, bytes moved and seconds, for strategies that read a graph in scans.
+        Cost of a strategy that reads the graph in scans.
     """
 
     strategy: str = "whole"

@@ -1,4 +1,4 @@
-"""Pictures of a pipeline, in words and in SVG: steps run downwards, fields stand side by side."""
+"""Descriptions of a pipeline as a text table and as SVG: a row per step, a column per field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLE = "font:13px ui-monospace,Menlo,Consolas,monospace"
 
 
 class _Row(NamedTuple):
-    """A stage where it stands: how deep in loops and conditions, and whether it decides one."""
+    """A stage in the table: its depth in loops and conditions, and the word before a verdict."""
 
     stage: Stage
     depth: int
@@ -27,17 +27,17 @@ class _Row(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name of the stage, after the sign of the block that it decides."""
+        """The name of the stage, preceded by "until" or "when" if it writes a verdict."""
         return f"{self.sign} {self.stage.name}".lstrip()
 
 
 def as_text(
     title: str, steps: Sequence[Step], in_partitions: Iterable[str], result: Sequence[str]
 ) -> str:
-    """Return a table of the steps; the body of a block is indented below its verdict.
+    """Return a table of the steps; the body of a loop or condition is indented below its verdict.
 
-    A stage that runs once for each partition has "partitions" in the second column, followed by
-    how the partitions' results are combined.
+    For a stage that runs once per partition, the second column says "partitions" and how their
+    results are combined.
     """
     lines = [title, ""]
     table = [("step", "runs over", "reads", "writes")]
@@ -61,11 +61,11 @@ def _combined(stage: Stage) -> str:
 def as_svg(
     title: str, steps: Sequence[Step], in_partitions: Iterable[str], given: Iterable[str]
 ) -> str:
-    """Return the data flow of steps that start from the fields `given`.
+    """Return the data flow of steps with the initial fields `given`.
 
-    A row is a stage, teal if it runs over partitions and orange if it runs once; a column is a
-    field. A ring is a read, a disc a write, and a line is a field's life. A box holds the body of a
-    loop or a condition.
+    A row is a stage: teal if it runs once per partition, orange if it runs once. A column is a
+    field. A ring is a read, a disc a write, and a line the lifetime of a field. A box encloses the
+    body of a loop or a condition.
     """
     rows, given = list(_rows(steps, set(in_partitions))), list(given)
     fields = list(dict.fromkeys([*given, *_fields(rows)]))
@@ -86,7 +86,7 @@ def as_svg(
 
 
 def _rows(steps: Sequence[Step], in_partitions: set[str], depth: int = 0) -> Iterator[_Row]:
-    """Yield a row for each stage, and follow which fields lie in partitions."""
+    """Yield a row for each stage; keep track of the fields that are in partitions."""
 
     def row(stage: Stage, sign: str = "") -> _Row:
         is_split = not in_partitions.isdisjoint(stage.reads)

@@ -1,4 +1,4 @@
-"""One run from end to end: open the graph, plan, split it into partitions, execute."""
+"""A run from end to end: open the graph, plan, split it into partitions, execute."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from .report.report import Report
     from .run.schedulers import Scheduler
 
-#: The fields of a run by the time that a pipeline's own steps begin.
+#: The fields that exist before the first step of a pipeline.
 OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
 
 
 class Outcome(NamedTuple):
-    """What a run of a pipeline gives.
+    """The result of `Pipeline.run`.
 
     Attributes
     ----------
     fields : dict
-        The fields asked for, by name.
+        The requested fields by name.
     report : Report
     """
 
@@ -56,14 +56,16 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A run that is over, with what it ran on.
+    """A finished run.
 
     Attributes
     ----------
     fields : dict
-        Its result; of a graph that is read only once also ``found``, the forest's columns.
+        The result; for a graph that can be read only once also ``found``, the columns of the
+        forest.
     report : Report
     graph : EdgeList or EdgeSource
+        The graph as it was opened.
     """
 
     fields: dict[str, Any]
@@ -95,10 +97,10 @@ def run_on(
     progress: bool | Listener = True,
     for_scans: Dataflow | None = None,
 ) -> Run:
-    """Run a pipeline on whatever is a graph; the options are `minimum_spanning_forest`'s.
+    """Run a pipeline on a graph; for the options see `minimum_spanning_forest`.
 
-    `for_scans` takes the pipeline's place for the edges that a scan holds, few for each vertex; it
-    must find the same forest.
+    Scans hold few edges per vertex. For these `for_scans` replaces the pipeline; it must find the
+    same forest.
     """
     check_flag("maximum", maximum)
     check_count("threads", threads, 1)
@@ -106,12 +108,12 @@ def run_on(
     check_count("split_every", split_every, 2, optional=False)
     bound = None if memory is None else parse_bytes(memory)
     pipeline.check()
-    resolve_backend(backend, 0)  # a wrong name is refused before the graph is read
+    resolve_backend(backend, 0)  # check the name before the graph is read
     is_streamed = memory is not None or strategy not in ("auto", "whole") or scheduler != "inline"
     with (
         set_listener(progress),
         _opened(scheduler, threads) as where,
-        # Tasks that run side by side have a processor each.
+        # Dask's tasks run in parallel with one thread each.
         sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),
     ):
         opened = open_graph(
@@ -137,7 +139,7 @@ def run_on(
             keeps_checkpoint=checkpoint is not None,
             device_memory=array_module(using).device_memory() if where.eager else None,
         )
-        # Looking at its first chunk would take that from a graph that is read only once.
+        # Reading the first chunk of an iterator would consume it.
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
         decided = plan(request, facts, Where.of(where, task_threads))
@@ -150,7 +152,7 @@ def run_on(
                 "num_vertices": source.num_vertices,
                 "pipeline": [fingerprint(flow), fingerprint(solver.flow)],
                 "partitions": decided.partitions,
-                "split_every": split_every,  # which forests a merge joins
+                "split_every": split_every,  # decides which forests a merge joins
                 "maximum": bool(maximum),
             }
             records = open_checkpoint(checkpoint, identity)
@@ -168,7 +170,7 @@ def run_on(
                 split_every=split_every,
                 checkpoint=records,
             )
-            # Copies, one of each: arrays of the pool would keep its memory from others.
+            # Copy each field: an array of the pool would keep a whole block from reuse.
             first, count = source.first_id, source.num_edges
             stop = None if count is None else first + count
             fields = {
@@ -193,7 +195,7 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
 
 
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
-    """Return the steps of a run: a strategy, and in it the pipeline's."""
+    """Return the steps of a run: those of the strategy, with the pipeline's in them."""
     if decided.strategy in SCANNING:
         flow = SCANNING[decided.strategy]
         return replace(flow, result=("forest", "found")) if is_read_once else flow
@@ -202,7 +204,7 @@ def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
 
 
 def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]:
-    """Return the fields that every strategy starts from, beside its partitions."""
+    """Return the shared fields that every strategy starts from."""
     return {
         "num_vertices": source.num_vertices or 0,
         "num_edges": source.num_edges,
@@ -210,7 +212,7 @@ def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]
         "weight_dtype": source.weight_dtype,
         "solver": solver,
         "capacity": decided.capacity,
-        "several_scans": decided.strategy == "two-scan",
+        "can_rescan": decided.strategy == "two-scan",
         "first_edge": source.first_id,
         "num_light": decided.num_light,
         "num_partitions": decided.partitions,
@@ -218,7 +220,7 @@ def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]
 
 
 def _own(value: Any, backend: Backend, on_device: bool) -> Any:
-    """Return a field where the graph lies, in memory of its own."""
+    """Return a copy of a field in the memory of the graph, host or device."""
     if isinstance(value, tuple):
         items = (_own(item, backend, on_device) for item in value)
         return getattr(type(value), "_make", type(value))(items)

@@ -1,4 +1,4 @@
-"""Checks of what a caller may choose."""
+"""Checks of options."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DEVICE_BACKEND = "cupy"
 
 
 def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
-    """Refuse anything but an integer of at least `least`, or None if that is optional.
+    """Check that an option is an integer of at least `least`, or None if it is optional.
 
     Raises
     ------
     OptionError
-        Naming the option.
+        If it is not. Names the option.
     """
     if value is None and optional:
         return
@@ -42,19 +42,19 @@ def check_flag(name: str, value: Any) -> None:
 
 
 def choose_backend(backend: str, num_edges: int, *, on_device: bool) -> str:
-    """Return the name of an array module for a graph; one that lies on a GPU is left there.
+    """Return the name of the array module for a graph; arrays on a GPU stay there.
 
     Raises
     ------
     OptionError
-        If there is no such backend, or it is not for arrays that lie where they do.
+        If the backend does not exist or does not support arrays on a GPU.
     """
     if not on_device:
         return resolve_backend(backend, num_edges)
     if backend not in ("auto", DEVICE_BACKEND):
         message = (
-            f"backend {backend!r} is not for arrays on a GPU: choose {DEVICE_BACKEND!r}, or copy "
-            "them to the host (cupy.asnumpy)"
+            f"backend {backend!r} does not support arrays on a GPU; choose {DEVICE_BACKEND!r}, or "
+            "copy them to the host (cupy.asnumpy)"
         )
         raise OptionError(message)
     return resolve_backend(DEVICE_BACKEND, num_edges)

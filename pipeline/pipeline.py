@@ -1,4 +1,4 @@
-"""The pipeline: an algorithm as a value that is composed, edited, checked, drawn and run."""
+"""The pipeline: an algorithm as a value that can be composed, edited, checked, drawn and run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ByBackend", "Pipeline"]
 
-#: The fields every pipeline starts from; `edges` lie in partitions of the edge list.
+#: The initial fields of every pipeline; `edges` has a value in each partition.
 INPUTS = {
     "edges": Known(EDGES, in_partitions=True),
     "weight_order": Known(Field("", "any")),
@@ -37,30 +37,31 @@ INPUTS = {
 class Pipeline(Dataflow):
     """An algorithm: steps from a graph's edges to the fields in `result`.
 
-    It starts from the fields ``edges`` (`stages.fields.Edges`, in partitions), ``weight_order``
+    The initial fields are ``edges`` (`stages.fields.Edges`, in partitions), ``weight_order``
     (`primitives.weight_order.WeightOrder`), ``num_vertices``, ``num_edges``, ``maximum``, an empty
-    ``forest``, and the values that `given` adds. What stages write to ``forest`` as
-    `stages.fields.Chosen` is collected over all rounds and sorted at the end.
+    ``forest``, and the values that `given` adds. The run collects the edge ids that stages write to
+    ``forest`` as `stages.fields.Chosen` over all rounds, and sorts them at the end.
 
-    It is checked when it runs, so that edits may pass through states that do not fit.
+    A pipeline is checked when it runs, so edits may go through states that do not fit.
 
     Parameters
     ----------
     name : str
-        What reports, errors and pictures call it.
+        The name in reports, errors and pictures.
     *steps : Stage, Loop or When
-        What it does, in order.
+        The steps in order.
     result : tuple of str
-        The fields it is run for.
+        The fields that a run returns.
     summary : str
         One line for listings.
     values : dict
-        Other fields it starts from; see `given`, `ByBackend`.
+        Further initial fields; see `given` and `ByBackend`.
 
     Raises
     ------
     PipelineError
-        If a step is no step, or a value would hide a field of the run. Names it.
+        If a step is not a stage, loop or condition, or a value has the name of a field of every
+        run. Names the step or value.
     """
 
     def __init__(
@@ -74,21 +75,21 @@ class Pipeline(Dataflow):
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
         if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
-            message = f"pipeline {name!r}: no value may be called {names}: every run has that field"
+            message = f"pipeline {name!r}: every run has a field {names}; rename the value"
             raise PipelineError(message)
 
     def run(
         self, graph: Any, *, result: str | Sequence[str] | None = None, **options: Any
     ) -> Outcome:
-        """Run on a graph and return the fields asked for, with the report.
+        """Run on a graph; return the requested fields and the report.
 
         Parameters
         ----------
         graph
             As `mstflow.minimum_spanning_forest` takes it.
         result : str or sequence of str, optional
-            Names of fields; those of the pipeline if not given. A field that lies in partitions is
-            put together in the order of edge ids.
+            Names of fields; the pipeline's result by default. The values of a field in partitions
+            are concatenated in the order of edge ids.
         **options
             Those of `mstflow.minimum_spanning_forest`, except ``algorithm``.
 
@@ -100,20 +101,20 @@ class Pipeline(Dataflow):
         Raises
         ------
         MstflowError
-            On a bad graph, file or option, a pipeline that does not fit together, or a stage that
+            If the graph, a file or an option is invalid, the steps do not fit together, or a stage
             fails.
         """
         names = (result,) if isinstance(result, str) else tuple(result or self.result)
         return run(self._copy(result=names), graph, **options)
 
     def given(self, **values: Any) -> Pipeline:
-        """Return a copy that also starts from these values; stages read them by name.
+        """Return a copy with further initial fields, which stages read by name.
 
         Raises
         ------
         PipelineError
-            If no stage reads a value, or it would hide a field of the run. Names it, and the
-            nearest name that a stage reads.
+            If no stage reads a value, or it has the name of a field of every run. Names the value
+            and the most similar name that a stage reads.
         """
         read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
         for name in values.keys() - read - INPUTS.keys():
@@ -124,7 +125,7 @@ class Pipeline(Dataflow):
         return self._copy(values={**self.values, **values})
 
     def named(self, name: str, summary: str = "") -> Pipeline:
-        """Return a copy of another name, for reports, errors and pictures."""
+        """Return a copy with another name, for reports, errors and pictures."""
         return self._copy(name=name, summary=summary)
 
     def insert_before(self, name: str, *steps: Step) -> Pipeline:
@@ -133,7 +134,7 @@ class Pipeline(Dataflow):
         Raises
         ------
         PipelineError
-            If there is none. Names those there are.
+            If the pipeline has no such stage. Lists its stages.
         """
         return self._edit(name, lambda stage: (*steps, stage))
 

@@ -1,4 +1,4 @@
-"""The plan of a run: everything that is decided before it starts, and why."""
+"""The plan of a run: all decisions that are made before it starts, with their reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import OptionError
 from .decided import Plan
 from .strategies import SCANNING
-from .streaming.bounds import LIGHT, Scans, Size, device_bytes, rounds_bytes
+from .streaming.bounds import LIGHT, ScanMemory, Size, device_bytes, rounds_bytes
 from .streaming.estimate import Rates, estimate
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ STRATEGIES = ("whole", *SCANNING, "iterate")
 
 @dataclass(frozen=True)
 class Graph:
-    """What a plan depends on of a graph.
+    """The properties of a graph that a plan depends on.
 
     Attributes
     ----------
     size : Size
     is_in_memory : bool
-        Whether its columns are loaded and checked.
+        Whether the columns are loaded and checked.
     is_read_once : bool
-        Whether a second reading would find nothing.
+        Whether the graph can be read only once.
     num_chunks : int
-        How many chunks Dask computes for it; 0 if it comes in another way.
+        Number of chunks that Dask computes; 0 for other graphs.
     device_bytes : int
-        What it would take to have it on a GPU and solve it there.
+        Bytes that the graph and its solution need on a GPU.
     """
 
     size: Size
@@ -45,28 +45,28 @@ class Graph:
 
     @classmethod
     def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Graph:
-        """Return what a plan depends on of a source whose sizes are known."""
+        """Return the properties of a source whose sizes are known."""
         size, device = Size.of(source), device_bytes(source) if for_device else 0
         return cls(size, source.is_checked, source.is_read_once, num_chunks, device)
 
 
 @dataclass(frozen=True)
 class Where:
-    """What a plan depends on of a scheduler.
+    """The properties of a scheduler that a plan depends on.
 
     Attributes
     ----------
     name : str
     workers : int
-        How many tasks it runs at once.
+        Number of tasks that run at once.
     threads : int
-        Of each task.
+        Threads of each task.
     is_cluster : bool
-        Whether workers have memory of their own.
+        Whether each worker has its own memory.
     is_inline : bool
         Whether tasks run in the calling thread.
     worker_memory : int, optional
-        Bytes that each task of a cluster may take.
+        Limit in bytes of each task of a cluster.
     """
 
     name: str = "inline"
@@ -78,7 +78,7 @@ class Where:
 
     @classmethod
     def of(cls, scheduler: Scheduler, threads: int) -> Where:
-        """Return what a plan depends on of a scheduler, for tasks of so many threads."""
+        """Return the properties of a scheduler whose tasks have `threads` threads."""
         limit = scheduler.worker_memory
         is_cluster = scheduler.name.startswith("distributed")
         eager = scheduler.eager
@@ -87,26 +87,26 @@ class Where:
 
 @dataclass(frozen=True)
 class Request:
-    """What a caller asks for.
+    """The options of a run that a plan depends on.
 
     Attributes
     ----------
     algorithm, for_scans : str
-        Names of the pipeline, and of the one that takes its place for the edges that a scan holds.
+        Names of the pipeline, and of the one that replaces it for the edges that a scan holds.
     backend : str
         Name of the array module.
     strategy : str
     partitions : int, optional
     split_every : int
     memory : int, optional
-        Bytes for all tasks that run at once; on a cluster, for each.
+        Limit in bytes of all tasks that run at once; on a cluster, of each task.
     is_own : bool
-        Whether the pipeline is the caller's: it may find something other than forests.
+        Whether the pipeline is the caller's: it may find something other than the forest.
     gives_fields : bool
-        Whether fields other than the forest are asked for.
+        Whether the caller requests fields other than the forest.
     keeps_checkpoint : bool
     device_memory : int, optional
-        Free bytes of the device that tasks compute on, if they do.
+        Free bytes of the device, if tasks compute on one.
     """
 
     algorithm: str
@@ -123,20 +123,20 @@ class Request:
 
     @property
     def bound(self) -> int | None:
-        """The tighter of both bounds; on a device, finding a forest takes half as much again."""
+        """The lower of both limits; on a device, finding a forest takes half as much again."""
         device = None if self.device_memory is None else self.device_memory * 2 // 3
         return min((each for each in (self.memory, device) if each is not None), default=None)
 
 
 def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = None) -> Plan:
-    """Decide everything about a run.
+    """Plan a run.
 
     Raises
     ------
     OptionError
         If options contradict each other or the graph.
     MemoryBoundError
-        If the bound on memory is too tight. Says what would do.
+        If the limit on memory is too low. States the least memory.
     """
     _check(request, graph)
     strategy, partitions = request.strategy, request.partitions
@@ -161,7 +161,7 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     )
     is_bounded = strategy in SCANNING
     if strategy == "iterate":
-        # A graph that does not fit into a cluster's workers is reduced first, if that may be.
+        # If possible, reduce a graph first that does not fit in the workers' memory.
         wants_forests = not (request.is_own or request.gives_fields)
         does_not_fit = wants_forests and not _fits(graph, where)
         is_bounded = request.memory is not None or does_not_fit
@@ -169,11 +169,11 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
 
 
 def _bounded(whole: Plan, request: Request, graph: Graph, where: Where, rates: Rates) -> Plan:
-    """Return a plan whose tasks hold as many edges as the memory allows."""
+    """Return the plan with the number of edges that each task may hold."""
     strategy, size, bound = whole.strategy, graph.size, request.bound
     scans = _scans(request, graph, where, strategy, whole.partitions)
     if bound is None and where.worker_memory is not None:
-        bound = max(where.worker_memory, scans.least_memory)  # it never refuses a run
+        bound = max(where.worker_memory, scans.least_memory)  # this limit never refuses a run
     capacity = scans.capacity(bound)
     num_light = _num_light(size, capacity, whole.partitions) if strategy == "two-scan" else 0
     known = size.num_edges < sys.maxsize and strategy in SCANNING
@@ -190,15 +190,15 @@ def _bounded(whole: Plan, request: Request, graph: Graph, where: Where, rates: R
 
 
 def _check_strategy(request: Request, strategy: str) -> None:
-    """Refuse options that the strategy, asked for or chosen, has no use for."""
+    """Refuse options that the strategy does not support."""
     if request.gives_fields and strategy in SCANNING:
-        message = f"strategy {strategy!r} gives the field 'forest' only; choose whole or iterate"
+        message = f"strategy {strategy!r} gives only the field 'forest'; choose whole or iterate"
         raise OptionError(message)
     if request.keeps_checkpoint and strategy not in SCANNING:
-        message = f"strategy {strategy!r} keeps no checkpoint; choose another"
+        message = f"strategy {strategy!r} does not support checkpoint=; choose another"
         raise OptionError(message)
     if request.memory is not None and strategy == "whole":
-        message = "strategy 'whole' holds all edges; with memory= choose another"
+        message = "strategy 'whole' holds all edges and does not support memory=; choose another"
         raise OptionError(message)
 
 
@@ -216,7 +216,7 @@ def _check(request: Request, graph: Graph) -> None:
         raise OptionError(message)
     if graph.is_read_once and request.gives_fields:
         message = (
-            "a graph that can be read only once gives the field 'forest' only; "
+            "a graph that can be read only once gives only the field 'forest'; "
             "pass its chunks in a list"
         )
         raise OptionError(message)
@@ -224,7 +224,10 @@ def _check(request: Request, graph: Graph) -> None:
 
 def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
     if request.gives_fields:
-        return "iterate" if partitions > 1 else "whole", "fields of the pipeline are asked for"
+        return (
+            "iterate" if partitions > 1 else "whole",
+            "the run returns other fields",
+        )
     if graph.is_read_once:
         return "fold", "the graph can be read only once"
     if request.memory is not None:
@@ -232,7 +235,7 @@ def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
     if request.device_memory is not None and graph.device_bytes > request.device_memory:
         return "two-scan", "the graph is larger than the device's memory"
     if request.is_own and partitions > 1:
-        return "iterate", "a pipeline of your own may find something other than forests to merge"
+        return "iterate", "a custom pipeline may find something other than forests to merge"
     if not graph.is_in_memory:
         return "two-scan", "the graph is streamed"
     if partitions > 1:
@@ -241,18 +244,19 @@ def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
 
 
 def _fits(graph: Graph, where: Where) -> bool:
-    """Return whether rounds over all edges leave half of each worker's memory free."""
+    """Return whether rounds over all edges use at most half of each worker's memory."""
     if where.worker_memory is None:
         return True
-    # A task may take a quarter of its share of a worker, so a half is twice that.
+    # `worker_memory` is a quarter of a worker's memory per task.
     return rounds_bytes(graph.size) <= 2 * where.worker_memory * where.workers
 
 
-def _scans(request: Request, graph: Graph, where: Where, strategy: str, partitions: int) -> Scans:
-    # Any process may come to run a task that only one runs at a time, such as a merge, and its
-    # pool keeps that memory: all are counted.
+def _scans(
+    request: Request, graph: Graph, where: Where, strategy: str, partitions: int
+) -> ScanMemory:
+    # Any process may run a merge at some time, and its pool keeps that memory: count all of them.
     tasks = where.workers if where.name == "processes" else min(where.workers, partitions)
-    return Scans(
+    return ScanMemory(
         graph.size,
         strategy,
         partitions,
@@ -266,7 +270,7 @@ def _scans(request: Request, graph: Graph, where: Where, strategy: str, partitio
 
 
 def _num_light(size: Size, capacity: int, partitions: int) -> int:
-    """Return how many edges a first scan shall take for light; 0 if it needs no limit."""
+    """Return the number of light edges of the first scan; 0 if it needs no limit."""
     folds = size.num_vertices <= capacity // LIGHT.fold_share
     is_dense = size.num_edges > LIGHT.dense * size.num_vertices
     if folds and not is_dense:

@@ -1,4 +1,4 @@
-"""The steps of a pipeline: stages, loops and conditions; how they are walked and edited."""
+"""The steps of a pipeline: stages, loops and conditions, with functions to list and edit them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, init=False, eq=False)
 class Compound:
-    """Steps that run depending on a stage's verdict.
+    """Steps that run depending on the verdict of a stage.
 
     Attributes
     ----------
     verdict : Stage
-        Writes one verdict; it is asked before each pass, including the first.
+        Writes one verdict; it runs before each pass, including the first.
     steps : tuple of Stage, Loop or When
         The body.
     """
@@ -27,11 +27,11 @@ class Compound:
     verdict: Stage
     steps: tuple[Step, ...]
 
-    #: How the verdict is introduced in pictures.
+    #: The word before the verdict in pictures.
     sign = ""
 
 
-#: What a pipeline is made of.
+#: A step of a pipeline.
 Step = Stage | Compound
 
 
@@ -43,7 +43,7 @@ class Loop(Compound):
     *steps : Stage, Loop or When
         The body.
     until : Stage
-        Writes one verdict: True ends the loop.
+        Writes one verdict; True ends the loop.
     """
 
     sign = "until"
@@ -72,26 +72,26 @@ class When(Compound):
 
 
 def check_steps(steps: Iterable[Any], pipeline: str) -> None:
-    """Refuse anything but stages, loops and conditions.
+    """Check that all steps are stages, loops or conditions.
 
     Raises
     ------
     PipelineError
-        Naming the pipeline and the step.
+        If one is not. Names the pipeline and the step.
     """
     for step in steps:
         if isinstance(step, Compound):
             check_steps((*step.steps, step.verdict), pipeline)
         elif not isinstance(step, Stage):
             message = (
-                f"pipeline {pipeline!r}: {step!r} is neither a stage nor a Loop nor a When; "
-                "declare functions with @stage"
+                f"pipeline {pipeline!r}: {step!r} is not a stage, Loop or When; "
+                "decorate functions with @mstflow.stage"
             )
             raise PipelineError(message)
 
 
 def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
-    """Yield the stages in order; those of a block follow its verdict."""
+    """Yield the stages in order; the body of a loop or condition follows its verdict."""
     for step in steps:
         if isinstance(step, Compound):
             yield step.verdict
@@ -103,14 +103,14 @@ def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
 def edited(
     steps: Iterable[Step], name: str, change: Callable[[Stage], Sequence[Step]]
 ) -> Iterator[Step]:
-    """Yield the steps, with those that `change` gives in place of every stage called `name`."""
+    """Yield the steps; replace every stage called `name` by the steps that `change` returns."""
     for step in steps:
         if isinstance(step, Stage):
             yield from change(step) if step.name == name else (step,)
             continue
         verdict = change(step.verdict) if step.verdict.name == name else (step.verdict,)
         if len(verdict) != 1 or not isinstance(verdict[0], Stage):
-            message = f"stage {name!r} gives a verdict: it can only be replaced, by one stage"
+            message = f"stage {name!r} writes a verdict; it can only be replaced, by one stage"
             raise PipelineError(message)
         body = edited(step.steps, name, change)
         yield Loop(*body, until=verdict[0]) if isinstance(step, Loop) else When(verdict[0], *body)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..stages import Stage
     from .steps import Step
 
-#: What every strategy starts from, beside what lies in its partitions.
+#: The shared fields that every strategy starts from.
 SHARED = {
     "num_vertices": Known(Field("", "count")),
     "num_edges": Known(Field("", "count")),
@@ -42,27 +42,27 @@ SHARED = {
 IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
 
 
-#: From columns as they are read to the field `edges` of a pipeline.
+#: The steps from `columns` to the fields `edges` and `weight_order` of a pipeline.
 TO_KEYS = (find_signs, choose_weight_order, order_weights)
 
-#: How the strategies "whole" and "iterate" read a partition.
+#: The first steps of "whole" and "iterate".
 LOAD = (load_partition, *TO_KEYS)
 
 _COUNT = Known(Field("", "count"))
-#: What a scan starts from: see `scan.scan_partition`.
+#: The initial fields of scans; see `scan.scan_partition`.
 _SCANNED = {
     **SHARED,
     "source": IN_PARTITIONS,
-    "num_edges": Known(ANYTHING),  # None where only reading can tell
+    "num_edges": Known(ANYTHING),  # None for an iterator
     "solver": Known(ANYTHING),
     "capacity": _COUNT,
-    "several_scans": Known(Field("", "verdict")),
+    "can_rescan": Known(Field("", "verdict")),
     "first_edge": _COUNT,
     "num_light": _COUNT,
     "num_partitions": _COUNT,
 }
 
-#: One scan of all partitions; their forests are merged up a tree.
+#: One scan of all partitions, whose forests are merged in a tree.
 SCAN = (scan_partition, finish_forest, collect_forest)
 
 
@@ -83,7 +83,7 @@ tree = _scanning(
     "tree",
     start_scans,
     *SCAN,
-    summary="a forest of each partition, merged up a tree",
+    summary="a forest of each partition, merged in a tree",
     labels=None,
     limit=None,
 )
@@ -95,21 +95,21 @@ two_scan = _scanning(
     choose_limit,
     *SCAN,
     Loop(join_fragments, *SCAN, until=nothing_left_out),
-    summary="the lightest edges first, then what joins the fragments that they leave",
+    summary="the lightest edges first, then those that join the remaining fragments",
     labels=None,
 )
 
-#: How the strategy "iterate" reads a partition if not all edges fit into memory.
+#: The first steps of "iterate" if the memory does not hold all edges.
 HOLD = (hold_forest, *TO_KEYS, count_edges)
 
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
-#: The strategies of each pipeline that lives: to put one together takes longer than small graphs.
+#: The dataflows made of each pipeline: to make and check one takes longer than a small graph.
 _framed_of: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 
 def from_columns(pipeline: Dataflow) -> Dataflow:
-    """Return a pipeline that finds the forest of edges whose weights are no keys yet."""
+    """Return a dataflow from the field `columns` to the forest of a pipeline."""
     flows = _framed_of.setdefault(pipeline, {})
     if TO_KEYS not in flows:
         inputs = {"columns": IN_PARTITIONS, **SHARED}
@@ -119,7 +119,7 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
 
 def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
-    """Return a strategy that reads partitions by the stages `first`, then runs a pipeline."""
+    """Return a strategy: the stages `first`, which read the partitions, and then a pipeline."""
     flows = _framed_of.setdefault(pipeline, {})
     if (strategy, first) not in flows:
         where = "one partition" if strategy == "whole" else "all partitions"
@@ -134,7 +134,7 @@ def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflo
 def _framed(
     name: str, pipeline: Dataflow, summary: str, inputs: Mapping[str, Known], first: Sequence[Stage]
 ) -> Dataflow:
-    """Return a pipeline after other stages; the edges that it chooses are listed at its end."""
+    """Return the stages `first`, a pipeline, and the stage that lists the chosen edges."""
     kinds = {stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes}
     last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()
     steps = (*first, *pipeline.steps, *last)

@@ -152,7 +152,7 @@ def check(graph, strategy, **options):
 @given(graph=edge_lists(), capacity=st.integers(2, 40), cut=st.integers(0, 40))
 def test_scans_equal_oracle(graph, capacity, cut):
     source = EdgeSource.of(on_device(graph)).with_sizes()
-    edge_ids, _ = scan(source, [cut], capacity=capacity, several_scans=True, backend="cupy")
+    edge_ids, _ = scan(source, [cut], capacity=capacity, can_rescan=True, backend="cupy")
     assert np.array_equal(edge_ids, kruskal(graph))
 
 
@@ -303,11 +303,11 @@ def test_what_is_refused(tmp_path):
     device = on_device(GRAPH)
     columns = (device.u, device.v, device.weight)
     for backend in ("numpy", "numba"):
-        with pytest.raises(OptionError, match=f"'{backend}' is not for arrays on a GPU"):
+        with pytest.raises(OptionError, match=f"'{backend}' does not support arrays on a GPU"):
             solve(device, backend=backend)
-    with pytest.raises(GraphError, match="u is on the GPU, v is not, weight is on the GPU"):
+    with pytest.raises(GraphError, match="u is on the GPU, v on the host, weight on the GPU"):
         solve((device.u, GRAPH.v, device.weight))
-    with pytest.raises(OptionError, match="'processes' cannot see arrays on the GPU"):
+    with pytest.raises(OptionError, match="'processes' cannot read arrays on the GPU"):
         solve(device, scheduler="processes")
     for chunk in (columns, device):
         with pytest.raises(GraphError, match="chunk 1 is on a GPU; copy it"):

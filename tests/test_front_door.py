@@ -150,7 +150,7 @@ def test_bad_graphs(graph, options, message):
         ({"scheduler": None}, "None is not known"),
         ({"strategy": "fold", "partitions": 2}, "'fold' has one partition, not 2"),
         ({"strategy": "whole", "memory": "1GB"}, "'whole' holds all edges"),
-        ({"strategy": "whole", "checkpoint": "here"}, "'whole' keeps no checkpoint"),
+        ({"strategy": "whole", "checkpoint": "here"}, "'whole' does not support checkpoint="),
         ({"strategy": "whole", "partitions": 2}, "'whole' has one partition, not 2"),
         ({"partitions": 0}, "partitions must be an integer of at least 1"),
         ({"partitions": 2.0}, "partitions must be"),

@@ -1,4 +1,4 @@
-"""The known algorithms by name: a pipeline each, in a file of its own."""
+"""The algorithms by name: each is a pipeline in its own file."""
 
 from ...errors import OptionError
 from ...plugins import Plugin, registered
@@ -17,7 +17,7 @@ from .kruskal import kruskal
 from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
-#: What "auto" takes for the edges that a scan holds, few for each vertex: it takes least memory.
+#: The algorithm of "auto" for the edges that a scan holds: it needs the least memory.
 FOR_SCANS = "filter-kruskal"
 
 _CATALOGUE = {
@@ -38,7 +38,7 @@ _CATALOGUE = {
 
 
 def algorithms() -> list[str]:
-    """Return the names of the algorithms, the default first, those of plugins last."""
+    """Return the names of the algorithms: the default first, plugins last."""
     return [*_CATALOGUE, *_plugins()]
 
 
@@ -52,7 +52,7 @@ def algorithm(name: str) -> Pipeline:
     Raises
     ------
     OptionError
-        If there is no such algorithm, or it is a plugin's and cannot be loaded.
+        If the name is unknown, or a plugin cannot be loaded.
     """
     if name == "auto":
         return filter_boruvka
@@ -66,20 +66,20 @@ def algorithm(name: str) -> Pipeline:
 
 
 def strategies() -> list[str]:
-    """Return the names of the strategies: how the edges are partitioned, read and merged."""
+    """Return the names of the strategies, which partition, read and merge the edges."""
     return list(STRATEGIES)
 
 
 def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
-    """Return the steps of a strategy, to be described and drawn.
+    """Return a strategy as a dataflow that can be described and drawn.
 
-    Those that only read a graph in scans run the algorithm inside their tasks; "whole" and
-    "iterate" contain its steps.
+    The strategies that scan a graph run the algorithm inside their tasks; "whole" and "iterate"
+    contain its steps.
 
     Raises
     ------
     OptionError
-        If there is no such strategy or algorithm.
+        If the strategy or the algorithm is unknown.
     """
     if name in SCANNING:
         return SCANNING[name]

@@ -1,18 +1,17 @@
 """Boruvka's algorithm on a compressed sparse row graph that is contracted every round.
 
-Each round every vertex chooses its lightest arc; of two that chose the same edge one lets go;
-colors spread along what is left until each vertex has its root's; roots get new ids by an
-exclusive scan; and the arcs between fragments are counted, given segments and inserted into the
-graph of the next round. At most log2(n) rounds of O(m) work and a sort of the vertices, after sorts
-of the edges by weight and of the arcs by vertex.
+In each round every vertex chooses its lightest arc. If two vertices choose the same edge, one of
+them becomes a root. Each vertex takes the color of its root by pointer jumping. An exclusive scan
+numbers the roots. Finally the arcs between fragments are counted and inserted into the graph of the
+next round. There are at most log2(n) rounds of O(m) work and a sort of the vertices, after a sort
+of the edges by weight and one of the arcs by vertex.
 
 Source: Sousa, Mariano and Proenca, "A Generic and Highly Efficient Parallel Variant of Boruvka's
-Algorithm", Algorithm 1. Two deviations, both so that no answer depends on the timing of threads:
-the lightest arc is a segmented reduction over ranks where the text loops and breaks ties by
-destination, and arcs are inserted in a fixed order where the text draws places atomically. The
-ranks cost a sort that theirs does without. An arc holds its edge instead of a weight, and degrees
-follow from the offsets. Loop ends when no edge is left, not at one vertex: graphs need not be
-connected.
+Algorithm", Algorithm 1. Two deviations make the result independent of the timing of threads. The
+lightest arc is a segmented reduction over ranks; the paper loops and breaks ties by destination.
+Arcs are inserted in a fixed order; the paper reserves positions atomically. The ranks need an
+additional sort. An arc holds its edge instead of a weight, and degrees follow from the offsets. The
+loop ends when no edge is left, so graphs need not be connected.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

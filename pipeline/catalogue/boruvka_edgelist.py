@@ -1,14 +1,15 @@
 """Boruvka's algorithm on an edge list.
 
-Each round every vertex chooses its lightest edge, ties by edge index; the chosen edges join the
-forest; the trees they form become the vertices of the next round; edges inside a tree, now loops,
-are filtered out. A graph of n vertices takes at most log2(n) rounds, O(m log n) work.
+In each round every vertex chooses its lightest edge, and ties go to the smaller edge index. The
+chosen edges join the forest, and their trees become the vertices of the next round. Edges inside a
+tree are loops then and are dropped. A graph of n vertices takes at most log2(n) rounds and
+O(m log n) work.
 
-Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its CPU form. Theirs joins
-trees in a concurrent union-find, relabels an edge when the next round reads it, and wants edges
-sorted by their ends. Here two trees that chose the same edge are told apart by vertex number, roots
-are found by pointer jumping and numbered anew, so that every run does the same steps; edges come in
-any order.
+Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its CPU form. The paper
+joins trees in a concurrent union-find, relabels an edge when the next round reads it, and needs
+edges sorted by their ends. Here the smaller vertex of two that chose the same edge becomes a root,
+and roots are found by pointer jumping and renumbered, so that every run takes the same steps. Edges
+may be in any order.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
@@ -29,7 +30,7 @@ from ...stages.fragments import (
 from ..pipeline import Pipeline
 from ..steps import Loop
 
-#: The two halves of a round: fragments join, then the graph of the fragments is made.
+#: The two halves of a round: join fragments, then build the graph of the fragments.
 JOIN = (
     find_min_edges,
     remove_mirrored_edges,

@@ -1,14 +1,14 @@
-"""Boruvka's algorithm in three steps a round, on a graph that is never contracted.
+"""Boruvka's algorithm in three steps per round, on a graph that is never contracted.
 
-Flatten makes every vertex a child of its root; each root takes the lightest edge that leaves its
-tree; roots hang themselves below those their edges lead to. No edge is ever dropped or relabelled,
-so each of the at most log2(n) rounds reads all m edges and looks up both ends: the price for steps
-as simple as a processor with thousands of threads wants them.
+"Flatten" makes every vertex a child of its root. Each root then takes the lightest edge that leaves
+its tree, and becomes a child of the root at the other end. Edges are not dropped or relabelled, so
+each of the at most log2(n) rounds reads all m edges and looks up both ends. That is the price of
+steps that suit a processor with thousands of threads.
 
-Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its GPU form. Theirs lowers
-the lightest edge of a tree by compare-and-swap; any reduction that keeps the smaller (weight, id)
-will do. It writes the roots it finds into the edges, which are left alone here, and stops by a
-count of edges; here a last round joins nothing, since a forest may have any number.
+Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its GPU form. The paper
+lowers the lightest edge of a tree by compare-and-swap; here any reduction that keeps the smaller
+(weight, id) works. The paper writes roots into the edges and stops by a count of edges; here edges
+are not modified, and the last round joins nothing, because a forest may have any number of edges.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

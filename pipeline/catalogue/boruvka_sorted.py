@@ -1,12 +1,12 @@
 """Boruvka's algorithm on both arcs of every edge, sorted by vertex in each round.
 
-Sorting puts the arcs of a vertex side by side, so its lightest one is the minimum of a segment.
-The trees that the chosen arcs form are numbered by prefix sums, and so are the arcs that still join
-two of them. A round costs a sort: O(m log n) each, at most log2(n) rounds.
+The sort puts the arcs of a vertex next to each other, so its lightest arc is the minimum of a
+segment. Prefix sums number the trees that the chosen arcs form, and the arcs between two trees.
+There are at most log2(n) rounds; each needs a sort, O(m log n).
 
 Source: parallel-boruvka (abarankab), "My solution". Two deviations: roots are found by pointer
-jumping where theirs joins trees in a wait-free union-find, and minima of parts are combined in
-order where theirs race by compare-and-swap; so ties always go to the smaller id, and graphs need
+jumping, where the source joins trees in a wait-free union-find; and partial minima are combined in
+order, where the source uses compare-and-swap. So ties always go to the smaller id, and graphs need
 not be connected.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.

@@ -1,19 +1,20 @@
-"""Boruvka's algorithm in two scans: light edges first, then the heavy ones that still matter.
+"""Boruvka's algorithm in two scans: light edges first, then the heavy edges that still matter.
 
-A pivot parts the edges so that the light ones are few, but enough to join most vertices into few
-fragments. Boruvka rounds contract them. Then one scan over all edges drops those inside a fragment,
-on random graphs nearly all of them. What is left is filtered again, while it has many edges for
-each fragment, and finished by further rounds. The edge list is only streamed, twice; rounds work on
-small graphs. A graph of few edges takes the last part alone.
+A pivot separates the light edges: few, but enough to join most vertices into few fragments. Boruvka
+rounds contract these. Then one scan over all edges drops those inside a fragment, which are nearly
+all edges of a random graph. The remaining edges are filtered again while there are many of them per
+fragment, and further rounds finish. So the edge list is read only twice, in order, and rounds work
+on small graphs. A graph with few edges takes the last part alone.
 
-Rounds stop early: once fragments are few, most edges join the same ones over and over, and the rest
-is joined one by one, in the order of the weights. Where compiled loops do that, the light edges are
-mostly few enough from the start, the more so if they are in no order that rounds would gain from.
+Rounds end early: once there are few fragments, many edges join the same two, and it is faster to
+join the remaining ones one by one in the order of weight. With compiled loops the light edges are
+usually few enough from the start, in particular if their order has no locality that rounds would
+exploit.
 
-Source: the filter is that of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
-Algorithm" (ALENEX 2009); with Boruvka as the base case, Sanders and Schimek, "Engineering Massively
-Parallel MST Algorithms" (IPDPS 2023). Theirs recurse on both sides of a median; here the light side
-is small enough for Boruvka.
+Source: the filter is by Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
+Algorithm" (ALENEX 2009); with Boruvka as the base case by Sanders and Schimek, "Engineering
+Massively Parallel MST Algorithms" (IPDPS 2023). Both recurse on both sides of a median; here the
+light side is small enough for Boruvka.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
@@ -45,11 +46,11 @@ from .boruvka_edgelist import CONTRACT, JOIN
 
 #: Chosen by `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
 #:
-#: - `light_per_vertex`: light edges for each vertex; of fewer, fragments stay small, and more take
-#:   longer to join.
-#: - `dense`, `small`: two scans are worth it from so many edges for each vertex, and so many edges.
-#: - `few`: at most so many edges are joined one after another, not in rounds;
-#: - `scattered`: or so many times as many, if edges next to each other have ends far apart.
+#: - `light_per_vertex`: light edges per vertex; fewer leave small fragments, more take longer to
+#:   join.
+#: - `dense`, `small`: edges per vertex, and edges, from which two scans are faster.
+#: - `few`: number of edges up to which they are joined one by one, not in rounds;
+#: - `scattered`: the factor on `few` if the ends of neighbouring edges are far apart.
 PARAMETERS = {
     "light_per_vertex": 1.75,
     "dense": 3.0,
@@ -58,7 +59,7 @@ PARAMETERS = {
     "scattered": ByBackend(1, {"numba": 8}),
 }
 
-#: The two scans: before the light edges are joined, and after the last of them are.
+#: The two scans: before and after the light edges are joined.
 SELECT_LIGHT = (sample_keys, choose_pivot, hold_edges, select_light_edges, count_edges)
 SELECT_JOINING = (
     create_new_vertex_ids,
@@ -69,7 +70,7 @@ SELECT_JOINING = (
     count_edges,
 )
 
-#: How what rounds leave is joined.
+#: Joins the edges that rounds leave.
 JOIN_REST = (bring_edges_together, join_by_weight)
 
 filter_boruvka = Pipeline(
@@ -86,7 +87,7 @@ filter_boruvka = Pipeline(
     ),
     When(
         rounds_pay,
-        drop_loops,  # which only rounds must not meet
+        drop_loops,  # rounds need a graph without loops
         count_edges,
         Loop(*JOIN, *CONTRACT, until=rounds_are_over),
     ),

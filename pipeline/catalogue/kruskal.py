@@ -1,7 +1,7 @@
-"""Kruskal's algorithm: all edges in the order of their weights, kept if they join two trees.
+"""Kruskal's algorithm: take all edges in the order of weight, and keep those that join two trees.
 
-The sort is most of the work. What follows is sequential by nature, so this is the baseline that
-others are measured against; where no loop over edges is compiled, rounds find the same.
+The sort is most of the work. The rest is inherently sequential, so this is the baseline for the
+other algorithms. Backends without compiled loops find the same forest in rounds.
 
 Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling Salesman Problem",
 1956, construction A.

@@ -1,10 +1,10 @@
-"""Prim's algorithm: one tree after another, each grown along the lightest arc that leaves it.
+"""Prim's algorithm: grow one tree after another along the lightest arc that leaves it.
 
-Sequential from end to end, a loop over arcs with a heap of the standard library: a baseline that
-finds the forest in another way than all others, vertex by vertex. At most m log m comparisons.
+It is sequential: a loop over arcs with a heap of the standard library. As a baseline it finds the
+forest vertex by vertex, unlike the other algorithms. At most m log m comparisons.
 
-Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957. His table of what is
-nearest to the tree is a heap here, and a graph that is not connected gets a tree a component.
+Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957. The paper's table of
+the vertices nearest to the tree is a heap here, and each component of the graph gets a tree.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

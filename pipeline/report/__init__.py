@@ -1,1 +1,1 @@
-"""What a run did: records, tables and pictures."""
+"""Reports of runs: records, tables and pictures."""

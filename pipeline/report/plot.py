@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def plot_report(
     rounds: Sequence[Any], seconds: Mapping[str, float], ax: Sequence[Any] | None
 ) -> Any:
-    """Draw what `Report.plot` describes."""
+    """Draw a report; see `Report.plot`."""
     plt = pyplot()
     from matplotlib.ticker import MaxNLocator
 
@@ -23,14 +23,14 @@ def plot_report(
         height = max(3.0, 0.8 + 0.22 * len(seconds))
         _, ax = plt.subplots(1, 2, figsize=(10, height), layout="constrained")
     elif np.shape(ax) != (2,):
-        message = "ax must be a pair of Axes: for the rounds, and for the stages"
+        message = "ax must be a pair of Axes, for the rounds and the stages"
         raise OptionError(message)
     left, right = axes = np.asarray(ax)
     numbers = [row.number for row in rounds]
     for name in ("vertices", "edges"):
         counts = [getattr(row, name) for row in rounds]
-        left.plot(numbers, np.array(counts, np.float64), "o-", label=name)  # no count is a gap
-    left.set_yscale("symlog", linthresh=1)  # which has a place for 0
+        left.plot(numbers, np.array(counts, np.float64), "o-", label=name)  # None becomes a gap
+    left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
     left.set(ylim=(0, None), ylabel="count")
     left.legend()
     left.set_xlabel("round")

@@ -1,4 +1,4 @@
-"""What a run did: vertices and edges of every round, time and bytes of every stage, counts."""
+"""Reports: vertices and edges of each round, time and bytes of each stage, counts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """What one call of a stage cost.
+    """The cost of one call of a stage.
 
     Attributes
     ----------
     seconds : float
     bytes : int
-        Of the arrays it read and wrote.
+        Bytes of the arrays that it read and wrote.
     """
 
     seconds: float
@@ -32,10 +32,10 @@ class StageCall(NamedTuple):
     Attributes
     ----------
     round : int
-        0 is what comes before the first loop.
+        0 is everything before the first loop.
     stage : str
     part : int
-        Which part of the edge list it was given, from 0.
+        The number of the partition, from 0.
     work : Work
     """
 
@@ -46,7 +46,7 @@ class StageCall(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What a task reports: its number, its cost, and the scalars it wrote for the whole graph."""
+    """The report of a task: its number, its cost, and the scalars it wrote for the whole graph."""
 
     number: int
     call: StageCall
@@ -54,18 +54,18 @@ class Note(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One pass of a loop, or what comes before the first.
+    """One pass of a loop, or everything before the first.
 
     Attributes
     ----------
     number : int
-        0 is what comes before the first loop.
+        0 is everything before the first loop.
     vertices, edges : int or None
-        How many it began with; None if no stage counts them.
+        Their number at the beginning; None if no stage counts them.
     seconds : dict of str to float
-        By stage, all parts and calls added up.
+        By stage, summed over all partitions and calls.
     bytes : int
-        Of the arrays that stages read and wrote.
+        Bytes of the arrays that stages read and wrote.
     """
 
     number: int
@@ -77,18 +77,18 @@ class Round(NamedTuple):
 
 @dataclass(repr=False)
 class Report:
-    """What a run did.
+    """The report of a run.
 
     Attributes
     ----------
     calls : list of StageCall
-        In order.
+        In the order of submission.
     counts : dict of int to dict of str to int
-        By round, the counts and numbers that stages had written before it; see `after`.
+        By round, the counts and numbers that stages wrote before it; see `after`.
     final : dict of str to int
         The counts at the end.
     plan : Plan
-        What was decided before the run, and why.
+        The decisions made before the run, with the reason.
     """
 
     calls: list[StageCall] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Report:
 
     @property
     def rounds(self) -> list[Round]:
-        """The calls gathered by round, parts added up."""
+        """The calls by round, summed over partitions."""
         calls_of: dict[int, list[StageCall]] = {}
         for call in self.calls:
             calls_of.setdefault(call.round, []).append(call)
@@ -116,33 +116,33 @@ class Report:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds per stage, over all rounds and parts."""
+        """Seconds per stage, over all rounds and partitions."""
         total: dict[str, float] = {}
         for call in self.calls:
             total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
         return total
 
     def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # the name users know
-        """Return the counts at the end of a round: those that stages wrote up to then."""
+        """Return the counts that stages had written by the end of a round."""
         return self.counts.get(round + 1, self.final)
 
     def plot(self, ax: Sequence[Any] | None = None) -> Any:
-        """Draw vertices and edges of every round, and the time of every stage, with matplotlib.
+        """Draw the vertices and edges of each round and the time of each stage with matplotlib.
 
         Parameters
         ----------
         ax : pair of matplotlib Axes, optional
-            Where to draw; a new figure if not given.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
         array of two Axes
-            The rounds, and the stages.
+            For the rounds and the stages.
 
         Raises
         ------
         OptionError
-            If matplotlib is not installed, or `ax` is no pair.
+            If matplotlib is not installed, or `ax` is not a pair.
         """
         from .plot import plot_report
 
@@ -150,13 +150,13 @@ class Report:
 
     @property
     def _varying(self) -> list[str]:
-        """The other counts that stages wrote, if rounds differ in them."""
+        """The names of further counts that differ between rounds."""
         numbers = [row.number for row in self.rounds]
         others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
         return [name for name in others if len({self.after(n).get(name) for n in numbers}) > 1]
 
     def _tables(self) -> list[Table]:
-        """Return the rounds, the stages, and the counts at the end."""
+        """Return tables of the rounds, the stages, and the final counts."""
         rounds, seconds = self.rounds, self.seconds
         whole = sum(seconds.values()) or 1.0
         spent = [sum(row.seconds.values()) for row in rounds]

@@ -1,4 +1,4 @@
-"""Tables of figures: as text for terminals, as HTML for notebooks."""
+"""Tables as text for terminals and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Colors are those around it, or let them through, so that it is readable on white and on black.
+# Inherited or translucent colors are readable on white and on black.
 _TABLE = "display:inline-table;vertical-align:top;border-collapse:collapse;margin:0.5em 2em 0.5em 0"
 _CELL = "padding:0.1em 0.6em;background:none;color:inherit;font-variant-numeric:tabular-nums"
 _RULE = ";border-bottom:1px solid rgba(128,128,128,0.6)"
@@ -19,7 +19,7 @@ _BAR = (
 
 
 class Table(NamedTuple):
-    """Rows of a name and figures below a head; and of each row, if any, its share of the whole."""
+    """A head, rows of a name and figures, and optionally the share of each row."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
 
 def as_text(caption: str, tables: Sequence[Table]) -> str:
-    """Return the tables one below the other."""
+    """Format the tables one below the other."""
     blocks = [caption] if caption else []
     for table in tables:
         lines = list(_lines(table))
@@ -41,7 +41,7 @@ def as_text(caption: str, tables: Sequence[Table]) -> str:
 
 
 def as_html(caption: str, tables: Sequence[Table]) -> str:
-    """Return the tables side by side, with bars behind the shares."""
+    """Format the tables side by side, with bars behind the shares."""
     parts = [f"<div>{escape(caption)}</div>"] if caption else []
     for table in tables:
         head, *lines = _lines(table)
@@ -53,14 +53,14 @@ def as_html(caption: str, tables: Sequence[Table]) -> str:
 
 
 def _lines(table: Table) -> Iterator[tuple[str, ...]]:
-    """Yield the head and the rows; shares are a last column."""
+    """Yield the head and the rows; the last column is the shares, if any."""
     yield (*table.head, "%") if table.shares else table.head
     for place, row in enumerate(table.rows):
         yield (*row, f"{100 * table.shares[place]:.0f}") if table.shares else row
 
 
 def _row(tag: str, cells: Sequence[str], style: str, last: str = "") -> str:
-    """Return a row; its last cell has a style of its own."""
+    """Format a row; `last` is added to the style of its last cell."""
     styles = [";text-align:left", *[";text-align:right"] * (len(cells) - 1)]
     styles[-1] += last
     drawn = (

@@ -1,1 +1,1 @@
-"""How a pipeline runs: the executor, its tasks, partitions and schedulers."""
+"""The executor, its tasks, partitions and schedulers."""

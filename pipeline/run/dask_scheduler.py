@@ -1,4 +1,4 @@
-"""Tasks by way of Dask: on its local schedulers, or on a cluster."""
+"""Schedulers that use Dask: its local schedulers, and clusters."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from .workers import this_worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-#: Seconds between two looks at a cluster's tasks while somebody listens to their progress.
+#: Seconds between two checks for finished tasks while progress is reported.
 _PAUSE = 0.1
-#: Tasks whose notes share a topic: a scheduler keeps only the last thousand events of each.
+#: Tasks whose notes share a topic: a Dask scheduler keeps only the last 1000 events of a topic.
 _TOPIC_TASKS = 500
 
 
 class LocalDask(Notes):
-    """Dask's schedulers "synchronous" and "threads", in the shape of `distributed.Client`.
+    """Dask's schedulers "synchronous" and "threads" with the interface of `Scheduler`.
 
-    Tasks are collected until a result is asked for. Then all results that somebody still has a
-    handle of are computed.
+    Tasks are collected until `gather` is called, which computes the results of all live handles.
     """
 
     eager = False
@@ -54,13 +53,13 @@ class LocalDask(Notes):
         return added
 
     def compute(self, collection: Any) -> Any:
-        """Return the collection: the piece that is made of it computes it when it is read."""
+        """Return the collection; the task that reads it computes it."""
         return collection
 
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Compute the graph."""
+        """Compute the collected tasks."""
         options: dict[str, Any] = {"scheduler": self.name, "num_workers": self.workers}
         if done is not None:
             options["callbacks"] = [(None, None, None, lambda key, *_: done(_name(key)), None)]
@@ -72,7 +71,7 @@ class LocalDask(Notes):
 
 
 def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose own progress is not reported: tasks side by side have no order."""
+    """Return a function that reports no progress: parallel tasks would report in any order."""
 
     def call(*arguments: Any) -> Any:
         with set_listener(False):
@@ -82,7 +81,7 @@ def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Handle:
-    """A result that is computed when any is asked for."""
+    """A result that is computed with all others at the next `gather`."""
 
     def __init__(self, delayed: Any) -> None:
         self.delayed, self.is_computed = delayed, False
@@ -95,9 +94,9 @@ class Cluster:
     ----------
     client : distributed.Client
     folder : str
-        A folder that all workers see, for arrays of the caller.
+        A folder for arrays of the caller that all workers can read.
     name : str
-        For reports.
+        The name in reports.
     """
 
     eager = False
@@ -108,14 +107,14 @@ class Cluster:
         self.input_folder: str | None = folder
         self.workers = sum(client.nthreads().values()) or 1
         self.worker_memory = _task_memory(client)
-        self._token = uuid.uuid4().hex[:8]  # keeps the keys of two runs on one cluster apart
+        self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
         self.note = _WorkerLog(f"mstflow-{self._token}")
         self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[Any]] = {}
         self._live: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
-        """Submit to the client."""
+        """Submit a task to the client."""
         packed = _Packed(_name(key), cloudpickle.dumps(function))
         future = self._client.submit(packed, *handles, key=f"{key}-{self._token}", pure=False)
         self._pending[future.key] = weakref.ref(future)
@@ -124,7 +123,7 @@ class Cluster:
         return future
 
     def compute(self, collection: Any) -> Any:
-        """Return a future; what it stands for is dropped when no task needs it any more."""
+        """Return a future, whose result is released when no task needs it any more."""
         from distributed import Future
 
         if isinstance(collection, Future):
@@ -136,10 +135,10 @@ class Cluster:
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Wait for all live results, whose notes are read next, and fetch these."""
+        """Wait for all live results, whose notes are read next, and fetch those of `handles`."""
         from distributed import wait
 
-        with _worker_errors(), self._client.as_current():  # `wait` asks for no client
+        with _worker_errors(), self._client.as_current():  # `wait` uses the current client
             if done is not None:
                 self._watch(handles, done)
             wait([future for each in self._pending.values() if (future := each()) is not None])
@@ -147,12 +146,12 @@ class Cluster:
             return self._client.gather(list(handles))  # type: ignore[no-any-return]
 
     def take_notes(self) -> list[Note]:
-        """Return the notes that workers logged since the last call."""
+        """Return the notes that workers have logged since the last call."""
         notes: dict[int, Note] = {}
         for first in range(self._taken - self._taken % _TOPIC_TASKS, self._submitted, _TOPIC_TASKS):
             for _, logged in self._client.get_events(self.note.topic(first)):
                 number, (turn, stage, partition, work), scalars = logged
-                # A task that ran again, as its worker had died, counts once.
+                # A task that ran twice because its worker died counts once.
                 if number >= self._taken:
                     call = StageCall(turn, stage, partition, Work(*work))
                     notes[number] = Note(number, call, scalars)
@@ -160,12 +159,12 @@ class Cluster:
         return list(notes.values())
 
     def release(self) -> None:
-        """Drop results that are left: the error of a task holds the frames that held them."""
+        """Release all results: the traceback of a failed task may keep their handles alive."""
         for future in list(self._live.values()):
             future.release()
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
-        """Call `done` for each task as it finishes, until the results are there."""
+        """Call `done` for each task that finishes, until the results of `handles` exist."""
         from distributed import wait
 
         while self._pending:
@@ -180,7 +179,7 @@ class Cluster:
 
 
 class _Packed(NamedTuple):
-    """A task as bytes: a worker that cannot load it fails the task, and does not lose its way."""
+    """A pickled task: a worker that cannot load it fails the task only, not its own loop."""
 
     name: str
     function: bytes
@@ -198,7 +197,7 @@ class _Packed(NamedTuple):
 
 
 class _WorkerLog:
-    """Sends notes from workers to the scheduler's log of events."""
+    """The callback that sends notes of tasks from workers to the scheduler's event log."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -217,12 +216,12 @@ class _WorkerLog:
 
 
 def _name(key: str) -> str:
-    """Return the first word of a task's key: the name of its stage."""
+    """Return the first word of the key of a task: the name of its stage."""
     return str(key).partition("-")[0]
 
 
 def _task_memory(client: Any) -> int | None:
-    """Return a quarter of what a worker has for each of its tasks: memory that spills is slow."""
+    """Return a quarter of a worker's memory per task: beyond, a worker spills, which is slow."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [w["memory_limit"] // (4 * w["nthreads"]) for w in workers if w["memory_limit"]]
     return min(limits, default=None)
@@ -230,7 +229,7 @@ def _task_memory(client: Any) -> int | None:
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Raise the death of workers as an error of ours."""
+    """Raise a `WorkerError` if workers died."""
     try:
         yield
     except Exception as error:

@@ -291,7 +291,7 @@ def _keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
 
 
 def _store(fields: dict[str, Any], stage: Stage, written: Sequence[Any]) -> None:
-    """Store what a stage wrote; `Chosen` edges are added to those before."""
+    """Store the fields that a stage wrote; `Chosen` edges are added to earlier ones."""
     for (name, declared), value in zip(stage.writes.items(), written, strict=True):
         is_chosen = declared.kind == "chosen"
         fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value

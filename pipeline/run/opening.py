@@ -1,4 +1,4 @@
-"""Opens the scheduler that a user asked for: inline, one of Dask's, a cluster."""
+"""Opening one of Dask's schedulers: local threads or processes, or a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOCAL = ("synchronous", "threads", "processes")
 
-#: Other names Dask's configuration may have for its local schedulers.
+#: Other names of local schedulers in Dask's configuration.
 _ALIASES = {
     "sync": "synchronous",
     "single-threaded": "synchronous",
@@ -35,29 +35,30 @@ _ALIASES = {
 
 @contextlib.contextmanager
 def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
-    """Yield the scheduler a user asked for, and clear away what it needed.
+    """Yield the scheduler that a user chose; close it and remove its files at the end.
 
     Parameters
     ----------
     choice : str or distributed.Client
-        "inline", a name in `LOCAL`, "dask" (whatever Dask has active), an address, or a client.
+        A name in `LOCAL`, "dask" (the scheduler that Dask is configured for), an address, or a
+        client.
     threads : int, optional
-        Workers of a local scheduler; as many as there are processors if not given.
+        Workers of a local scheduler; by default one per processor.
 
     Raises
     ------
     OptionError
-        If there is no such scheduler, or it cannot be reached.
+        If the scheduler is unknown or cannot be reached.
     """
     if choice == "dask":
         choice = dask.config.get("scheduler", None) or _active_client() or "threads"
-        if choice in ("distributed", "dask.distributed"):  # set where a client is active
+        if choice in ("distributed", "dask.distributed"):  # Dask's setting while a client is active
             choice = _active_client()
         choice = _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
     with contextlib.ExitStack() as stack:
         if isinstance(choice, str) and "://" in choice:
             choice = stack.enter_context(_connect(choice))
-        if hasattr(choice, "nthreads"):  # a client, recognised without importing distributed
+        if hasattr(choice, "nthreads"):  # a client; distributed may not be imported
             if choice.status != "running":
                 message = f"the client is {choice.status}, not running"
                 raise OptionError(message)
@@ -91,8 +92,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
 def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
     """Yield a client of worker processes on this machine, which end with it.
 
-    They leave nothing outside of `folder`: the scheduler of a cluster takes no other say in it
-    than Dask's configuration.
+    Their files are in `folder`: for the scheduler of a cluster only Dask's configuration sets that.
     """
     from distributed import Client, LocalCluster
 
@@ -115,16 +115,16 @@ def _input_folder() -> Iterator[str]:
         try:
             folder = stack.enter_context(scratch_folder(parent))
         except OSError as error:
-            message = f"no scratch folder can be made in {parent}: {error.strerror}"
+            message = f"cannot create a scratch folder in {parent}: {error.strerror}"
             raise OptionError(message) from error
         yield folder
 
 
 @contextlib.contextmanager
 def _thread_released() -> Iterator[None]:
-    """Take this thread out of the pool of a worker, if it is in one.
+    """Release this thread from the pool of a worker, if it belongs to one.
 
-    A run within a task waits for tasks of its own: they may need this thread's place.
+    A run within a task waits for its own tasks, which may need the slot of this thread.
     """
     if this_worker() is None:
         yield
@@ -133,7 +133,7 @@ def _thread_released() -> Iterator[None]:
 
     try:
         secede()
-    except KeyError:  # the caller's task has done so, as within `worker_client`
+    except KeyError:  # already released, as within `worker_client`
         yield
         return
     try:
@@ -143,7 +143,7 @@ def _thread_released() -> Iterator[None]:
 
 
 def _active_client() -> Any:
-    """Return the client of this process if `distributed` is in use at all."""
+    """Return the default client of this process; None if there is none."""
     if "distributed" not in sys.modules:
         return None
     try:
@@ -167,12 +167,12 @@ def _connect(address: str) -> Any:
 
 @contextlib.contextmanager
 def reporting_client(address: str, path: str) -> Iterator[Any]:
-    """Yield a client of a cluster, and write what its workers did meanwhile as HTML.
+    """Yield a client of a cluster; write a performance report of its workers as HTML.
 
     Raises
     ------
     OptionError
-        If no scheduler answers there, or bokeh is not installed, which draws the report.
+        If no scheduler answers at the address, or bokeh is not installed.
     """
     if importlib.util.find_spec("bokeh") is None:
         message = "a performance report needs the package bokeh"

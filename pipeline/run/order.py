@@ -63,7 +63,7 @@ def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[s
             needed = needed.difference(replaced).union(step.reads, step.combiner_reads)
         elif isinstance(step, Loop):
             end, again = needed, frozenset[str]()
-            for _ in range(2):  # the second adds what a pass needs of the one before it
+            for _ in range(2):  # the second adds the fields that a pass reads of the previous one
                 needed = needed_before((step.verdict,), end | needed_before(step.steps, again))
                 again = needed
         else:
@@ -88,7 +88,7 @@ def joins_after(
     if leaf + 1 < leaves:
         return
     level, rest, waiting = 1, leaves, 0
-    while rest:  # join what is left of each level with what is left of the levels below
+    while rest:  # join the rest of each level with that of the levels below
         rest, left = divmod(rest, split_every)
         waiting += left
         if waiting > 1:

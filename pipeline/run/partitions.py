@@ -1,4 +1,4 @@
-"""Partitions: an edge list as ranges of edge ids, each read by the task that needs it."""
+"""Partitions: ranges of edge ids, each read by the task that needs it."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 
 def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[EdgeSource]:
-    """Return ranges of edge ids, about equal, that tasks of the scheduler can read.
+    """Return ranges of edge ids of about equal size that tasks of the scheduler can read.
 
-    Arrays go as views to tasks that share the caller's memory, else to files. Dask's chunks are
-    not cut if there are as many partitions.
+    Partitions of arrays are views if tasks share the caller's memory; otherwise the arrays are
+    written to files first. If there are as many partitions as Dask's chunks, each is one chunk.
 
     Raises
     ------
     OptionError
-        If the graph lies on a GPU, or can be read only once, and tasks do not share the caller's
-        memory.
+        If tasks do not share the caller's memory, and the graph is on a GPU or can be read only
+        once.
     """
     if scheduler.input_folder is not None:
         source = _for_others(source, scheduler.name, scheduler.input_folder)
@@ -58,17 +58,17 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
 
 
 def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
-    """Return a source that other processes can read."""
+    """Return the source in a form that other processes can read."""
     if source.is_on_device:
         message = (
-            f"tasks of scheduler {scheduler!r} cannot see arrays on the GPU of this process: copy "
-            "them to the host (cupy.asnumpy), or choose inline or threads"
+            f"tasks of scheduler {scheduler!r} cannot read arrays on the GPU of this process; copy "
+            "them to the host (cupy.asnumpy), or choose scheduler 'inline' or 'threads'"
         )
         raise OptionError(message)
     if source.is_read_once:
         message = (
-            f"a graph that can be read only once does not go to tasks of {scheduler!r}: choose "
-            "inline or threads"
+            f"a graph that can be read only once cannot be sent to tasks of {scheduler!r}; choose "
+            "scheduler 'inline' or 'threads'"
         )
         raise OptionError(message)
     segments = (
@@ -87,7 +87,7 @@ def _to_files(segment: ArraySegment, folder: str) -> Segment:
 
 
 def _absolute(value: Any) -> Any:
-    """Return a segment whose files are found from any working directory."""
+    """Return a segment with absolute paths, for tasks with another working directory."""
     if isinstance(value, Path):
         return value.absolute()
     if type(value) is tuple:
@@ -98,44 +98,44 @@ def _absolute(value: Any) -> Any:
     return replace(value, **parts)
 
 
-#: In place of a chunk that a task of its own computes.
+#: Placeholder of a chunk that another task computes.
 _TO_COME = "to come"
 
 
 class Chunked(NamedTuple):
-    """A source whose chunks are computed by Dask, as tasks of their own.
+    """A source whose chunks Dask computes in separate tasks.
 
     Attributes
     ----------
     source : EdgeSource
     chunks : tuple
-        The value, or what stands for it, of each chunk, in order.
+        Each chunk in order: its value, or a placeholder for it.
     """
 
     source: EdgeSource
     chunks: tuple[Any, ...]
 
     def filled(self) -> EdgeSource:
-        """Return the source with its chunks in place."""
+        """Return the source with its chunks."""
         values = iter(self.chunks)
         segments = (_with_chunk(segment, values) for segment in self.source.segments)
         return replace(self.source, segments=tuple(segments))
 
 
 class OnDemand(NamedTuple):
-    """A Dask collection or future that a scheduler computes anew for each task that reads it."""
+    """A Dask collection or future, which the scheduler computes for each task that reads it."""
 
     collection: Any
 
 
 def num_chunks(source: EdgeSource) -> int:
-    """Return how many chunks Dask computes for a source; 0 if it also has other segments."""
+    """Return the number of chunks that Dask computes; 0 if the source has other segments too."""
     chunks = [chunk_of(segment) is not None for segment in source.segments]
     return len(chunks) if all(chunks) else 0
 
 
 def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
-    """Return a source with its sizes; tasks of a cluster count the chunks that Dask computes."""
+    """Return a source with its sizes; a cluster counts the edges of Dask's chunks."""
     is_known = source.num_edges is not None and source.num_vertices is not None
     if is_known or not _computed_elsewhere(source, scheduler):
         return source.with_sizes()
@@ -147,7 +147,7 @@ def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
     is_counted = all(getattr(segment, "checksums", ()) for segment in source.segments)
     if is_counted or not _computed_elsewhere(source, scheduler):
         return source.fingerprint()
-    digests = _of_each_chunk(fingerprint_chunk, source, scheduler)
+    digests = _of_each_chunk(EdgeSource.fingerprint, source, scheduler)
     return digest(repr((source.first_id, source.unweighted, digests)).encode())
 
 
@@ -158,11 +158,6 @@ def count_chunk(source: EdgeSource) -> Counted:
     return Counted(found.num_edges or 0, found.num_vertices or 0, found.weight_dtype, checksums)
 
 
-def fingerprint_chunk(source: EdgeSource) -> str:
-    """Return the fingerprint of one chunk."""
-    return source.fingerprint()
-
-
 def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:
     """Return whether Dask computes all chunks of a source in other processes."""
     return scheduler.input_folder is not None and num_chunks(source) > 0
@@ -171,7 +166,7 @@ def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:
 def _of_each_chunk(
     task: Callable[[EdgeSource], Any], source: EdgeSource, scheduler: Scheduler
 ) -> list[Any]:
-    """Return the results of a task on each of Dask's chunks, where the chunks are computed."""
+    """Return the results of a task on each of Dask's chunks, on the workers that hold them."""
     handles = [
         scheduler.submit(
             partial(
@@ -194,7 +189,7 @@ def _on_chunk(task: Callable[[EdgeSource], Any], source: EdgeSource, chunk: Any)
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
-    """Return a partition's source as tasks of the scheduler take it."""
+    """Return the source of a partition in the form that tasks of the scheduler take."""
     chunks = [chunk for segment in source.segments if (chunk := chunk_of(segment)) is not None]
     if not chunks or scheduler.input_folder is None:
         return source
@@ -205,7 +200,7 @@ def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
 
 
 def chunk_of(segment: Any) -> Any:
-    """Return the Dask collection or future that a segment is read from, if it is."""
+    """Return the Dask collection or future of a segment; None for other segments."""
     if isinstance(segment, Delayed):
         return segment.chunk
     inner = getattr(segment, "segment", None)
@@ -213,7 +208,7 @@ def chunk_of(segment: Any) -> Any:
 
 
 def _with_chunk(segment: Any, values: Any) -> Any:
-    """Return a segment with the next value in place of its chunk, if it has one."""
+    """Replace the chunk of a segment, if it has one, by the next value."""
     if isinstance(segment, Delayed):
         return replace(segment, chunk=next(values))
     if chunk_of(segment) is None:
@@ -225,8 +220,8 @@ def _with_chunk(segment: Any, values: Any) -> Any:
 def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
     """Read a partition into arrays.
 
-    Edge ids are of the smaller index dtype that holds them; vertex ids of 32 or 64 bits are taken
-    as they are.
+    Edge ids have the smaller index dtype that holds them. Vertex ids of 32 or 64 bits are not
+    copied.
     """
     u, v, weight = map(ops.asarray, source.columns())
     stop = source.first_id + len(u)
@@ -236,7 +231,7 @@ def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
 
 
 def read_only(column: Any) -> Any:
-    """Return a view that no stage can write to, where an array may be the caller's own."""
+    """Return a read-only view of an array that may be the caller's."""
     if isinstance(column, np.ndarray):
         column = column.view()
         column.flags.writeable = False
@@ -244,7 +239,7 @@ def read_only(column: Any) -> Any:
 
 
 def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:
-    """Return an array of the backend's, or of the host's, where a graph lies: there or here."""
+    """Return an array in the memory of the graph: on the device of the backend, or on the host."""
     if isinstance(array, np.ndarray) and not on_device:
         return array
     ops = array_module(backend)
@@ -252,8 +247,8 @@ def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:
 
 
 def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
-    """Return vertex ids as int32 or int64, without a copy where they have 32 or 64 bits."""
+    """Return vertex ids as int32 or int64, without a copy if they have 32 or 64 bits."""
     dtype = np.dtype(np.int32 if num_vertices <= 2**31 else np.int64)
-    if ids.itemsize == 8 or ids.itemsize == dtype.itemsize:  # ids of 64 bits are small enough
+    if ids.itemsize == 8 or ids.itemsize == dtype.itemsize:  # all ids are less than 2^63
         return ids.view(f"i{ids.itemsize}")
     return ids.astype(dtype)

@@ -1,7 +1,7 @@
-"""Where tasks run: here and now, on Dask's local schedulers, or on a cluster.
+"""The interface of schedulers, and the one that runs tasks in the calling thread.
 
-A scheduler has the shape of `distributed.Client`: `submit` takes a function and the handles of
-other tasks' results, and returns a handle. Results stay where they are until `gather` brings them.
+It resembles `distributed.Client`: `submit` takes a function and handles of other tasks' results,
+and returns a handle. Results stay on the workers until `gather` fetches them.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class Scheduler(Protocol):
-    """What a run asks of a scheduler.
+    """The interface that the executor needs of a scheduler.
 
     Attributes
     ----------
     name : str
-        For reports.
+        The name in reports.
     workers : int
-        How many tasks it can run at once.
+        Number of tasks that can run at once.
     eager : bool
-        Whether `submit` itself computes; a handle is the result then.
+        Whether `submit` calls the function; then a handle is the result itself.
     leaves_on_host : bool
-        Whether results may go to other processes, and so must lie in the memory of the host.
+        Whether results may be sent to other processes, and so must be in host memory.
     input_folder : str or None
-        Where the caller's arrays are written for tasks; None if tasks see its memory.
+        A folder for the caller's arrays; None if tasks share the caller's memory.
     worker_memory : int or None
-        Bytes that each task may take, if the scheduler limits them.
+        Limit in bytes of each task, if the scheduler has one.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Scheduler(Protocol):
 
     @property
     def note(self) -> Callable[[Note], object]:
-        """What tasks call with a `Note`, wherever they run."""
+        """The callback of tasks, which takes a `Note` on any worker."""
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
-        """Return a handle for the result of `function`, called with the results of `handles`.
+        """Return a handle for the result of `function` called with the results of `handles`.
 
-        `key` names the task on dashboards, which group tasks by its first word.
+        `key` is the name of the task on dashboards, which group tasks by its first word.
         """
 
     def compute(self, collection: Any) -> Any:
@@ -56,17 +56,17 @@ class Scheduler(Protocol):
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Compute and return results; those of other live handles stay where they are.
+        """Compute and return results; keep those of other live handles on the workers.
 
-        `done` is called with the name of each task that finishes meanwhile.
+        `done` is called with the name of each task that finishes.
         """
 
     def take_notes(self) -> list[Note]:
-        """Return what tasks have noted since this was last called."""
+        """Return the notes since the last call."""
 
 
 class Notes:
-    """Notes of tasks that run in this process."""
+    """The notes of tasks that run in this process."""
 
     def __init__(self) -> None:
         self._notes: list[Note] = []
@@ -82,7 +82,7 @@ class Notes:
 
 
 class Inline(Notes):
-    """Calls each task when it is submitted."""
+    """The scheduler that calls each task when it is submitted."""
 
     name = "inline"
     workers = 1
@@ -96,7 +96,7 @@ class Inline(Notes):
         return function(*handles)
 
     def compute(self, collection: Any) -> Any:
-        """Return the collection: the piece that is made of it computes it when it is read."""
+        """Return the collection; the task that reads it computes it."""
         return collection
 
     def gather(

@@ -1,4 +1,4 @@
-"""Scratch folders of runs: locked while in use, and removed by a later run if theirs was killed."""
+"""Scratch folders: locked while a run uses them, and removed by a later run if it was killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scratch_folder(parent: str | None) -> Iterator[str]:
     OSError
         If it cannot be created.
     """
-    # Hosts that share the parent need not see each other's locks: each removes only its own.
+    # Hosts that share the parent may not see each other's locks, so each removes only its own.
     prefix = f"mstflow-{re.sub(r'[^A-Za-z0-9]', '_', platform.node())}-"
     _remove_abandoned(Path(parent or tempfile.gettempdir()), prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
@@ -48,7 +48,7 @@ def scratch_folder(parent: str | None) -> Iterator[str]:
 
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
-    """Remove this user's folders whose lock nobody holds: the system releases it on a death."""
+    """Remove this user's folders whose lock is free: a killed process holds no lock."""
     if fcntl is None:
         return
     for path in parent.glob(f"{prefix}*"):

@@ -1,4 +1,4 @@
-"""What a task does: call a stage or a combination, check what it wrote, and note what it cost."""
+"""Tasks: call a stage or a combination, check its fields, and note its cost."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
 _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
-#: What messages show with its value; a source of edges would fill pages.
+#: Types whose values messages show: the value of a source of edges would fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
 _REPORTED = ("count", "number")
 
 
 class Slot(NamedTuple):
-    """Stands for an item of another task's result: `item` of argument number `argument`."""
+    """A placeholder for item `item` of the result passed as argument number `argument`."""
 
     argument: int
     item: int
@@ -49,28 +49,28 @@ class Collected(tuple[Any, ...]):
 
 @dataclass(frozen=True)
 class Task:
-    """A call of a stage; or, with `parts`, a combination of what it wrote in several partitions.
+    """A call of a stage, or with `parts` a combination of its results in several partitions.
 
     Attributes
     ----------
     stage : Stage
     backend : Backend
     fields : dict
-        The fields to read: values, `Slot` objects, or `Collected` of those.
+        The fields to read: values, `Slot` objects, or `Collected` tuples of these.
     round, partition : int
-        Where the task stands in the run, for reports.
+        The position of the task in the run, for reports.
     parts : int
-        How many of the results it is called with, the first ones, are to be combined.
-    note : callable
+        Number of results to combine, the first arguments of the call.
+    note : callable, optional
         Called with a `Note`.
     is_shared : bool
-        Whether what it writes holds for the whole graph.
+        Whether it writes fields of the whole graph, not of a partition.
     leaves_on_host : bool
-        Whether its arrays go to other processes, and so must lie in the memory of the host.
+        Whether its arrays may be sent to other processes, and so must be in host memory.
     number : int
-        In the order in which a run submits its tasks.
+        Position in the order in which the run submits its tasks.
     record : Record, optional
-        Keeps unfinished work, for stages and combinations that have a parameter of this name.
+        Saves unfinished work of a stage or combination with a parameter of this name.
     """
 
     stage: Stage
@@ -87,17 +87,17 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The name of what is called."""
+        """The name of the stage or combination."""
         return self.stage.combine_name if self.parts else self.stage.name
 
     def __call__(self, *results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run on the results of other tasks, and return what the stage writes.
+        """Run on the results of other tasks; return the fields that the stage writes.
 
         Raises
         ------
         PipelineError
-            If the stage fails, or what it reads or writes is not as declared. Names the stage, and
-            the dtype and length of every field it was given.
+            If the stage fails, or a field is not as declared. Names the stage, and states the dtype
+            and length of each field that it read.
         """
         try:
             backend = worker_backend(self.backend) if self.leaves_on_host else self.backend
@@ -139,19 +139,19 @@ class Task:
         return partial(self.stage.combiner, ops, parts, **fields, **kept)
 
     def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
-        """Return what was written as a tuple, checked against the declaration."""
+        """Return the result as a tuple of fields, checked against the declaration."""
         is_several = type(result) is tuple and (self.parts or len(self.stage.writes) > 1)
         outputs = tuple(map(_plain, result if is_several else (result,)))
         _check_outputs(self.stage, outputs, lengths)
         return outputs
 
     def _failure(self, fields: dict[str, Any], parts: list[Any], cause: Exception) -> PipelineError:
-        """Return the error of a stage that failed, with what it was given."""
+        """Return the error of a stage that failed, which shows the fields it read."""
         written = (item for part in parts for item in zip(self.stage.writes, part, strict=True))
         shown = (f"{name}: {_shown(value)}" for name, value in (*fields.items(), *written))
         reason = f"{type(cause).__name__}: {cause}"
         failure = PipelineError(f"stage {self.name!r} failed on {', '.join(shown)}: {reason}")
-        with contextlib.suppress(Exception):  # some errors cannot be sent to another process
+        with contextlib.suppress(Exception):  # some errors cannot be pickled
             pickle.dumps(cause)
             failure.__cause__ = cause
         return failure
@@ -163,7 +163,7 @@ class Task:
 
 
 def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
-    """Return a value for a task: items of results in place of slots, arrays as the module's."""
+    """Replace slots by items of results, and arrays by those of the array module."""
     if type(value) is Slot:
         value = results[value.argument][value.item]
     if type(value) is Chunked:
@@ -171,20 +171,20 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
         return value._replace(chunks=chunks).filled()
     if isinstance(value, tuple):
         return _rebuilder(value)(map(partial(_loaded, ops, results), value))
-    if isinstance(value, np.generic):  # a limit that NumPy computed
+    if isinstance(value, np.generic):  # such as a limit computed by NumPy
         return value.item()
     return ops.asarray(value) if isinstance(value, np.ndarray) else value
 
 
 def _on_host(ops: Any, value: Any) -> Any:
-    """Return a value, or the items of a tuple, with arrays in the memory of the host."""
+    """Return a value, or the items of a tuple, with arrays in host memory."""
     if isinstance(value, tuple):
         return _rebuilder(value)(map(partial(_on_host, ops), value))
     return ops.to_host(value) if is_on_device(value) else value
 
 
 def _rebuilder(value: tuple[Any, ...]) -> Callable[[Iterable[Any]], Any]:
-    """Return what makes a tuple or record of the same type from other items."""
+    """Return the function that makes a tuple or record of the same type."""
     return getattr(type(value), "_make", type(value))
 
 
@@ -195,12 +195,12 @@ def _num_bytes(value: Any) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return a scalar of any array library as Python's; anything else as it is."""
+    """Convert a scalar of an array library to Python's; return other values unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
-    """Check the fields a stage reads, and return the length of each axis among them."""
+    """Check the fields that a stage reads; return the length of each axis."""
     lengths: dict[str, tuple[str, int]] = {}
     if "num_vertices" in stage.reads:
         lengths["vertices"] = ("num_vertices", fields["num_vertices"])

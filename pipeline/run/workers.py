@@ -1,4 +1,4 @@
-"""The worker that runs a task: its backend, its name in errors, and errors of its GPU."""
+"""The worker that runs a task: its backend, and its name in errors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from ...errors import KernelError, MstflowError
 from ...primitives import Backend, known_backends, why_not
 
-#: Whose errors mean that a GPU failed. Out of memory is a MemoryError of theirs.
+#: Libraries whose errors mean that the GPU failed; lack of memory is a MemoryError.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
 
 
 def this_worker() -> Any:
-    """Return the worker of a cluster that runs this task; None if no cluster does."""
+    """Return the cluster's worker that runs this task; None outside a cluster."""
     distributed = sys.modules.get("distributed")
     try:
         return distributed and distributed.get_worker()
@@ -22,10 +22,11 @@ def this_worker() -> Any:
 
 
 def worker_backend(backend: Backend) -> Backend:
-    """Return the backend that this worker's Dask resources name, or else the one given.
+    """Return the backend named in this worker's Dask resources, or `backend` if there is none.
 
-    Workers of one cluster may differ, each started as ``dask worker ADDRESS --resources numba=1``:
-    any of them may take any task, since all backends find the same edges.
+    So workers of one cluster may use different backends, each started with a command such as
+    ``dask worker ADDRESS --resources numba=1``. Any worker may run any task, because all backends
+    find the same edges.
     """
     worker = this_worker()
     if worker is None:
@@ -47,7 +48,7 @@ def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
     """
     if isinstance(error, MstflowError):
         worker = this_worker() if on_cluster else None
-        if worker is not None:  # another worker may have what this one lacks
+        if worker is not None:  # the cause may be particular to this worker
             error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
     elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"

@@ -1,1 +1,1 @@
-"""Graphs that are only read in scans: their strategies, bounds on memory, checkpoints."""
+"""Scans of graphs that do not fit in memory: stages, buffer, memory model, checkpoints."""

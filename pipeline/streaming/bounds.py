@@ -1,7 +1,7 @@
-"""The memory that scans take: formulae, and how many edges can be held by a bound.
+"""The memory of scans: formulae, and the number of edges that a task can hold.
 
-Sizes are bytes for each edge or vertex at the peak. `docs/scale.md` derives them and holds them
-against measured runs.
+Sizes are peak bytes per edge or vertex. `docs/scale.md` derives them and compares them with
+measured runs.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from ...graphs.source import BLOCK_EDGES
 if TYPE_CHECKING:
     from ...graphs.source import EdgeSource
 
-#: Loaded kernels, Dask if it runs the tasks, and what a block takes on its way, for each thread.
+#: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
 _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
-#: What the system's allocator keeps of each partition.
+#: Bytes per partition that the system's allocator keeps.
 _PARTITION = 5_000_000
-#: Bytes for each edge of a piece that can only be read as a whole, while it is: twice its columns.
+#: Bytes per edge while a segment is read that can be read only whole: twice its columns.
 _READ_EDGE = 48
-#: Bytes of a device for each edge beyond its columns, and for each vertex, if the graph is whole
-#: there: edge ids, keys and places of what is light; records, and what rounds write. Not yet
-#: measured.
+#: Bytes on a device per edge (edge ids, keys and positions of light edges, without the columns) and
+#: per vertex (records and the fields of rounds) if it holds the whole graph. Not yet measured.
 _DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
-#: Bytes for each edge beyond those held, for each vertex, and for each of the minima that wait,
-#: while rounds run over partitions: keys and light edges; fragments and levels.
+#: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
+#: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
-#: Where memory allows, a task holds so many edges at least, and four for each vertex divided by the
-#: parts, or by so many parts: then the fragments that light edges leave fit twice.
+#: If the bound allows it, a task holds at least this number of edges, and at least 4 n / p for n
+#: vertices and p partitions, of which at most `_PARTS` count. Then the fragments that light edges
+#: leave fit twice.
 _COMFORTABLE, _PARTS = 2**24, 16
 
 
 class _Light(NamedTuple):
-    """Which edges the first of several scans takes.
+    """Which edges the first scan of strategy "two-scan" takes.
 
     Attributes
     ----------
     per_vertex : float
-        Light edges for each vertex: they are held, so fewer than those of `filter-boruvka`.
+        Light edges per vertex: fewer than in `filter-boruvka`, because tasks hold them.
     filled : float
-        The share of the capacity that it aims to fill: which edges are light is estimated from a
-        sample, and a buffer that overflows drops its heavier half.
+        The share of the capacity to fill. The limit for light edges is estimated from a sample,
+        and a buffer that overflows drops its heavier half.
     dense : float
-        With more edges for each vertex a second scan takes less time than to hold and join all.
+        Edges per vertex above which a second scan is faster than holding and joining all edges.
     fold_share : int
-        A first scan without a limit folds only if a forest takes at most one such share of the
-        buffer: finding forests again and again would cost more than a second scan.
+        A first scan without a limit folds only if a forest fits this number of times in the buffer:
+        otherwise finding forests repeatedly would cost more than a second scan.
     """
 
     per_vertex: float = 1.5
@@ -66,9 +66,10 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 @dataclass(frozen=True)
 class Size:
-    """What memory depends on.
+    """The sizes that memory depends on.
 
-    `weight` is the bytes of a weight, `at_once` how many edges are read where less is asked for.
+    `weight` is the bytes of a weight; `at_once` is the largest number of edges of a segment that
+    can be read only whole.
     """
 
     num_vertices: int
@@ -78,7 +79,7 @@ class Size:
 
     @classmethod
     def of(cls, source: EdgeSource) -> Size:
-        """Return the size of a source; one that is read once may have any number of edges."""
+        """Return the size of a source; an iterator may have any number of edges."""
         num_edges = sys.maxsize if source.num_edges is None else source.num_edges
         weight = 8 if source.weight_dtype is None else source.weight_dtype.itemsize
         return cls(source.num_vertices or 0, num_edges, weight, source.edges_at_once)
@@ -90,34 +91,35 @@ class Size:
 
     @property
     def held_edge(self) -> int:
-        """Bytes of an edge that is held: two ends, weight and id."""
+        """Bytes of an edge in a buffer: two ends, weight and id."""
         return 2 * self.index + self.weight + 8
 
     @property
     def solved_edge(self) -> int:
-        """Bytes for each edge while the forest of those held is found.
+        """Bytes per edge while the forest of the edges held is found.
 
-        Kruskal's: keys, records of 16 bytes, and, if keys are too much alike for those, records of
-        key and position twice, both ends by order. What joins is counted with the vertices.
+        They are Kruskal's: keys, and records of 16 bytes. If keys share too many bits for these,
+        records of key and position twice, and both ends in order. Edges of the forest count with
+        the vertices.
         """
         return 2 * self.weight + 16
 
     @property
     def solved_vertex(self) -> int:
-        """Bytes for each vertex while a forest is found and ends become fragments.
+        """Bytes per vertex while a forest is found and ends become fragments.
 
-        Four arrays are in use; two more blocks may be idle, as none of the four fits them.
+        Four arrays are in use, and the pool may keep two idle blocks that fit none of the four.
         """
         return 6 * self.index
 
     @property
     def kept_vertex(self) -> int:
-        """Bytes for each vertex beyond one scan: its fragment, an edge id, the key of a spoke."""
+        """Bytes per vertex between scans: its fragment, an edge id, the key of a spoke."""
         return self.index + 8 + self.weight
 
 
 def device_bytes(source: EdgeSource) -> int:
-    """Return how many bytes of a device it takes to have the whole graph there, and solve it."""
+    """Return the bytes of a device that the whole graph and its solution need."""
     size = Size.of(source)
     u, v, weight = (column.itemsize for column in source.first_columns())
     columns = 0 if source.is_on_device else max(u, size.index) + max(v, size.index) + weight
@@ -125,13 +127,13 @@ def device_bytes(source: EdgeSource) -> int:
 
 
 def rounds_bytes(size: Size) -> int:
-    """Return how many bytes the edges of all partitions take while rounds run over them."""
+    """Return the bytes of the edges of all partitions while rounds run over them."""
     return size.num_edges * (size.held_edge + _ROUND_EDGE)
 
 
 @dataclass(frozen=True)
-class Scans:
-    """What scans of a graph are, as far as their memory depends on it.
+class ScanMemory:
+    """The memory of the tasks of a run that scans a graph.
 
     Attributes
     ----------
@@ -139,13 +141,13 @@ class Scans:
     strategy : {"fold", "tree", "two-scan", "iterate"}
     partitions, split_every : int
     threads : int
-        Of each task.
+        Threads of each task.
     tasks : int
-        How many share the memory at once.
+        Number of tasks that share the memory.
     workers : int
-        How many run at once, sharing memory or not.
+        Number of tasks that run at once.
     spills : bool
-        Whether forests wait in files until they are used.
+        Whether workers spill waiting forests to disk.
     by_dask : bool
         Whether Dask runs the tasks.
     """
@@ -162,7 +164,7 @@ class Scans:
 
     @property
     def levels(self) -> int:
-        """Levels of merges."""
+        """Number of levels of the merge tree."""
         levels = 0
         while self.split_every**levels < self.partitions:
             levels += 1
@@ -170,45 +172,45 @@ class Scans:
 
     @property
     def least_memory(self) -> int:
-        """Bytes with which all tasks can do."""
+        """The least bytes that all tasks together need."""
         return self.tasks * self.memory(self._least)
 
     def memory(self, capacity: int) -> int:
-        """Return the bytes that a task takes which holds `capacity` edges."""
+        """Return the bytes of a task that holds `capacity` edges."""
         forest = min(capacity, self.size.num_vertices)
         solved = max(capacity, self._fan * forest) * self._solved_edge
         scan = self._fixed + forest * self._waiting_edge + solved
         return max(scan, self._rounds) if self._is_iterated else scan
 
     def capacity(self, memory: int | None) -> int:
-        """Return how many edges each task shall hold, with so many bytes for all of them.
+        """Return the number of edges that each task may hold if all tasks share `memory` bytes.
 
         Raises
         ------
         MemoryBoundError
-            If that is not enough. Says what would do.
+            If that is not enough. States the least memory.
         """
         vertices, parts = self.size.num_vertices, self.partitions
-        share = min(parts, _PARTS) if self._is_several else 1
+        share = min(parts, _PARTS) if self._can_rescan else 1
         wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
         if memory is None:
             return max(self._least, wanted)
         if memory < self.least_memory:
             message = (
-                f"memory: {show_bytes(memory)} is not enough; strategy {self.strategy!r} in "
-                f"{parts} parts needs at least {show_bytes(self.least_memory)} for {vertices:,} "
-                "vertices"
+                f"memory: {show_bytes(memory)} is not enough; strategy {self.strategy!r} with "
+                f"partitions={parts} needs at least {show_bytes(self.least_memory)} for "
+                f"{vertices:,} vertices"
             )
             raise MemoryBoundError(message, self.least_memory)
         room = memory // self.tasks - self._fixed
-        # Forests grow with what is held until they have all vertices.
+        # A forest grows with the edges held until it has all vertices.
         held = room // (self._waiting_edge + self._fan * self._solved_edge)
         if held > vertices:
             held = (room - vertices * self._waiting_edge) // self._solved_edge
         return max(self._least, min(wanted, held))
 
     @property
-    def _is_several(self) -> bool:
+    def _can_rescan(self) -> bool:
         return self.strategy == "two-scan"
 
     @property
@@ -217,12 +219,12 @@ class Scans:
 
     @property
     def _fan(self) -> int:
-        """Forests that are merged in one task."""
+        """Number of forests that one task merges."""
         return 1 if self._is_iterated else min(self.split_every, self.partitions)
 
     @property
     def _in_memory(self) -> int:
-        """Forests that a task finds in memory beside its own, and its own."""
+        """Number of forests in memory while a task runs, including its own."""
         if self.spills:
             return 1
         if self._is_iterated:
@@ -245,42 +247,41 @@ class Scans:
 
     @property
     def _least(self) -> int:
-        """Edges that a task must hold.
+        """The least number of edges that a task must hold.
 
-        A forest of n vertices must fit twice; where there may be several scans, half a forest will
-        do, shared among the parts.
+        A forest of n vertices must fit twice. If another scan may follow, half a forest shared
+        among the partitions suffices.
         """
         vertices = self.size.num_vertices
-        held = vertices // (2 * self.partitions) if self._is_several else 2 * vertices
+        held = vertices // (2 * self.partitions) if self._can_rescan else 2 * vertices
         return max(2 * BLOCK_EDGES, min(self._most, held))
 
     @property
     def _loaded(self) -> int:
-        """Bytes of code, and what it begins with."""
+        """Bytes of loaded code."""
         return _KERNELS + (_DASK if self.by_dask else 0)
 
     @property
     def _fixed(self) -> int:
-        """Bytes that do not depend on how many edges are held."""
+        """Bytes that do not depend on the number of edges held."""
         size = self.size
-        vertex = size.solved_vertex + (size.kept_vertex if self._is_several else 0)
+        vertex = size.solved_vertex + (size.kept_vertex if self._can_rescan else 0)
         thread = _THREAD + size.at_once * _READ_EDGE
         parts = self.partitions * _PARTITION if self.partitions > 1 else 0
         return self._loaded + parts + self.threads * thread + size.num_vertices * vertex
 
     @property
     def _solved_edge(self) -> int:
-        """Bytes for each edge that is held, or merged, while their forest is found.
+        """Bytes per edge, held or merged, while their forest is found.
 
-        Partitions and merges differ in size, and memory that one leaves to another is larger than
-        what is asked of it: an eighth is for that.
+        Tasks differ in size, so reused blocks are larger than needed: an eighth is added for that.
         """
         solved = self.size.held_edge + self.size.solved_edge
         return solved + solved // 8 if self.partitions > 1 else solved
 
     @property
     def _waiting_edge(self) -> int:
-        """Bytes for each edge of forests that wait, and one to merge."""
+        """Bytes per edge of the forests that wait to be merged."""
         is_kept = self.levels and not self.spills
         return self._in_memory * self.size.held_edge if is_kept else 0
 
@@ -288,12 +289,12 @@ class Scans:
 def parse_bytes(value: int | str, name: str = "memory") -> int:
     """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
 
-    `name` is for the message.
+    `name` is used in the message.
 
     Raises
     ------
     OptionError
-        If it is none.
+        If `value` is not a size.
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
     unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
@@ -305,7 +306,7 @@ def parse_bytes(value: int | str, name: str = "memory") -> int:
 
 
 def show_bytes(count: float) -> str:
-    """Return a number of bytes in words, rounded up."""
+    """Format a number of bytes, rounded up."""
     for unit, name in ((10**9, "GB"), (10**6, "MB")):
         if count >= unit:
             return f"{-(-count * 100 // unit) / 100:g} {name}"

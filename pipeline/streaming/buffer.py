@@ -1,4 +1,4 @@
-"""The edges that a scan holds: up to a number, in the order of their ids."""
+"""The buffer of a scan: a bounded number of edges, in the order of their ids."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from .solver import Solver
 
-#: From so many edges for each fragment on it is told which fragments they touch.
+#: Edges per fragment from which it pays to find the fragments that they touch.
 _MANY = 2
 
 
 class Selected(NamedTuple):
-    """What is left of the `seen` edges from `first` on: those with keys up to `limit`."""
+    """The edges with keys up to `limit` among the `seen` edges from id `first` on."""
 
     first: int
     seen: int
@@ -32,28 +32,27 @@ class Selected(NamedTuple):
 
 
 class EdgeBuffer:
-    """Holds up to `capacity` edges; makes room in one of two ways.
+    """Holds up to `capacity` edges and makes room in one of two ways.
 
     Parameters
     ----------
     solver : Solver
     num_fragments : int
-        What the ends of edges are below.
+        The ends of edges are less than this.
     capacity : int
     weight_dtype : dtype, optional
-        That of the first edges if not given.
+        The dtype of the first edges by default.
     folds : bool
-        Whether a full buffer is replaced by its forest, which must then be half of it at most;
-        otherwise the heavier half goes, and with it all that is heavier still.
+        If true, a full buffer is replaced by its forest, which must be at most half of it.
+        Otherwise the heavier half is dropped, and later edges that are heavier are skipped.
 
     Attributes
     ----------
     ops : array module
-        Of the columns.
     limit : int or None
-        The largest key that is still taken; None for all.
+        The largest key that is taken; None for no limit.
     cut : Cut or None
-        Up to where all edges that were offered have been taken; None for all.
+        The buffer has taken every edge up to here; None if it has taken all.
     """
 
     def __init__(
@@ -77,11 +76,11 @@ class EdgeBuffer:
 
     @property
     def columns(self) -> Columns:
-        """What it holds."""
+        """The edges in the buffer."""
         return Columns(*(column[: self._size] for column in self._columns))
 
     def release(self) -> tuple[NDArray[Any], ...]:
-        """Return what it holds, in memory that has no room for more; it is not used again."""
+        """Return the edges in arrays of their size; the buffer must not be used again."""
         if self._size == len(self._columns[0]):
             return tuple(self._columns)
         copies = self._allocated(self._size, _dtypes(self._columns))
@@ -89,39 +88,43 @@ class EdgeBuffer:
             copy[:] = column
         return tuple(copies)
 
-    def append(self, piece: Selected) -> None:
-        """Add the edges of a block, after making room for them if need be.
+    def append(self, selected: Selected) -> None:
+        """Add the edges of a block; make room first if the buffer is full.
 
         Raises
         ------
         GraphError
-            If their weights have another dtype than those before. Names the edge.
+            If the dtype of their weights differs from that of earlier edges. Names the edge.
         """
         if not len(self._columns[0]):
-            self._columns = self._allocated(self._capacity, _dtypes(piece.columns))
-        self._weight_dtype = check_dtype(piece.first, piece.columns[2].dtype, self._weight_dtype)
+            self._columns = self._allocated(self._capacity, _dtypes(selected.columns))
+        self._weight_dtype = check_dtype(
+            selected.first, selected.columns[2].dtype, self._weight_dtype
+        )
         half = max(1, self._capacity // 2)
-        for start in range(0, len(piece.key), half):
-            rows = slice(start, min(start + half, len(piece.key)))
+        for start in range(0, len(selected.key), half):
+            rows = slice(start, min(start + half, len(selected.key)))
             if self._size + rows.stop - start > self._capacity:
                 if self._folds:
                     self.reduce()
                 else:
                     self._keep_lightest(half)
             if self.limit is not None and self.limit < 0:
-                return  # no key is that small, and no array compares with what it cannot hold
-            columns: Iterable[NDArray[Any]] = [column[rows] for column in piece.columns]
-            if self.limit is not None and self.limit < piece.limit:  # it was lowered meanwhile
-                columns = self.ops.compact(piece.key[rows] <= self.limit, *columns)
+                return  # no key is negative, and unsigned keys do not compare with -1
+            columns: Iterable[NDArray[Any]] = [column[rows] for column in selected.columns]
+            if (
+                self.limit is not None and self.limit < selected.limit
+            ):  # lowered since the block was read
+                columns = self.ops.compact(selected.key[rows] <= self.limit, *columns)
             self._place(self._size, columns)
             self.is_forest = False
 
     def stop_at(self, cut: Cut, limit: int) -> None:
-        """Take only edges up to a cut, which from now on are those with keys up to `limit`."""
+        """Take only edges up to a cut: from now on those with keys up to `limit`."""
         self.cut, self.limit = cut, limit
 
     def reduce(self, *, above: int = 0) -> None:
-        """Put the forest of what it holds in its place, if that is more than so many edges."""
+        """Replace the edges by their forest if there are more than `above` of them."""
         if self.is_forest or self._size <= above:
             return
         touched, count = self._number_touched()
@@ -130,12 +133,12 @@ class EdgeBuffer:
             u, v = (self.ops.gather(touched, ends) for ends in (u, v))
         if self._capacity:
             self._place(0, (u, v, *rest))
-        else:  # no more will come
+        else:  # a buffer of a merge, which takes no more edges
             self._columns, self._size = [u, v, *rest], len(u)
         self.is_forest = True
 
     def restore(self, columns: Iterable[Any], *, is_forest: bool) -> None:
-        """Hold these edges, as it did before. Arrays that fill it are taken over."""
+        """Hold the edges of an earlier run or a merge; arrays of full size are not copied."""
         self._columns = list(map(self.ops.asarray, columns))
         self._size = len(self._columns[0])
         if self._size < self._capacity:
@@ -145,13 +148,13 @@ class EdgeBuffer:
         self.is_forest = is_forest
 
     def _allocated(self, size: int, dtypes: Iterable[Any]) -> list[NDArray[Any]]:
-        """Return arrays that it may write to, where the array module has its own."""
+        """Return writable arrays in the memory of the array module."""
         return [self.ops.empty(size, dtype) for dtype in dtypes]
 
     def _number_touched(self) -> tuple[NDArray[Any] | None, int]:
         """Renumber the ends over the fragments that edges touch, if those are at most half of all.
 
-        Returns the fragment of each number, or None, and how many numbers there are.
+        Return the fragment of each number (None if nothing was renumbered) and the count.
         """
         ops, size = self.ops, self._num_fragments
         u, v = self.columns[:2]
@@ -169,7 +172,7 @@ class EdgeBuffer:
 
     def _keep_lightest(self, count: int) -> None:
         """Keep the `count` lightest edges, and take only lighter ones from now on."""
-        # Ids ascend, so of the edges with the last key the first are kept: no later one is.
+        # Ids ascend: keep the first of the edges that have the last key.
         ops, key = self.ops, self._solver.keys(self.columns[2])
         last = int(ops.partition(key, count - 1)[count - 1])
         kept = key < last
@@ -179,7 +182,7 @@ class EdgeBuffer:
         self._place(0, ops.compact(kept, *self.columns))
 
     def _place(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
-        """Write columns from a row on; what was behind it goes."""
+        """Write columns from row `start` on; they are the last rows then."""
         for held, column in zip(self._columns, columns, strict=True):
             self._size = start + len(column)
             held[start : self._size] = column

@@ -1,8 +1,8 @@
-"""Checkpoints: a memory of tasks in files, so that a run that was killed goes on.
+"""Checkpoints: records of tasks in a folder, from which a killed run resumes.
 
-A record appears whole or not at all, and its archive carries checksums. All records of a folder
-belong to one run: its steps, the source of each stage and the values they are given, its graph, and
-how the graph is partitioned. The folder says which; nothing else is taken up.
+A record is written atomically, and its archive has checksums. All records of a folder belong to one
+run. The folder states its identity: this package's version, the steps, the code and the values of
+the stages, the input, and the partitions. A run with another identity is refused.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ _DRAFT = "{}-{}.draft"
 
 @dataclass(frozen=True)
 class Record:
-    """The unfinished or finished work of one task: some arrays and a state.
+    """The unfinished or finished work of one task: arrays and a state.
 
     Parameters
     ----------
     path : str
-        All workers must see it.
+        All workers must be able to read and write it.
     seconds : float
-        How long a task works before it leaves a record of what is not finished.
+        Interval at which a task saves unfinished work.
     """
 
     path: str
     seconds: float = 20.0
 
     def load(self) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
-        """Return the arrays and the state, or None if there is no whole record."""
+        """Return the arrays and the state, or None if there is no valid record."""
         try:
             with (
-                Path(self.path).open("rb") as file,  # np.load leaves open what is damaged
+                Path(self.path).open("rb") as file,  # np.load does not close a damaged file
                 np.load(file, allow_pickle=False) as archive,
             ):
                 arrays = tuple(archive[f"arr_{place}"] for place in range(len(archive.files) - 1))
@@ -65,12 +65,12 @@ class Record:
             return None
 
     def save(self, arrays: Iterable[NDArray[Any]], state: dict[str, Any]) -> None:
-        """Write the record in place of the one before.
+        """Replace the record.
 
         Parameters
         ----------
         state : dict
-            Numbers and flags, as JSON has them.
+            Numbers and booleans that JSON can store.
 
         Raises
         ------
@@ -87,13 +87,13 @@ class Record:
             draft.replace(path)
         except OSError as error:
             draft.unlink(missing_ok=True)
-            message = f"{path}: the checkpoint cannot be written: {error.strerror}"
+            message = f"{path}: cannot write the checkpoint: {error.strerror}"
             raise OptionError(message) from error
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder of records, one for each task that keeps one."""
+    """A folder of records, one for each task that saves its work."""
 
     folder: str
 
@@ -115,7 +115,7 @@ def version() -> str:
 
 
 def _sources_of(stage: Stage) -> Any:
-    """Return what identifies the code of a stage, and the values that its function holds.
+    """Return digests of the code of a stage and of the values that its function holds.
 
     The code is the text of its module and of the caller's modules that this one uses; that of a
     function without a file, such as one typed at a prompt, is its bytecode.
@@ -160,28 +160,29 @@ def _is_own(module: ModuleType | None) -> bool:
 
 
 def _pickled(value: Any) -> str:
-    import cloudpickle  # loaded only where a checkpoint is kept
+    import cloudpickle  # imported only with a checkpoint
 
     return digest(cloudpickle.dumps(value))
 
 
 def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) -> Checkpoint:
-    """Begin a checkpoint, or go on with one of the same run.
+    """Create a checkpoint, or open one of the same run.
 
     Parameters
     ----------
     identity : dict
-        What tells the run from others, as JSON has it.
+        The identity of the run, in values that JSON can store.
 
     Raises
     ------
     OptionError
-        If the folder holds anything else, or cannot be made. Names what differs.
+        If the folder has other contents or belongs to another run, or cannot be created. Names the
+        items of the identity that differ.
     """
     path = Path(folder)
     try:
         if not path.parent.is_dir():
-            message = f"{path}: there is no folder {path.parent}"
+            message = f"{path}: the folder {path.parent} does not exist"
             raise OptionError(message)
         path.mkdir(exist_ok=True)
         draft = path / f"{_IDENTITY}.draft"
@@ -189,7 +190,7 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
         known = dict(json.loads((path / _IDENTITY).read_text()))
-        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # of a run that was killed
+        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # left by a killed run
             draft.unlink()
     except FileNotFoundError as error:
         message = f"{path}: the folder is not empty, and is not a checkpoint"
@@ -197,13 +198,13 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
     except OptionError:
         raise
     except (OSError, TypeError, ValueError) as error:
-        message = f"{path}: no checkpoint can be kept there: {error}"
+        message = f"{path}: cannot create a checkpoint: {error}"
         raise OptionError(message) from error
     differ = [name for name in identity if known.get(name) != identity[name]]
     if differ:
         message = (
             f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
-            "name another folder, or remove it"
+            "choose another folder or remove this one"
         )
         raise OptionError(message)
     return Checkpoint(str(path.absolute()))

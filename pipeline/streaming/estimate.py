@@ -1,6 +1,6 @@
-"""The time and the traffic of a run by scans, before it starts.
+"""Estimates of the time and the traffic of scans.
 
-The formulae are those of `docs/scale.md`, which compares them with measured runs.
+`docs/scale.md` derives the formulae and compares them with measured runs.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..decided import Estimate
 
 if TYPE_CHECKING:
-    from .bounds import Scans, Size
+    from .bounds import ScanMemory, Size
 
 #: Seconds to load kernels.
 _LOADING = 0.1
-#: Nanoseconds of a thread for each edge: of a first scan, of a later one, which looks labels up,
-#: and of those that a scan holds until their forest is found; and for each vertex of that.
+#: Nanoseconds of a thread per edge read by a first scan, per edge read by a later scan (which looks
+#: up labels), and per edge and per vertex of the forest of the edges held.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
-#: What a scan keeps: of the capacity, once it had to drop the heavier half; and of all edges, once
-#: few fragments are left.
+#: The edges that a scan holds: a share of the capacity after it has dropped a heavier half, and a
+#: share of all edges once few fragments are left.
 _STOPPED, _LEFT = 0.75, 0.03
 
 
 class Rates(NamedTuple):
-    """Bytes a second of a worker: from its disk, and between it and the others."""
+    """Bytes per second of a worker: from its disk, and over the network."""
 
     disk: float = 2e9
     network: float = 1e9
 
 
-def estimate(scans: Scans, capacity: int, num_light: int, rates: Rates) -> Estimate:
-    """Estimate a run by scans whose tasks hold `capacity` edges at a time."""
+def estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) -> Estimate:
+    """Estimate a run whose tasks hold `capacity` edges each."""
     size, parts = scans.size, scans.partitions
     vertices, edges = size.num_vertices, size.num_edges
-    several = scans.strategy == "two-scan"
-    taken = edges_taken(size, capacity, parts, num_light) if several else [edges]
+    can_rescan = scans.strategy == "two-scan"
+    taken = edges_taken(size, capacity, parts, num_light) if can_rescan else [edges]
     held = min(capacity, math.ceil(max(taken) / parts))
     workers = min(scans.workers, parts)
     record = size.held_edge - 8
@@ -48,7 +48,7 @@ def estimate(scans: Scans, capacity: int, num_light: int, rates: Rates) -> Estim
     )
     solving = sum(_HELD * each / workers for each in taken)
     solving += len(taken) * (1 + scans.levels) * _VERTEX * vertices
-    # What a partition sends up the tree, and the labels that it gets.
+    # Each partition sends its forest up the tree and receives the labels.
     forests = sum(min(vertices, held, each / parts) * size.held_edge for each in taken)
     sent = parts * (forests + (len(taken) - 1) * vertices * size.index) if parts > 1 else 0
     seconds = _LOADING + scanning + solving * 1e-9 + sent / rates.network / workers
@@ -56,9 +56,9 @@ def estimate(scans: Scans, capacity: int, num_light: int, rates: Rates) -> Estim
 
 
 def edges_taken(size: Size, capacity: int, parts: int, num_light: int) -> list[float]:
-    """Return how many edges each scan takes, of partitions that hold up to `capacity`.
+    """Return the number of edges that each scan holds, in partitions of up to `capacity`.
 
-    What c random edges for each vertex leave of the fragments is about exp(-1.5 c).
+    c random edges per vertex reduce n fragments to about n exp(-1.5 c).
     """
     vertices, edges, held = size.num_vertices, size.num_edges, capacity * parts
     if edges <= held and not num_light:

@@ -1,7 +1,6 @@
-"""Reads a partition block by block into a buffer: one scan, by threads side by side.
+"""One scan of a partition: threads read, check and filter blocks; a buffer takes them in order.
 
-Blocks are read, checked and filtered by several threads, and what is left of them goes to the
-buffer in order. So no scan takes more memory than its buffer, whatever the graph.
+The memory of a scan is that of its buffer and of a few blocks.
 """
 
 from __future__ import annotations
@@ -33,41 +32,41 @@ if TYPE_CHECKING:
     from .checkpoint import Record
     from .solver import Solver
 
-    #: First edge id, length, and what reads the columns.
+    #: First edge id, length, and the function that reads the columns.
     Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
 
 
 class Scan(NamedTuple):
-    """What the parts of one scan have in common.
+    """The parameters of a scan that all partitions share.
 
     Attributes
     ----------
     num_vertices, num_fragments : int
     capacity : int
-        How many edges are held at a time.
-    is_one_of_several : bool
-        Whether edges may be left to a later scan.
+        Number of edges that each task holds.
+    can_rescan : bool
+        Whether a later scan may take edges that this one skips.
     limit : int or None
-        The largest key to take, of such a scan; None for all.
+        The largest key to take if `can_rescan`; None for no limit.
     """
 
     num_vertices: int
     num_fragments: int
     capacity: int
-    is_one_of_several: bool = False
+    can_rescan: bool = False
     limit: int | None = None
 
     @property
     def folds(self) -> bool:
-        """Whether a forest takes the place of the edges that are held, when they are too many."""
+        """Whether a full buffer is replaced by its forest."""
         if self.limit is not None:
             return False
-        is_first = self.is_one_of_several and self.num_fragments == self.num_vertices
+        is_first = self.can_rescan and self.num_fragments == self.num_vertices
         return self.num_fragments <= self.capacity // (LIGHT.fold_share if is_first else 2)
 
 
 class Progress(NamedTuple):
-    """What a scan reports: its name, the edges before the partition, and those of the graph."""
+    """The labels of progress reports: step, edges before the partition, edges of the graph."""
 
     step: str
     before: int
@@ -82,14 +81,14 @@ def read_partition(
     progress: Progress,
     record: Record | None,
 ) -> tuple[EdgeBuffer, int]:
-    """Return a buffer with the edges held of a partition, and how many edges were seen.
+    """Scan a partition; return the buffer and the number of edges seen.
 
     Parameters
     ----------
     labels : index array of length n or None
-        The fragment of each vertex; None if each is its own.
+        The fragment of each vertex; None if each vertex is a fragment.
     record : Record, optional
-        Holds what an earlier run left, and receives what this one leaves.
+        Work of an earlier run to resume from; updated every `record.seconds`.
     """
     buffer = EdgeBuffer(
         solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=scan.folds
@@ -102,13 +101,13 @@ def read_partition(
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     select = partial(_select, solver, scan.num_vertices, labels, positions)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
-    for piece in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
-        buffer.append(piece if star is None else star.select(piece))
-        seen += piece.seen
+    for selected in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
+        buffer.append(selected if star is None else star.select(selected))
+        seen += selected.seen
         done = progress.before + seen
         report_progress(progress.step, done, max(done, progress.total))
         if buffer.limit is not None and buffer.limit < 0:
-            return buffer, source.num_edges or seen  # nothing comes before what it holds
+            return buffer, source.num_edges or seen  # every later edge is heavier than those held
         if record is not None and time.perf_counter() - saved > record.seconds:
             leave(buffer, record, seen)
             saved = time.perf_counter()
@@ -116,7 +115,7 @@ def read_partition(
 
 
 def resume(buffer: EdgeBuffer, record: Record | None) -> int:
-    """Take up what an earlier run left, and return how many edges had been seen."""
+    """Restore the buffer from a record; return the number of edges that had been seen."""
     found = record and record.load()
     if not found:
         return 0
@@ -128,7 +127,7 @@ def resume(buffer: EdgeBuffer, record: Record | None) -> int:
 
 
 def leave(buffer: EdgeBuffer, record: Record | None, seen: int) -> None:
-    """Write what the buffer holds after so many edges."""
+    """Save the buffer after `seen` edges, if there is a record."""
     if record is not None:
         state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
         columns = map(buffer.ops.to_host, buffer.columns)
@@ -143,7 +142,7 @@ def _select(
     block: Block,
     limit: int | None,
 ) -> Selected:
-    """Read a block; keep the edges up to a key that join two fragments."""
+    """Read a block; select the edges with keys up to `limit` that join two fragments."""
     first, count, read = block
     ops = _own_ops(solver)
     u, v, weight = map(ops.asarray, read())
@@ -155,7 +154,7 @@ def _select(
         dtype = ops.index_dtype(num_vertices)
         u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
         weight = ops.gather(weight, position)
-    else:  # few are left of those whose labels differ
+    else:  # few edges join two fragments: compute keys only for these
         u, v, weight, position = ops.relabel_pairs(labels, u, v, weight, position)
         key = ops.order_key(weight, signed=True, descending=solver.maximum)
         limit = ops.largest(key.dtype) if limit is None else limit
@@ -166,7 +165,7 @@ def _select(
 
 
 def _own_ops(solver: Solver) -> Any:
-    """Return the array module of one thread: each has a block of its own."""
+    """Return an array module of one thread: the threads work on different blocks."""
     return array_module(Backend(solver.backend.name))
 
 
@@ -176,7 +175,7 @@ def _in_order(
     limit: Callable[[], int | None],
     backend: Backend,
 ) -> Iterator[Selected]:
-    """Select from all blocks, some ahead of the one that is yielded."""
+    """Yield the selected edges of all blocks in order; threads work on later blocks meanwhile."""
     ops = array_module(backend)
 
     def select_beside(beside: Any, block: Block, limit: int | None) -> Selected:
@@ -192,6 +191,6 @@ def _in_order(
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
-        finally:  # on an error, or at an early end, what has not begun need not
+        finally:  # on an error or an early end, cancel blocks that no thread has begun
             for each in ahead:
                 each.cancel()

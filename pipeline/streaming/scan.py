@@ -1,15 +1,15 @@
-"""The stages of strategies that only read a graph in scans.
+"""The stages of the strategies that read a graph in scans.
 
-A scan finds the minimum forest of the lightest edges that join two fragments, in each partition,
-and merges the forests of all partitions up a tree. A buffer that fills up makes room in one of two
-ways. If its forest must be small, since few fragments are left, the forest takes its place: an edge
-that is the heaviest on a cycle here is so in the whole graph. Otherwise only its lighter half is
-kept, and from there on the scan passes over what is heavier: a later scan, with more of the
-vertices joined, takes care of that.
+A scan finds the minimum forest of the lightest edges that join two fragments in each partition.
+Then a tree of tasks merges the forests. A full buffer makes room in one of two ways. If few
+fragments are left, its forest is small and replaces it: the heaviest edge of a cycle in the buffer
+is the heaviest edge of a cycle in the graph. Otherwise the buffer keeps its lighter half, and the
+scan skips heavier edges from then on. A later scan takes them, when more vertices are joined.
 
-An edge that is not in the minimum forest of a partition is the heaviest on a cycle there, and so on
-one of the whole: only forests have to be merged. Partitions are ranges of edge ids and merge with
-their neighbours, so positions keep the order of ids and break ties alike at every level.
+An edge outside the minimum forest of its partition is the heaviest on a cycle there, and so on a
+cycle of the graph. Therefore only forests have to be merged. Partitions are ranges of edge ids and
+merge with their neighbours. So positions are in the order of ids, and ties break the same way at
+every level.
 """
 
 from typing import Any, NamedTuple
@@ -23,19 +23,19 @@ from .solver import Cut, Solver
 
 
 class Candidates(NamedTuple):
-    """Edges of some partitions among which their minimum forest is.
+    """Edges of consecutive partitions that contain their minimum forest.
 
     Attributes
     ----------
-    pieces : tuple of Columns
-        In order of edge ids; ends as fragments.
+    edges : tuple of Columns
+        In the order of edge ids. The ends are fragments.
     cut : Cut or None
-        Up to where all edges were taken; None for all.
+        The scan took every edge up to here; None if it took all.
     is_forest : bool
-        Whether the only piece is a forest.
+        Whether there is one item and it is a forest.
     """
 
-    pieces: tuple[Columns, ...]
+    edges: tuple[Columns, ...]
     cut: Cut | None
     is_forest: bool
 
@@ -49,13 +49,13 @@ def merge_forests(
 ) -> tuple[Candidates]:
     """Find the forest of the forests of several partitions.
 
-    Candidates that are no more than the edges of a forest are passed on unreduced.
+    Candidates with at most as many edges as there are fragments are passed on unreduced.
     """
     cuts = {each.cut for (each,) in parts}
     cut = min((cut for cut in cuts if cut is not None), default=None)
-    pieces = tuple(piece for (each,) in parts for piece in each.pieces)
-    candidates = Candidates(pieces, cut, is_forest=False)
-    if len(cuts) == 1 and sum(len(piece.u) for piece in pieces) <= num_fragments:
+    edges = tuple(columns for (each,) in parts for columns in each.edges)
+    candidates = Candidates(edges, cut, is_forest=False)
+    if len(cuts) == 1 and sum(len(columns.u) for columns in edges) <= num_fragments:
         return (candidates,)
     return (_reduced(solver.here(), candidates, num_fragments, record, trim=len(cuts) > 1),)
 
@@ -68,7 +68,7 @@ def scan_partition(
     num_edges: Any,
     num_fragments: Count,
     num_scans: Count,
-    several_scans: Verdict,
+    can_rescan: Verdict,
     capacity: Count,
     limit: Any,
     labels: Any,
@@ -77,10 +77,10 @@ def scan_partition(
 ) -> Any:
     """Find the forest of the lightest edges of a partition that join two fragments.
 
-    A partition with no more edges than a forest may have is passed on unreduced: a merge, or the
-    stage after this one, drops its cycles.
+    A partition with at most as many edges as there are fragments is passed on unreduced: a merge or
+    the next stage drops its cycles.
     """
-    scan = Scan(num_vertices, num_fragments, capacity, several_scans, limit)
+    scan = Scan(num_vertices, num_fragments, capacity, can_rescan, limit)
     progress = Progress(f"scan {num_scans}", source.first_id - first_edge, num_edges or 0)
     buffer, seen = read_partition(solver.here(), scan, source, labels, progress, record)
     buffer.reduce(above=num_fragments)
@@ -92,7 +92,7 @@ def scan_partition(
 def hold_forest(
     source: Any, solver: Any, num_vertices: Count, num_edges: Any, capacity: Count
 ) -> Columns:
-    """Find the forest of a partition; one with few edges is held as it is."""
+    """Find the forest of a partition; one with few edges is held unreduced."""
     scan = Scan(num_vertices, num_vertices, capacity)
     progress = Progress("hold forests", source.first_id, num_edges or 0)
     buffer, _ = read_partition(solver.here(), scan, source, None, progress, None)
@@ -104,10 +104,10 @@ def hold_forest(
 def finish_forest(
     candidates: Any, solver: Any, num_fragments: Count, record: Any = None
 ) -> tuple[Any, Any]:
-    """Drop the cycles that are left among the candidates of all partitions."""
+    """Find the forest of the candidates of all partitions."""
     if not candidates.is_forest:
         candidates = _reduced(solver.here(), candidates, num_fragments, record, trim=False)
-    (found,) = candidates.pieces
+    (found,) = candidates.edges
     return found, candidates.cut
 
 
@@ -119,13 +119,13 @@ def collect_forest(found: Any) -> Chosen:
 
 @stage(writes=("num_fragments", "num_scans"))
 def start_scans(num_vertices: Count) -> tuple[Count, Count]:
-    """Make each vertex a fragment of its own, and begin with the first scan."""
+    """Make each vertex a fragment, and begin the first scan."""
     return num_vertices, 1
 
 
 @stage(writes="sample", combine="concatenation")
 def sample_weights(source: Any, num_light: Count, num_partitions: Count) -> Any:
-    """Take weights from all over the graph, if there shall be a limit for light edges."""
+    """Sample weights throughout the graph, if light edges need a limit."""
     return source.sample_weights(num_partitions if num_light else 0)
 
 
@@ -133,7 +133,7 @@ def sample_weights(source: Any, num_light: Count, num_partitions: Count) -> Any:
 def choose_limit(
     ops: ArrayModule, sample: Any, solver: Any, num_light: Count, num_edges: Any
 ) -> Any:
-    """Choose the key up to which about `num_light` edges are light; None if all are."""
+    """Choose a key that about `num_light` edges do not exceed; None if all edges are light."""
     rank = len(sample) * num_light // max(1, num_edges or 0)
     if rank >= len(sample):
         return None
@@ -144,7 +144,7 @@ def choose_limit(
 def join_fragments(
     ops: ArrayModule, found: Any, labels: Any, num_fragments: Count, num_scans: Count
 ) -> tuple[Any, Count, Any, Count]:
-    """Join fragments along the forest found, for a scan of the edges left out."""
+    """Join fragments along the forest found, before a scan of the edges skipped so far."""
     _, root = ops.join_in_order(found.u, found.v, num_fragments)
     number, left = ops.number_roots(root)
     return number if labels is None else ops.gather(number, labels), left, None, num_scans + 1
@@ -152,18 +152,18 @@ def join_fragments(
 
 @stage(writes="nothing_left_out")
 def nothing_left_out(cut: Any) -> Verdict:
-    """Return whether the scan took every edge."""
+    """Return whether no further scan is needed."""
     return cut is None
 
 
 def _reduced(
     solver: Solver, candidates: Candidates, num_fragments: int, record: Any, *, trim: bool
 ) -> Candidates:
-    """Return the forest of candidates, without those after their cut if asked to `trim`."""
+    """Return the forest of candidates; with `trim`, without the edges after their cut."""
     buffer = EdgeBuffer(solver, num_fragments, 0, None, folds=True)
     if not resume(buffer, record):
-        concatenate, columns = solver.ops.concat, zip(*candidates.pieces, strict=True)
-        edges = Columns(*(concatenate(list(pieces)) for pieces in columns))
+        concatenate, columns = solver.ops.concat, zip(*candidates.edges, strict=True)
+        edges = Columns(*(concatenate(list(parts)) for parts in columns))
         if trim:
             edges = solver.up_to(candidates.cut, edges)
         buffer.restore(edges, is_forest=False)

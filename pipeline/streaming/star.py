@@ -1,10 +1,9 @@
-"""Passes over edges that cannot be in the forest, by the lightest that lead to one large fragment.
+"""A filter for later scans: it drops edges that are heavier than the spokes at both their ends.
 
-After a scan of light edges one fragment is mostly far larger than all others, the hub, and nearly
-all edges that still join two fragments lead to it: spokes. Of the spokes of one fragment only the
-lightest can be in the forest; and an edge that is heavier than the spokes at both its ends closes a
-cycle with the two, of which it is the heaviest. So few of the edges that a later scan finds are
-held.
+After a scan of light edges, one fragment (the hub) is usually far larger than the others. Nearly
+all edges that still join two fragments lead to it (spokes). Only the lightest spoke of a fragment
+can be in the forest. An edge that is heavier than the spokes at both its ends closes a cycle with
+them and is its heaviest edge. So a later scan holds few edges.
 """
 
 from __future__ import annotations
@@ -18,40 +17,40 @@ from ...stages.fields import Columns
 if TYPE_CHECKING:
     from .buffer import Selected
 
-#: Of so many edges the most frequent end is taken for the hub: any choice is right, this one pays.
+#: The hub is the most frequent end in a sample of this size: a guess that affects only speed.
 _SAMPLE = 2**12
 
 
 class Star:
-    """The lightest spoke that was seen of each of `num_fragments` fragments."""
+    """The lightest spoke so far of each of `num_fragments` fragments."""
 
     def __init__(self, ops: Any, num_fragments: int) -> None:
         self._ops, self._num_fragments = ops, num_fragments
         self._hub: Any = None
-        self._spoke: Any = None  # keys; the hub's own is less than any other, none is the largest
+        self._spoke: Any = None  # keys: 0 for the hub, the largest key if there is no spoke
 
-    def select(self, piece: Selected) -> Selected:
-        """Leave out the edges that are heavier than spokes; take note of spokes among the others.
+    def select(self, selected: Selected) -> Selected:
+        """Return the edges that may be in the forest, and remember the spokes among them.
 
-        Spokes that are noted must be taken, or be the heaviest of a cycle or of what is taken.
+        The caller must hold these spokes, unless they close a cycle or exceed its limit.
         """
-        if not len(piece.key):
-            return piece
+        if not len(selected.key):
+            return selected
         if self._hub is None:
-            self._begin(piece)
-        ops, (u, v, *_) = self._ops, piece.columns
+            self._begin(selected)
+        ops, (u, v, *_) = self._ops, selected.columns
         heaviest = ops.maximum(ops.gather(self._spoke, u), ops.gather(self._spoke, v))
-        key, *columns = ops.compact(piece.key <= heaviest, piece.key, *piece.columns)
+        key, *columns = ops.compact(selected.key <= heaviest, selected.key, *selected.columns)
         u, v, *_ = columns
         is_spoke = (u == self._hub) | (v == self._hub)
         fragment, lighter = ops.compact(is_spoke, u ^ v ^ self._hub, key)
-        self._spoke[fragment] = lighter  # of several in a piece any: none is heavier than before
-        return piece._replace(key=key, columns=Columns(*columns))
+        self._spoke[fragment] = lighter  # any one of several: none is heavier than before
+        return selected._replace(key=key, columns=Columns(*columns))
 
-    def _begin(self, piece: Selected) -> None:
-        u, v, *_ = (column[:_SAMPLE] for column in piece.columns)
+    def _begin(self, selected: Selected) -> None:
+        u, v, *_ = (column[:_SAMPLE] for column in selected.columns)
         ends, counts = np.unique(self._ops.concat([u, v]), return_counts=True)
         self._hub = int(ends[counts.argmax()])
-        dtype: np.dtype[Any] = piece.key.dtype
+        dtype: np.dtype[Any] = selected.key.dtype
         self._spoke = self._ops.full(self._num_fragments, self._ops.largest(dtype), dtype=dtype)
         self._spoke[self._hub] = 0

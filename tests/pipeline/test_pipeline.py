@@ -117,7 +117,7 @@ COUNT_LIGHT = (mark_light_edges, count_light_edges)
         ),
         (
             (*MARK, combine_with_marks),
-            "'combine_with_marks': its combination reads 'is_light', which lies in partitions",
+            "'combine_with_marks': its combination reads 'is_light', which is in partitions",
         ),
         (
             (count_edges, Loop(start_levels, until=no_edges_left)),
@@ -129,11 +129,11 @@ COUNT_LIGHT = (mark_light_edges, count_light_edges)
         ),
         (
             (start_levels, Loop(count_edges, until=copy_vertices)),
-            "'copy_vertices': decides about a Loop, so it must write one verdict",
+            "'copy_vertices': it decides a Loop, so it must write one verdict",
         ),
         (
             (*MARK, When(light_in_each_partition, start_levels)),
-            "'light_in_each_partition': decides about a When, so it must write one verdict",
+            "'light_in_each_partition': it decides a When, so it must write one verdict",
         ),
         (
             (
@@ -195,7 +195,7 @@ def test_a_loop_may_make_no_pass(steps, message):
 
 @pytest.mark.parametrize("step", [print, "drop_loops", Loop(print, until=no_edges_left)])
 def test_only_stages_loops_and_conditions_are_steps(step):
-    with pytest.raises(PipelineError, match="is neither a stage nor a Loop nor a When"):
+    with pytest.raises(PipelineError, match="is not a stage, Loop or When"):
         Pipeline("p", step)
 
 
@@ -311,15 +311,15 @@ def test_what_is_given_is_of_the_declared_kind():
     pipeline = Pipeline("p", take)
     with pytest.raises(PipelineError, match="reads 'limits' as index along vertices, but it is"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline.given(limits=5))
-    with pytest.raises(PipelineError, match="pipeline 'p': no value may be called maximum: every"):
+    with pytest.raises(PipelineError, match="pipeline 'p': every run has a field maximum; rename"):
         pipeline.given(maximum=True)
-    with pytest.raises(PipelineError, match="no value may be called num_vertices: every"):
+    with pytest.raises(PipelineError, match="every run has a field num_vertices; rename"):
         Pipeline("p", take, values={"num_vertices": 5})
 
 
 @pytest.mark.parametrize("name", ["source", "columns", "weight_dtype", "signed", "capacity"])
 def test_no_value_hides_what_a_run_reads_edges_with(name):
-    with pytest.raises(PipelineError, match=f"pipeline 'p': no value may be called {name}"):
+    with pytest.raises(PipelineError, match=f"pipeline 'p': every run has a field {name}"):
         Pipeline("p", drop_loops, values={name: 7})
 
 
@@ -496,14 +496,15 @@ def test_edits_that_cannot_be():
         original.remove("drop_edges")
     for edit in (lambda: original.remove("no_edges_left"),
                  lambda: original.insert_after("no_edges_left", start_levels)):  # fmt: skip
-        with pytest.raises(PipelineError, match="'no_edges_left' gives a verdict"):
+        with pytest.raises(PipelineError, match="'no_edges_left' writes a verdict"):
             edit()
 
 
 @pytest.mark.parametrize("result", [("levels",), ("forest", "levels"), ("levels", "forest")])
 def test_only_the_forest_comes_by_the_front_door(result):
     pipeline = Pipeline("p", start_levels, result=result)
-    with pytest.raises(OptionError, match=r"pipeline 'p' gives .*'levels'.*: use Pipeline\.run"):
+    message = r"pipeline 'p' has the result .*'levels'.*; use Pipeline\.run"
+    with pytest.raises(OptionError, match=message):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
     fields, _ = pipeline.run(GRAPH)
     assert tuple(fields) == result
@@ -694,7 +695,7 @@ def test_a_result_of_one_field():
 
 
 def test_fields_do_not_come_by_scans():
-    with pytest.raises(OptionError, match="'tree' gives the field 'forest' only; choose whole or"):
+    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
         TWO_ROUNDS.run(GRAPH, strategy="tree")
     fields, _ = mstflow.algorithm("kruskal").run(GRAPH, strategy="tree", partitions=2)
     assert fields["forest"].tolist() == [1, 2, 3]

@@ -79,7 +79,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
     pipeline = mstflow.algorithm("boruvka-edgelist")
-    with pytest.raises(OptionError, match="'tree' gives the field 'forest' only"):
+    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'"):
         pipeline.run(folder, result=("edges", "forest"), strategy="tree")
     fields, report = pipeline.run(folder, result=("edges", "forest"), partitions=3)
     assert report.plan.strategy == "iterate"

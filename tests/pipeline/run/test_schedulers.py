@@ -189,7 +189,7 @@ def test_addresses_that_are_none(address):
 
 def test_a_scratch_folder_that_cannot_be(tmp_path):
     missing = dask.config.set({"temporary-directory": str(tmp_path / "missing")})
-    with missing, pytest.raises(OptionError, match="no scratch folder can be made in"):
+    with missing, pytest.raises(OptionError, match="cannot create a scratch folder in"):
         mstflow.minimum_spanning_forest(GRAPH, scheduler="processes")
 
 

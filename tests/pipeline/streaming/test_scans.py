@@ -13,7 +13,7 @@ from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.plan import _num_light
 from mstflow.pipeline.strategies import SCANNING
-from mstflow.pipeline.streaming.bounds import Scans, Size, parse_bytes, show_bytes
+from mstflow.pipeline.streaming.bounds import ScanMemory, Size, parse_bytes, show_bytes
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.pipeline.streaming.estimate import edges_taken
 from mstflow.progress import set_listener
@@ -43,7 +43,7 @@ def scanned(report):
 def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
     random = np.random.default_rng(2)
     graph = edge_list((*random.integers(0, 300, (2, edges)), random.integers(0, 9999, edges)))
-    found, report = solve(graph, 10_000, several_scans=True)
+    found, report = solve(graph, 10_000, can_rescan=True)
     assert np.array_equal(found, kruskal(graph))
     assert len(scanned(report)) == scans
     assert [call.round for call in scanned(report)] == list(range(scans))
@@ -54,7 +54,7 @@ def test_a_plan_tells_how_many_scans_there_are(capacity, scans):
     random = np.random.default_rng(0)
     ends = random.integers(0, 2000, (2, 60_000))
     graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
-    _, report = solve(graph, capacity, several_scans=True)
+    _, report = solve(graph, capacity, can_rescan=True)
     assert len(scanned(report)) == scans
     size = Size(2000, 60_000)
     assert len(edges_taken(size, capacity, 1, _num_light(size, capacity, 1))) == scans
@@ -64,7 +64,7 @@ def test_what_is_light_is_so_in_all_partitions():
     random = np.random.default_rng(1)
     graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
     cuts = range(600, 6000, 600)
-    found, report = solve(graph, 460, cuts=cuts, several_scans=True)
+    found, report = solve(graph, 460, cuts=cuts, can_rescan=True)
     assert np.array_equal(found, kruskal(graph))
     first = [call.work.bytes for call in scanned(report)][:10]
     assert first[0] > 0
@@ -86,7 +86,7 @@ def test_whatever_they_hold(backend, graph, capacity, cuts, split_every, maximum
         cuts=cuts,
         maximum=maximum,
         backend=backend,
-        several_scans=True,
+        can_rescan=True,
         split_every=split_every,
     )
     assert np.array_equal(found, kruskal(graph, maximum))
@@ -95,7 +95,7 @@ def test_whatever_they_hold(backend, graph, capacity, cuts, split_every, maximum
 @given(graph=edge_lists(), spare=st.integers(2, 9), cuts=st.lists(st.integers(0, 40), max_size=3))
 def test_folds_and_trees_take_one_scan(graph, spare, cuts):
     capacity = 2 * graph.num_vertices + spare
-    found, report = solve(graph, capacity, cuts=cuts, name="filter-boruvka", several_scans=False)
+    found, report = solve(graph, capacity, cuts=cuts, name="filter-boruvka", can_rescan=False)
     assert np.array_equal(found, kruskal(graph))
     assert len(scanned(report)) == len(cuts) + 1
 
@@ -119,15 +119,15 @@ def test_buffers_fill_many_times(backend, seed, capacity, weights, cuts, maximum
         cuts=cuts,
         maximum=maximum,
         backend=backend,
-        several_scans=several,
+        can_rescan=several,
     )
     assert np.array_equal(found, kruskal(graph, maximum))
 
 
-def test_equal_weights_take_several_scans_of_little_memory():
+def test_equal_weights_take_can_rescan_of_little_memory():
     random = np.random.default_rng(1)
     graph = edge_list(random.integers(0, 300, (2, 4000)))
-    found, report = solve(graph, 100, several_scans=True)
+    found, report = solve(graph, 100, can_rescan=True)
     assert len(report.rounds) > 2
     assert np.array_equal(found, kruskal(graph))
 
@@ -150,7 +150,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
     graph = edge_list(random.integers(0, 25, (2, 40)))
     expected = kruskal(graph)
     checkpoint = Always(str(tmp_path))
-    options = {"cuts": cuts, "several_scans": True, "checkpoint": checkpoint}
+    options = {"cuts": cuts, "can_rescan": True, "checkpoint": checkpoint}
     kills = 0
     while True:
         count = 0
@@ -182,7 +182,7 @@ PASSED_ON = edge_list((MERGED.u, MERGED.v))  # all are candidates to the end
     ids=["merged", "passed on"],
 )
 def test_a_damaged_record_is_not_taken_up(tmp_path, graph, last):
-    options = {"cuts": (10,), "several_scans": False, "checkpoint": Checkpoint(str(tmp_path))}
+    options = {"cuts": (10,), "can_rescan": False, "checkpoint": Checkpoint(str(tmp_path))}
     expected, _ = solve(graph, 1000, **options)
     records = sorted(tmp_path.iterdir())
     assert {path.stem for path in records} == {
@@ -231,7 +231,7 @@ def test_sizes():
 )
 def test_what_is_held_fits_the_bound(strategy, partitions, split_every, edges, spare, spills):
     size = Size(10**6, edges)
-    scans = Scans(size, strategy, partitions, split_every, threads=2, tasks=3, spills=spills)
+    scans = ScanMemory(size, strategy, partitions, split_every, threads=2, tasks=3, spills=spills)
     memory = scans.least_memory + spare
     held = scans.capacity(memory)
     assert 3 * scans.memory(held) <= memory
@@ -246,5 +246,5 @@ def test_vertices_without_edges_take_no_part(backend):
     random = np.random.default_rng(2)
     ends = 7 * random.integers(0, 40, (2, 900))  # few of many vertices
     graph = EdgeList(*ends, random.integers(0, 9, 900), num_vertices=300)
-    found, _ = solve(graph, 700, cuts=(400,), backend=backend, several_scans=False)
+    found, _ = solve(graph, 700, cuts=(400,), backend=backend, can_rescan=False)
     assert np.array_equal(found, kruskal(graph))

@@ -144,7 +144,7 @@ def test_an_iterator_is_folded():
         with pytest.raises(ValueError, match=message):
             mstflow.minimum_spanning_forest(chunks(), **options)
     kruskal = mstflow.algorithm("kruskal")
-    with pytest.raises(ValueError, match="read only once gives the field 'forest' only; pass its"):
+    with pytest.raises(ValueError, match="read only once gives only the field 'forest'; pass its"):
         kruskal.run(chunks(), num_vertices=N, result="color", scheduler="threads")
 
 
@@ -181,7 +181,7 @@ def test_dask_dataframes_and_names():
 
 
 def test_memory_is_chosen_refused_and_enough(folder):
-    with pytest.raises(MemoryBoundError, match="'two-scan' in 1 parts needs at least") as refusal:
+    with pytest.raises(MemoryBoundError, match="with partitions=1 needs at least") as refusal:
         mstflow.minimum_spanning_forest(folder, memory="3MB")
     needed = refusal.value.needed
     with pytest.raises(MemoryBoundError):
@@ -345,7 +345,7 @@ def test_no_more_partitions_than_edges():
 
 
 def test_an_iterator_does_not_go_to_processes():
-    with pytest.raises(OptionError, match="can be read only once does not go to tasks of 'proc"):
+    with pytest.raises(OptionError, match="can be read only once cannot be sent to tasks of 'proc"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, scheduler="processes")
     with pytest.raises(GraphError, match="read several times"):
         mstflow.verify(chunks(), EXPECTED, num_vertices=N)
@@ -380,10 +380,10 @@ def test_checkpoints_belong_to_one_input_and_choice(tmp_path, folder):
         mstflow.minimum_spanning_forest(folder, **options)
     with pytest.raises(OptionError, match="the folder is not empty, and is not a checkpoint"):
         mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": folder})
-    with pytest.raises(OptionError, match="there is no folder"):
+    with pytest.raises(OptionError, match="does not exist"):
         mstflow.minimum_spanning_forest(folder, **{**options, "checkpoint": kept / "a" / "b"})
     (kept / "identity.json").write_text("null")
-    with pytest.raises(OptionError, match="no checkpoint can be kept there"):
+    with pytest.raises(OptionError, match="cannot create a checkpoint"):
         mstflow.minimum_spanning_forest(folder, **options)
     with pytest.raises(GraphError, match="a checkpoint needs a graph that can be read again"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, checkpoint=tmp_path / "c")
