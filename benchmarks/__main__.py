@@ -43,9 +43,10 @@ def run(options: argparse.Namespace) -> int:
         "limit": options.limit,
         "on_disk": options.on_disk,
     }
+    others = machine.OtherPrograms()
     result = turns.compare(**asked, external=external)
     measured = suite.STREAM if options.on_disk else suite.SOLVE
-    record = records.make(options.keep or "run", asked, measured, result, versions)
+    record = records.make(options.keep or "run", asked, measured, result, others.busy(), versions)
     _print(tables.ratios(result))
     for row in figures.figures(result):
         for complaint in row.complaints:
@@ -72,11 +73,11 @@ def record(options: argparse.Namespace) -> int:
             continue
         records.check_import(benchmark.measured)
         asked = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
-        start = time.monotonic()
+        start, others = time.monotonic(), machine.OtherPrograms()
         result = benchmark.measure(**asked, **({"external": external} if external else {}))
         if not options.tiny:
-            made = records.make(name, asked, benchmark.measured, result, versions)
-            records.write(made, _folder(options))
+            facts = asked, benchmark.measured, result, others.busy(), versions
+            records.write(records.make(name, *facts), _folder(options))
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
 

@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import platform
 import re
+import resource
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -87,11 +88,29 @@ def pinned(threads: int) -> Iterator[None]:
         os.sched_setaffinity(0, processors)
 
 
+class OtherPrograms:
+    """The processors that other programs keep busy from now on."""
+
+    def __init__(self) -> None:
+        self._start, self._before = time.monotonic(), processor_seconds() - _used_here()
+
+    def busy(self) -> float:
+        """Return the mean number of processors they used so far."""
+        worked = processor_seconds() - _used_here() - self._before
+        return round(max(worked / (time.monotonic() - self._start), 0.0), 2)
+
+
 def processor_seconds() -> float:
     """Return the seconds that all processors have worked since the machine started."""
     ticks = [int(text) for text in Path("/proc/stat").read_text().split()[1:9]]
     idle, waiting = ticks[3:5]
     return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
+
+
+def _used_here() -> float:
+    """Return the seconds that this process and its children that ended have worked."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _hash_rate(threads: int) -> float:

@@ -37,7 +37,8 @@ def make(
     options: Mapping[str, Any],
     measured: Iterable[str],
     result: Mapping[str, Any],
-    others: Mapping[str, str] | None = None,
+    others: float,
+    programs: Mapping[str, str] | None = None,
 ) -> Record:
     """Return a record of measurements that were just taken.
 
@@ -51,7 +52,9 @@ def make(
         Files and folders of the code it measures, folders without their subfolders.
     result : mapping
         All raw figures.
-    others : mapping of str to str, optional
+    others : float
+        Processors that other programs used meanwhile.
+    programs : mapping of str to str, optional
         Versions of external programs.
     """
     paths = list(measured)
@@ -63,7 +66,8 @@ def make(
         "dirty": bool(_git("status", "--porcelain", "--", *paths)),
         "measured": {path: fingerprint(path, ROOT) for path in paths},
         "machine": machine.about(),
-        "versions": {**machine.versions(), **(others or {})},
+        "versions": {**machine.versions(), **(programs or {})},
+        "others": others,
         "options": options,
         "result": result,
     }

@@ -40,6 +40,8 @@ READ = ("graphs", "graphs/formats", "graphs/text", "runtime")
 KERNELS = ("primitives", "primitives/numba", "runtime")
 DEVICE = (*SOLVE, "primitives/cuda")
 
+TINY = {"graphs": ["tiny"], "threads": [1], "rounds": 1}
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -53,7 +55,7 @@ class Benchmark:
     measure: Callable[..., dict[str, Any]]
     measured: tuple[str, ...]
     options: dict[str, Any]
-    tiny: dict[str, Any] = field(default_factory=lambda: {"graphs": ["tiny"], "rounds": 1})
+    tiny: dict[str, Any] = field(default_factory=lambda: dict(TINY))
     usual: bool = True
 
 
@@ -79,6 +81,7 @@ ALGORITHMS = (
 SEQUENTIAL = ("filter-kruskal", "kruskal", "prim")
 ONE_TO_1000 = "weights=int:1:1000"
 
+#: In the order of importance: `record` can be stopped and goes on later.
 SUITE = {
     "codes": Benchmark(
         "mstflow, scipy, igraph and networkx on the named graphs",
@@ -89,31 +92,7 @@ SUITE = {
             "codes": ["mstflow", "scipy", "igraph", "networkx"],
             "threads": [1, 2],
             "rounds": 5,
-            "budget": 15,
-        },
-    ),
-    "sizes": Benchmark(
-        "the same on random graphs of a thousand to a million edges",
-        compare,
-        SOLVE,
-        {
-            "graphs": [f"random:n={m // 4},m={m}" for m in (10**3, 10**4, 10**5, 10**6)],
-            "codes": ["mstflow", "scipy", "igraph", "networkx"],
-            "threads": [1, 2],
-            "rounds": 5,
-            "budget": 15,
-        },
-    ),
-    "algorithms": Benchmark(
-        "all algorithms on E",
-        compare,
-        SOLVE,
-        {
-            "graphs": ["E"],
-            "codes": [*map(solver, ALGORITHMS), *map(sequential, SEQUENTIAL)],
-            "threads": [1, 2],
-            "rounds": 3,
-            "budget": 20,
+            "budget": 10,
         },
     ),
     "disk": Benchmark(
@@ -131,19 +110,35 @@ SUITE = {
                 "mstflow:strategy=fold",
                 "mstflow:strategy=tree,partitions=8",
                 "mstflow:strategy=iterate,partitions=1",
-                "mstflow:strategy=iterate,partitions=8",
             ],
             "threads": [1, 2],
             "rounds": 2,
             "on_disk": True,
         },
     ),
-    "files": Benchmark(
-        "reading files, beside pandas, scipy and pyarrow",
-        files.measure,
-        READ,
-        {"edges": 2_000_000, "threads": [1, 2], "rounds": 5},
-        {"edges": 50, "rounds": 1},
+    "algorithms": Benchmark(
+        "all algorithms on E",
+        compare,
+        SOLVE,
+        {
+            "graphs": ["E"],
+            "codes": [*map(solver, ALGORITHMS), *map(sequential, SEQUENTIAL)],
+            "threads": [1, 2],
+            "rounds": 3,
+            "budget": 20,
+        },
+    ),
+    "sizes": Benchmark(
+        "mstflow, scipy, igraph and networkx on random graphs of a thousand to a million edges",
+        compare,
+        SOLVE,
+        {
+            "graphs": [f"random:n={m // 4},m={m}" for m in (10**3, 10**4, 10**5, 10**6)],
+            "codes": ["mstflow", "scipy", "igraph", "networkx"],
+            "threads": [1, 2],
+            "rounds": 5,
+            "budget": 10,
+        },
     ),
     "primitives": Benchmark(
         "compiled primitives beside their definitions",
@@ -158,6 +153,13 @@ SUITE = {
         ("__init__.py", *SOLVE),
         {"edges": [10**3, 10**4, 10**5, 5 * 10**5, 10**6], "rounds": 5},
         {"edges": [10**3], "rounds": 1},
+    ),
+    "files": Benchmark(
+        "reading files, beside pandas, scipy and pyarrow",
+        files.measure,
+        READ,
+        {"edges": 2_000_000, "threads": [1, 2], "rounds": 5},
+        {"edges": 50, "rounds": 1},
     ),
     "papers-sousa": Benchmark(
         "boruvka-csr on road graphs by threads",
@@ -193,6 +195,7 @@ SUITE = {
             "threads": [1, 2],
             "rounds": 15,
         },
+        {"graphs": ["random:n=300,m=40000"], "rounds": 1},
     ),
     "papers-algowiki": Benchmark(
         "boruvka-unionfind by size and threads",
@@ -205,7 +208,7 @@ SUITE = {
             ],
             "codes": [solver("boruvka-unionfind"), solver("filter-boruvka")],
             "threads": [1, 2],
-            "rounds": 3,
+            "rounds": 2,
         },
     ),
     "papers-bhargava-zaia": Benchmark(
@@ -231,7 +234,7 @@ SUITE = {
             ],
             "codes": [sequential("kruskal"), solver("boruvka-edgelist")],
             "threads": [1, 2],
-            "rounds": 3,
+            "rounds": 2,
         },
     ),
     "papers-parallel-boruvka": Benchmark(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     Result = Mapping[str, Any]
     Rows = Iterator[Sequence[str]]
 
-#: A run during which other programs used more of a processor was disturbed.
-DISTURBED = 0.15
+#: If other programs used more processors than this, the line below a table says so.
+DISTURBED = 0.1
 #: A stage that takes less of the time on every graph has no row.
 SHOWN = 0.05
 README_GRAPHS = ("E", "G", "R", "N")
@@ -35,16 +35,14 @@ def origin(record: Mapping[str, Any]) -> str:
     """Return a sentence that names the commit, the machine and the versions of a record."""
     machine, versions = record["machine"], dict(record["versions"])
     shown = [f"{name} {versions[name]}" for name in VERSIONS if name in versions]
-    runs = [run for run in record["result"].get("runs", ()) if "others" in run]
-    disturbed = sum(run["others"] > DISTURBED for run in runs)
     text = (
         f"Commit {record['commit'][:7] or 'unknown'}, {record['date']}: {machine['cpu']} "
         f"(family {machine['cpu_family']}, model {machine['cpu_model']}), "
         f"{machine['processors']} processors that do {machine['parallel_arithmetic']:.1f} times "
         f"the arithmetic of one, {machine['memory_gb']:.0f} GB; {', '.join(shown)}."
     )
-    if disturbed:
-        text += f" Other programs disturbed {disturbed} of {len(runs)} runs."
+    if record["others"] > DISTURBED:
+        text += f" Other programs used {record['others']:.1f} processors meanwhile."
     return text
 
 

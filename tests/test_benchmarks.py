@@ -158,7 +158,7 @@ def test_limit(tmp_path):
 @pytest.mark.parametrize("by_others", [0.0, 100.0])
 def test_work_of_others(monkeypatch, by_others):
     seconds = iter([10.0, 10.0 + by_others])
-    monkeypatch.setattr(turns, "processor_seconds", lambda: next(seconds))
+    monkeypatch.setattr(machine, "processor_seconds", lambda: next(seconds))
     facts = turns.measure([sys.executable, "-c", "print('seconds 1')"], 1)
     assert facts["seconds"] == 1
     assert (facts["others"] > 0) == (by_others > 0)
@@ -309,6 +309,7 @@ def tree(tmp_path):
         "measured": {"stages": records.fingerprint("stages", root)},
         "machine": machine.about(),
         "versions": {"python": "3.11"},
+        "others": 0.3,
         "options": json.loads(json.dumps(suite.SUITE["codes"].options)),
         "result": made_up({"mstflow": [0.5]}),
     }
@@ -391,6 +392,7 @@ def test_tables_are_written_between_marks(tree):
     text = pages.written(page, tree)
     assert "| `g` | 100 | 0.5 |" in text
     assert "Commit 0123456, 2026-01-01" in text
+    assert "Other programs used 0.3 processors meanwhile." in text
     assert text.endswith("<!-- end -->\nText.\n")
     page.write_text(text)
     assert pages.written(page, tree) == text  # again is the same
@@ -422,7 +424,7 @@ TRIED = [name for name, each in suite.SUITE.items() if each.usual and name not i
 def test_benchmark_on_a_tiny_graph(name):
     benchmark = suite.SUITE[name]
     result = benchmark.measure(**{**benchmark.options, **benchmark.tiny})
-    record = {"result": result, "commit": "", "date": "", "versions": {}}
+    record = {"result": result, "commit": "", "date": "", "versions": {}, "others": 0.0}
     assert not [run["error"] for run in result.get("runs", ()) if "error" in run]
     for table, (of, _) in tables.TABLES.items():
         if of == name:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shlex
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
-from ..machine import pinned, processor_seconds
+from ..machine import OtherPrograms, pinned
 from . import codes as code_list
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def measure(
     `others` is added: the processors that were busy with other programs meanwhile. With
     `whole_tree`, `peak` is the memory of all its processes together, sampled from outside.
     """
-    start, before = time.monotonic(), processor_seconds() - _used_by_children()
+    start, others = time.monotonic(), OtherPrograms()
     try:
         with pinned(threads):
             process = subprocess.Popen(
@@ -146,8 +145,7 @@ def measure(
         return {"error": f"ended by {signal.Signals(-process.returncode).name}"}
     if process.returncode:
         return {"error": f"failed: {_last_line(complaint) or process.returncode}"}
-    others = (processor_seconds() - _used_by_children() - before) / (time.monotonic() - start)
-    facts = _facts(_last_line(printed)) | {"others": round(max(others, 0.0), 2)}
+    facts = _facts(_last_line(printed)) | {"others": others.busy()}
     return facts | {"peak": peak} if whole_tree else facts
 
 
@@ -165,11 +163,6 @@ def externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
             raise OptionError(message)
         commands[name], versions[name] = command, version
     return commands, versions
-
-
-def _used_by_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _tree(pid: int) -> Iterator[int]:
