@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
+import tempfile
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -26,6 +29,15 @@ def main() -> int:
     add("--json", type=Path, metavar="FILE", help="counts, which are added to; a log beside it")
     add("--case", type=int, help="repeat one case of one kind, and show what was drawn")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # All processes put their files there; folders of killed ones would be left otherwise.
+    with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        return run(parser, options)
+
+
+def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Do what the options ask for."""
     kinds = options.kind or list(KINDS)
     if options.case is not None:
         events, failure = run_case(kinds[0], options.seed, options.case)

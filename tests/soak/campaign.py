@@ -40,8 +40,8 @@ KINDS = {
     "resume": Kind("kills.resume", 3, 600),
     "workers": Kind("kills.workers", 2, 120),
     "changed": Kind("changed.run", 3, 300),
-    "malformed": Kind("malformed.run", 2, 120),
-    "bomb": Kind("malformed.bomb", 1, 120),
+    "malformed": Kind("malformed.run", 2, 600),
+    "bomb": Kind("malformed.bomb", 1, 600),
     "cache": Kind("cache.run", 2, 900),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import shutil
@@ -86,7 +85,6 @@ class Command:
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
                 env={**os.environ, **environment},
-                start_new_session=True,  # so that it ends with all its processes
             )
 
     def runs(self) -> bool:
@@ -94,9 +92,8 @@ class Command:
         return self.process.poll() is None
 
     def kill(self) -> None:
-        """Kill it and all its processes."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        """Kill it."""
+        self.process.kill()
         self.process.wait()
 
     def succeeds(self) -> bool:
