@@ -1,0 +1,239 @@
+"""A campaign: processes that run cases until time is over, watched by one that counts."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from importlib import import_module
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from soak.case import Case
+from soak.counts import Counts
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+class Kind(NamedTuple):
+    """A kind of case: its function, its share of the time, and when a case counts as hung."""
+
+    function: str
+    share: float
+    seconds: float
+
+
+KINDS = {
+    "solve": Kind("solve.run", 8, 60),
+    "cluster": Kind("solve.run_on_processes", 2, 180),
+    "medium": Kind("solve.run_medium", 3, 300),
+    "resume": Kind("kills.resume", 3, 600),
+    "workers": Kind("kills.workers", 2, 120),
+    "changed": Kind("changed.run", 3, 300),
+    "malformed": Kind("malformed.run", 2, 600),
+    "bomb": Kind("malformed.bomb", 1, 600),
+    "cache": Kind("cache.run", 2, 900),
+}
+
+
+def repeat(kind: str, seed: int, number: int) -> str:
+    """Return the command that repeats a case."""
+    return f"python tests/soak --kind {kind} --seed {seed} --case {number}"
+
+
+def run_case(kind: str, seed: int, number: int) -> tuple[dict[str, int], dict[str, Any] | None]:
+    """Run a case; return what happened and, if it failed, a report."""
+    module, _, name = KINDS[kind].function.partition(".")
+    case = Case(kind, seed, number)
+    try:
+        getattr(import_module(f"soak.{module}"), name)(case)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        trace = "".join(traceback.format_exception(error, limit=-12))
+        choices = {key: _plain(value) for key, value in case.choices.items()}
+        return dict(case.counts), _report(kind, seed, number, what, choices=choices, trace=trace)
+    else:
+        return dict(case.counts), None
+    finally:
+        case.close()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON may hold it."""
+    return value if isinstance(value, int | float | str | bool | None) else repr(value)
+
+
+def _report(kind: str, seed: int, number: int, what: str, **more: Any) -> dict[str, Any]:
+    found = {"kind": kind, "seed": seed, "case": number, "what": what[:2000]}
+    return {**found, "repeat": repeat(kind, seed, number), **more}
+
+
+class Worker:
+    """A process that runs one case after another, and what it is doing."""
+
+    def __init__(self, messages: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=_work, args=(other, messages))
+        self.process.start()
+        other.close()
+        self.job: tuple[str, int, int] | None = None
+        self.started = 0.0
+
+    def begin(self, kind: str, seed: int, number: int) -> None:
+        """Have it run a case."""
+        self.job, self.started = (kind, seed, number), time.monotonic()
+        with contextlib.suppress(OSError):  # of one that has died: its end is noticed later
+            self.pipe.send(self.job)
+
+    @property
+    def is_hung(self) -> bool:
+        """Whether its case takes too long."""
+        return bool(self.job) and time.monotonic() - self.started > KINDS[self.job[0]].seconds
+
+    def fate(self) -> str:
+        """Return how its case ended; of one that hangs, the log gets what each thread does."""
+        if self.is_hung:
+            os.kill(self.process.pid, signal.SIGUSR1)
+            time.sleep(1)
+            return f"did not end in {KINDS[self.job[0]].seconds:.0f} s; see the log"
+        self.process.join(5)
+        return f"the process died with exit code {self.process.exitcode}; see the log"
+
+    def end(self) -> None:
+        """End it with all its processes."""
+        for signal_of in (os.killpg, os.kill):  # it may not lead a group yet
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                signal_of(self.process.pid, signal.SIGKILL)
+        self.process.join()
+        self.pipe.close()
+
+
+def _work(pipe: Connection, messages: str) -> None:
+    """Run cases that come through a pipe, until it is closed."""
+    os.setsid()  # so that it can be ended with all its processes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    file = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
+    warnings.filterwarnings("error", category=RuntimeWarning)
+    with contextlib.suppress(EOFError):
+        while True:
+            events, failure = run_case(*pipe.recv())
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            pipe.send((events, failure, peak))
+
+
+class Campaign:
+    """Runs cases in several processes until time is over.
+
+    Parameters
+    ----------
+    minutes : float
+    processes, seed : int
+    shares : dict
+        How much of the time goes to each kind.
+    cases : int, optional
+        Number of cases after which it ends, too.
+    file : Path, optional
+        Where the counts are; the campaign goes on from there, and adds to them.
+    """
+
+    def __init__(
+        self,
+        minutes: float,
+        processes: int,
+        seed: int,
+        shares: dict[str, float],
+        cases: int | None = None,
+        file: Path | None = None,
+    ) -> None:
+        self.counts = Counts.load(file)
+        self._seed, self._shares, self._file = seed, shares, file
+        self._start, self._saved = time.monotonic(), 0.0
+        self._stop = self._start + 60 * minutes
+        self._left = sys.maxsize if cases is None else cases
+        self._spent = dict.fromkeys(shares, 0.0)  # seconds of each kind
+        self._messages = os.devnull if file is None else str(file.with_suffix(".log"))
+        about = {**_software(), "seed": seed, "processes": processes, "shares": shares}
+        self._about = {**about, "began": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+        self.counts.runs.append(self._about)
+        self._workers = [Worker(self._messages) for _ in range(processes)]
+
+    def run(self) -> Counts:
+        """Run cases until time is over; return all counts."""
+        try:
+            for worker in self._workers:
+                self._begin(worker)
+            while busy := [worker for worker in self._workers if worker.job]:
+                ready = wait([worker.pipe for worker in busy], timeout=1)
+                for worker in busy:
+                    if worker.pipe in ready or worker.is_hung:
+                        self._begin(self._take(worker))
+                self._save(every=10)
+        finally:
+            for worker in self._workers:
+                worker.end()
+            self._save()
+        return self.counts
+
+    def _begin(self, worker: Worker) -> None:
+        """Have a process begin the case whose turn it is, if there is time."""
+        worker.job = None
+        if self._left and time.monotonic() < self._stop:
+            self._left -= 1
+            kind = min(self._spent, key=lambda name: self._spent[name] / self._shares[name])
+            self._spent[kind] += 1e-3  # so that several processes begin several kinds
+            worker.begin(kind, self._seed, self.counts.next_case(kind, self._seed))
+
+    def _take(self, worker: Worker) -> Worker:
+        """Count the case of a process; return the process, or a new one if it has died or hangs."""
+        kind, following = worker.job[0], worker
+        try:
+            if worker.is_hung:
+                raise EOFError
+            events, failure, peak = worker.pipe.recv()
+        except (EOFError, OSError):
+            events, failure, peak = {}, _report(*worker.job, worker.fate()), 0
+            worker.end()
+            following = Worker(self._messages)
+            self._workers[self._workers.index(worker)] = following
+        seconds = time.monotonic() - worker.started
+        self._spent[kind] += seconds
+        self.counts.add(kind, seconds, events)
+        self._about["peak_rss_bytes"] = max(self._about.get("peak_rss_bytes", 0), peak)
+        if failure:
+            self.counts.add_failure(failure)
+            print(f"{failure['repeat']}\n    {failure['what'][:300]}", flush=True)
+        return following
+
+    def _save(self, every: float = 0) -> None:
+        """Write the counts, unless that was done less than so many seconds ago."""
+        now = time.monotonic()
+        if now - self._saved >= every:
+            self._saved = now
+            self._about["minutes"] = round((now - self._start) / 60, 2)
+            self.counts.save(self._file)
+
+
+def _software() -> dict[str, Any]:
+    """Return the commit of the package and the versions that it runs on."""
+    import numpy
+
+    root = Path(__file__).parents[2]
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    commit = found.stdout.strip() or None
+    return {"commit": commit, "python": sys.version.split()[0], "numpy": numpy.__version__}

@@ -1,0 +1,123 @@
+"""A case: one experiment, which its kind, seed and number decide, and the commands it runs."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+#: Seconds after which a command counts as hung.
+HUNG = 120
+
+
+class WrongError(AssertionError):
+    """What the package did is wrong; the text says what."""
+
+
+class Case:
+    """One experiment.
+
+    Attributes
+    ----------
+    rng : random.Random
+        What every choice is drawn from.
+    choices : dict
+        What was drawn, for reports.
+    counts : Counter
+        What happened, for the sums of a campaign.
+    """
+
+    def __init__(self, kind: str, seed: int, number: int) -> None:
+        self.kind, self.seed, self.number = kind, seed, number
+        self.rng = random.Random(f"{kind} {seed} {number}")
+        self.choices: dict[str, Any] = {}
+        self.counts: Counter[str] = Counter()
+
+    @cached_property
+    def folder(self) -> Path:
+        """An empty folder of its own."""
+        return Path(tempfile.mkdtemp(prefix="soak-"))
+
+    def close(self) -> None:
+        """Remove the folder."""
+        if "folder" in self.__dict__:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def expect(self, what: str, found: Any, expected: Any) -> None:
+        """Raise unless two values are equal; NaN equals NaN."""
+        if found != expected and not (found != found and expected != expected):
+            message = f"{what}: expected {expected!r:.300}, found {found!r:.300}"
+            raise WrongError(message)
+
+
+class Command:
+    """The command line in a process of its own, with its standard error in a file.
+
+    Parameters
+    ----------
+    case : Case
+    arguments : strings and paths
+        Of `mstflow`.
+    first : str
+        Python to run before the command begins.
+    name : str
+        To tell commands of one case that run at once.
+    environment : str
+        Variables of the environment.
+    """
+
+    def __init__(
+        self, case: Case, *arguments: Any, first: str = "", name: str = "", **environment: str
+    ) -> None:
+        self._messages = case.folder / f"stderr{name}"
+        program = f"import sys; {first}\nfrom mstflow.__main__ import main; sys.exit(main())"
+        with self._messages.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program, *map(str, arguments)],
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env={**os.environ, **environment},
+            )
+
+    def runs(self) -> bool:
+        """Return whether it has not ended."""
+        return self.process.poll() is None
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+
+    def succeeds(self) -> bool:
+        """Wait; return whether it ended with success, and raise unless that or a plain refusal."""
+        try:
+            code = self.process.wait(HUNG)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            message = f"the command did not end in {HUNG} seconds"
+            raise WrongError(message) from None
+        check_ending(code, self.message())
+        return code == 0
+
+    def message(self) -> str:
+        """Return what it wrote to standard error."""
+        return self._messages.read_text(errors="replace")
+
+
+def check_ending(code: int, message: str) -> None:
+    """Raise unless a command ended with success in silence, or with code 2 and one line."""
+    if code == 0 and not message:
+        return
+    is_refusal = code == 2 and message.startswith("error: ") and message.count("\n") == 1
+    if not is_refusal:
+        ended = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        wrong = f"the command ended with {ended} and said {message[-600:]!r}"
+        raise WrongError(wrong)

@@ -1,0 +1,181 @@
+"""Files that change while a command reads them: the forest of one content, or a refusal."""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from soak import oracle
+from soak.case import Case, Command, WrongError
+from soak.kills import SHARED, Large, large_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: Seconds within which files change, from when a command has loaded its libraries: it takes less.
+LONGEST = 0.8
+#: Python that a command runs first.
+BEGUN = "import mstflow.commands.solve, pyarrow.csv, pyarrow.parquet; open({!r}, 'w').close()"
+STRATEGIES = ["auto", "whole", "fold", "tree", "two-scan", "iterate"]
+
+
+def run(case: Case) -> None:
+    """Change a file at a random moment of a run."""
+    rng, old = case.rng, large_graph(case.seed, case.number // SHARED)
+    suffix = rng.choice(list(_WRITERS))
+    place, new = _changed(case.seed, case.number // SHARED)
+    change = rng.choice(list(_CHANGES))
+    strategy, moment = rng.choice(STRATEGIES), rng.random() ** 2 * LONGEST
+    path, other = case.folder / f"graph{suffix}", case.folder / f"other{suffix}"
+    _WRITERS[suffix](path, old)
+    _WRITERS[suffix](other, new)
+    target, source = (path, other)
+    if not suffix:
+        target, source = path / f"{'uvw'[place]}.npy", other / f"{'uvw'[place]}.npy"
+    output = case.folder / "forest.npz"
+    arguments = ["solve", path, "--strategy", strategy, "--quiet", "-o", output]
+    if strategy not in ("whole", "fold"):
+        arguments += ["--partitions", rng.choice([1, 3, 10])]
+    if strategy != "whole" and rng.random() < 0.3:
+        arguments += ["--memory", "2GB"]
+    case.choices = {"arguments": arguments, "change": change, "moment": moment, "file": target.name}
+    case.counts.update([f"change: {change}", f"format: {suffix or 'folder'}"])
+    begun = case.folder / "begun"
+    command = Command(case, *arguments, first=BEGUN.format(str(begun)))
+    while command.runs() and not begun.exists():
+        time.sleep(0.001)
+    time.sleep(moment)
+    case.counts["changed in mid-run"] += command.runs()
+    _CHANGES[change](target, source, rng)
+    if not command.succeeds():
+        case.counts["refusals"] += 1
+        return
+    found = np.load(output)
+    for name, graph in (("old", old), ("new", new)):
+        if found["edge_id"].tolist() == graph.edge_ids:
+            case.counts[f"forest of the {name} content"] += 1
+            for key, column in zip(("u", "v", "weight"), graph.columns, strict=True):
+                expected = column[graph.edge_ids].tolist()
+                case.expect(f"{key} of the {name} content", found[key].tolist(), expected)
+            return
+    message = f"the forest is of neither content; {len(found['edge_id'])} edges"
+    raise WrongError(message)
+
+
+@functools.lru_cache(4)
+def _changed(seed: int, number: int) -> tuple[int, Large]:
+    """Return which column of a graph changes, and the graph with the new one in its place."""
+    graph = large_graph(seed, number)
+    rng = random.Random(f"changed {seed} {number}")
+    place = rng.randrange(3)
+    columns = list(graph.columns)
+    columns[place] = np.random.default_rng(rng.getrandbits(64)).permutation(columns[place])
+    answer = oracle.solve(*(c.tolist() for c in columns), graph.num_vertices, maximum=False)
+    return place, replace(graph, columns=tuple(columns), edge_ids=answer.edge_ids)
+
+
+# Formats. All state the number of vertices, so only edges can differ.
+
+
+def _write_folder(path: Path, graph: Large) -> None:
+    path.mkdir()
+    for name, column in zip("uvw", graph.columns, strict=True):
+        np.save(path / f"{name}.npy", column)
+    (path / "n.txt").write_text(f"{graph.num_vertices}\n")
+
+
+def _write_parquet(path: Path, graph: Large) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table(dict(zip(("u", "v", "weight"), graph.columns, strict=True)))
+    table = table.replace_schema_metadata({"num_vertices": str(graph.num_vertices)})
+    parquet.write_table(table, path, row_group_size=20_000)
+
+
+def _write_arrow(path: Path, graph: Large) -> None:
+    import pyarrow
+
+    table = pyarrow.table(dict(zip(("u", "v", "weight"), graph.columns, strict=True)))
+    with pyarrow.ipc.new_file(str(path), table.schema) as file:
+        file.write_table(table)
+
+
+def _write_npz(path: Path, graph: Large) -> None:
+    names = dict(zip(("u", "v", "weight"), graph.columns, strict=True))
+    np.savez(path, **names, n=graph.num_vertices)
+
+
+def _write_gr(path: Path, graph: Large) -> None:
+    rows = zip(*(column.tolist() for column in graph.columns), strict=True)
+    lines = [f"p sp {graph.num_vertices} {len(graph.columns[0])}\n"]
+    path.write_text("".join(lines + [f"a {u + 1} {v + 1} {w}\n" for u, v, w in rows]))
+
+
+_WRITERS: dict[str, Callable[[Path, Large], None]] = {
+    "": _write_folder,
+    ".parquet": _write_parquet,
+    ".arrow": _write_arrow,
+    ".npz": _write_npz,
+    ".gr": _write_gr,
+}
+
+
+# Changes: functions of the file, one with the new content, and random numbers.
+
+
+def _replace(target: Path, source: Path, rng: Any) -> None:
+    source.replace(target)
+
+
+def _replace_in_its_time(target: Path, source: Path, rng: Any) -> None:
+    """Replace a file by one of the same times, as a copy that keeps them does."""
+    status = target.stat()
+    os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
+    source.replace(target)
+
+
+def _overwrite(target: Path, source: Path, rng: Any) -> None:
+    data = source.read_bytes()
+    with target.open("r+b") as file:
+        file.write(data)
+        file.truncate()
+
+
+def _truncate(target: Path, source: Path, rng: Any) -> None:
+    os.truncate(target, int(target.stat().st_size * rng.random()))
+
+
+def _rewrite(target: Path, source: Path, rng: Any) -> None:
+    """Truncate to nothing, then write, as most programs save."""
+    data = source.read_bytes()
+    with target.open("wb") as file:
+        time.sleep(rng.random() * 0.1)
+        file.write(data)
+
+
+def _remove(target: Path, source: Path, rng: Any) -> None:
+    target.unlink()
+
+
+def _append(target: Path, source: Path, rng: Any) -> None:
+    with target.open("ab") as file:
+        file.write(source.read_bytes()[: rng.randint(1, 10**5)])
+
+
+_CHANGES = {
+    "replaced": _replace,
+    "replaced, times kept": _replace_in_its_time,
+    "overwritten": _overwrite,
+    "truncated": _truncate,
+    "rewritten": _rewrite,
+    "removed": _remove,
+    "appended to": _append,
+}

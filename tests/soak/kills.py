@@ -1,0 +1,179 @@
+"""Runs that are killed: a command that keeps a checkpoint, and the workers of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import random
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mstflow
+from mstflow.errors import MstflowError
+from soak import oracle
+from soak.case import Case, Command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: Work in progress is recorded every 20 seconds; here, after every block.
+EAGER = """
+from mstflow.pipeline.streaming.checkpoint import Record
+assert Record.__init__.__defaults__ == (20.0,)
+Record.__init__.__defaults__ = (0.0,)
+"""
+#: Consecutive cases that share a graph, since the oracle takes longer than a run.
+SHARED = 8
+
+
+@dataclass(frozen=True)
+class Large:
+    """Columns of a graph, and the ids of its forest by the oracle."""
+
+    columns: tuple[Any, Any, Any]
+    num_vertices: int
+    edge_ids: list[int]
+
+
+@functools.lru_cache(4)
+def large_graph(seed: int, number: int, num_edges: int = 150_000) -> Large:
+    """Return a graph that takes some tenths of a second to solve, and its forest."""
+    rng = random.Random(f"large {seed} {number}")
+    draw = np.random.default_rng(rng.getrandbits(64))
+    n = rng.choice([300, 3_000, 30_000])
+    u, v = draw.integers(0, n, (2, num_edges), dtype=np.int32)
+    top = rng.choice([5, 1000, 2**31 - 1])
+    weight = draw.integers(0, top, num_edges).astype(rng.choice(["i4", "f4", "f8"]))
+    lists = u.tolist(), v.tolist(), weight.tolist()
+    return Large((u, v, weight), n, oracle.solve(*lists, n, maximum=False).edge_ids)
+
+
+def resume(case: Case) -> None:
+    """Kill a command again and again, then let it end; its forest must be the oracle's."""
+    rng, graph = case.rng, large_graph(case.seed, case.number // SHARED)
+    parts = list(_folders(case.folder, graph, rng.choice([1, 8, 25])))
+    strategy = rng.choice(["two-scan", "tree", "fold"])
+    kept, output = case.folder / "kept", case.folder / "forest.npz"
+    arguments: list[Any] = ["solve", *parts, "--strategy", strategy]
+    if strategy != "fold":
+        arguments += ["--partitions", rng.choice([2, 7, 30])]
+    arguments += ["--backend", rng.choice(["auto", "numba"]), "--quiet"]
+    arguments += ["--checkpoint", kept, "-o", output]
+    is_eager, most = rng.random() < 0.7, rng.randint(1, 6)
+    case.choices = {"arguments": arguments, "eager": is_eager, "most kills": most}
+    for attempt in range(most + 1):
+        before = _records(kept)
+        command = Command(case, *arguments, first=EAGER if is_eager else "")
+        if attempt < most:
+            _wait_for_records(command, kept, len(before) + rng.randint(0, 3), rng)
+        if attempt < most and command.runs():
+            command.kill()
+            case.counts["kills"] += 1
+            case.counts["kills with records"] += bool(_records(kept))
+            continue
+        case.expect("success", (command.succeeds(), command.message()), (True, ""))
+        break
+    case.counts["resumed"] += attempt > 0
+    case.counts["resumed with records"] += bool(before)
+    after = _records(kept)
+    case.counts["records taken up"] += sum(after.get(name) == time for name, time in before.items())
+    case.expect("edge ids", np.load(output)["edge_id"].tolist(), graph.edge_ids)
+    case.expect("drafts left", list(kept.glob("*.draft")), [])
+
+
+def _folders(folder: Path, graph: Large, count: int) -> Iterator[Path]:
+    """Write ranges of the edges to folders of columns."""
+    for place, rows in enumerate(np.array_split(np.arange(len(graph.columns[0])), count)):
+        path = folder / f"part{place}"
+        path.mkdir()
+        for name, column in zip("uvw", graph.columns, strict=True):
+            np.save(path / f"{name}.npy", column[rows])
+        (path / "n.txt").write_text(f"{graph.num_vertices}\n")
+        yield path
+
+
+def _records(kept: Path) -> dict[str, int]:
+    """Return when each record was written."""
+    return {path.name: path.stat().st_mtime_ns for path in kept.glob("*.npz")}
+
+
+def _wait_for_records(command: Command, kept: Path, wanted: int, rng: random.Random) -> None:
+    """Wait until there are so many records, or some time, or the end."""
+    end = time.monotonic() + 5
+    while command.runs() and time.monotonic() < end and len(_records(kept)) < wanted:
+        time.sleep(0.001)
+    time.sleep(rng.random() * 0.03)
+
+
+# Workers.
+
+
+def workers(case: Case) -> None:
+    """Kill workers of a cluster during a run: it finds the right forest, or raises an error."""
+    rng, graph = case.rng, large_graph(case.seed, case.number // SHARED)
+    client = _healthy_client()
+    options: dict[str, Any] = {
+        "strategy": rng.choice(["auto", "tree", "two-scan", "fold", "iterate"]),
+        "num_vertices": graph.num_vertices,
+        "progress": False,
+    }
+    if options["strategy"] != "fold":
+        options["partitions"] = rng.choice([2, 5, 12])
+    if rng.random() < 0.3 and options["strategy"] in ("tree", "two-scan", "fold"):
+        options["checkpoint"] = str(case.folder / "kept")
+    given = graph.columns if rng.random() < 0.5 else next(_folders(case.folder, graph, 1))
+    moments = [rng.random() * 0.8 for _ in range(rng.choice([1, 1, 2, 4]))]
+    case.choices = {**options, "is a file": given is not graph.columns, "moments": moments}
+    killer = threading.Thread(target=_kill, args=(case, client.cluster, moments))
+    killer.start()
+    try:
+        forest = mstflow.minimum_spanning_forest(given, scheduler=client, **options)
+    except MstflowError as error:
+        case.counts["errors"] += 1
+        case.counts[f"error: {str(error).partition(':')[0]:.60}"] += 1
+    else:
+        case.expect("edge ids", forest.edge_ids.tolist(), graph.edge_ids)
+        case.counts["forests"] += 1
+    finally:
+        killer.join()
+
+
+def _kill(case: Case, cluster: Any, moments: list[float]) -> None:
+    for moment in moments:
+        time.sleep(moment)
+        pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+        with contextlib.suppress(IndexError, ProcessLookupError):
+            os.kill(case.rng.choice(pids), signal.SIGKILL)
+            case.counts["kills"] += 1
+
+
+def _healthy_client() -> Any:
+    """Return a client of two workers; of a new cluster, if a killed one does not come back."""
+    client = _client()
+    try:
+        client.wait_for_workers(2, timeout=5)
+    except Exception:  # of any kind: what is left of a cluster may fail in many ways
+        _client.cache_clear()
+        with contextlib.suppress(Exception):
+            client.cluster.close(timeout=5)
+            client.close(timeout=5)
+        client = _client()
+    return client
+
+
+@functools.cache
+def _client() -> Any:
+    """Return a client of two workers, which come back when they are killed."""
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    return Client(cluster, set_as_default=False)
