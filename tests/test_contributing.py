@@ -44,6 +44,18 @@ def test_contributing_names_files_that_exist():
     assert not [path for path in named if not (ROOT / path).exists()]
 
 
+def test_links_of_pages_lead_to_files():
+    folders = [ROOT / name for name in ("benchmarks", "docs", "examples")]
+    pages = [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.glob("**/*.md"))]
+    links = [
+        page.parent / link
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text())
+    ]
+    assert links
+    assert not [str(link) for link in links if not link.exists()]
+
+
 def test_algorithms_in_the_catalogue():
     pages = {name.replace("-", "_"): mstflow.algorithm(name) for name in ALGORITHMS}
     assert modules_of("pipeline/catalogue") == set(pages)
