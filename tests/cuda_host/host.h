@@ -1,4 +1,4 @@
-// Lets a processor run CUDA kernels: what their language has, in C++, and a loop over the threads.
+// Run CUDA kernels on a processor: the features of CUDA they use, in C++, and a loop over threads.
 //
 // Two threads of OpenMP share a launch, each taking every other CUDA thread, so that atomics meet.
 // The order of the threads follows from `seed`. A warp has one lane.
@@ -30,7 +30,7 @@ T atomicCAS(T* place, T expected, T value) {
     return expected;
 }
 
-// Write a value if it comes before the one that is there, whoever writes meanwhile.
+// Atomically replace a value by one that comes before it.
 template <class T, class Before>
 T replace(T* place, T value, Before before) {
     T old = __atomic_load_n(place, __ATOMIC_RELAXED);
