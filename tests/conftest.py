@@ -1,4 +1,4 @@
-"""Fixtures and options of all tests: how many examples, a cluster, where real graphs lie."""
+"""Options and fixtures that all tests share: number of examples, a cluster, a real graph."""
 
 from pathlib import Path
 
@@ -10,13 +10,17 @@ from cuda_host import SANITIZERS, compile_kernels
 
 
 def pytest_addoption(parser):
-    parser.addoption("--examples", type=int, default=100, help="examples a test, 100 by default")
+    parser.addoption("--examples", type=int, default=100, help="examples per test, 100 by default")
     parser.addoption("--no-shrink", action="store_true", help="report the first failing example")
     parser.addoption(
-        "--sanitize", action="store_true", help="watch CUDA kernels; preload g++'s libasan.so"
+        "--sanitize",
+        action="store_true",
+        help="run CUDA kernels under sanitizers; preload g++'s libasan.so",
     )
     parser.addoption(
-        "--no-pool", action="store_true", help="an allocation for each array on a GPU, to watch it"
+        "--no-pool",
+        action="store_true",
+        help="allocate each array on a GPU on its own, for memory checkers",
     )
 
 
@@ -38,7 +42,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Let each worker begin with consecutive tests, which share fixtures, and steal when idle."""
+    """Give each worker consecutive tests, which share fixtures; idle workers steal."""
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
@@ -51,7 +55,7 @@ def algorithm(request):
 
 @pytest.fixture(scope="session")
 def cuda_libraries(request, tmp_path_factory):
-    """A folder of the CUDA kernels, compiled for the processor; the environment names it."""
+    """Compile the CUDA kernels for the processor; yield their folder, named in the environment."""
     if request.config.getoption("--sanitize"):
         folder = request.getfixturevalue("sanitized_cuda_libraries")
     else:
@@ -63,19 +67,19 @@ def cuda_libraries(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sanitized_cuda_libraries(tmp_path_factory):
-    """The same, with every access to memory checked."""
+    """Compile the CUDA kernels for the processor with sanitizers."""
     return compile_kernels(tmp_path_factory.mktemp("sanitized-cuda"), *SANITIZERS)
 
 
 @pytest.fixture
 def examples(request):
-    """How many examples a test that gathers them itself should take."""
+    """Return the number of examples for tests that draw examples themselves."""
     return settings().max_examples
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A `distributed` cluster of two worker processes on this machine."""
+    """Start a `distributed` cluster of two worker processes; yield its client."""
     from distributed import Client, LocalCluster
 
     with (
@@ -87,5 +91,5 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def new_york():
-    """The roads of New York, as shipped."""
+    """Read the roads of New York, which the examples include."""
     return mstflow.read(Path(__file__).parents[1] / "examples" / "data" / "USA-road-d.NY.gr.gz")

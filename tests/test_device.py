@@ -1,6 +1,6 @@
-"""The whole path of a GPU on the processor: its kernels, and a double of CuPy for its arrays.
+"""Whole GPU runs on the processor: the real kernels, and a double of CuPy for the arrays.
 
-The double refuses every copy to the host that nobody asked for.
+The double refuses implicit copies between device and host.
 """
 
 import operator
@@ -43,7 +43,7 @@ GRAPH = EdgeList(*RANDOM.integers(0, 200, (2, 3000)), RANDOM.integers(0, 60, 300
 
 @pytest.fixture(autouse=True, scope="module")
 def _cupy(cuda_libraries):
-    """Let CuPy be the double, and the backend of its name the array module over it."""
+    """Replace CuPy by the double, and the backend "cupy" by the array module over it."""
 
     def forget():
         primitives.array_module.cache_clear()
@@ -134,7 +134,7 @@ def test_schedulers_equal_oracle(scheduler, strategy, examples):
 
 
 def check(graph, strategy, **options):
-    """Solve a graph on the host and on the device, and hold what is copied between them."""
+    """Solve a graph from the host and from the device; at most scalars are copied to the host."""
     expected = kruskal(graph, options.get("maximum", False)).tolist()
     forest = solve(graph, strategy, backend="cupy", **options)
     assert (type(forest.edge_ids), forest.edge_ids.dtype) == (np.ndarray, np.int64)
@@ -143,7 +143,7 @@ def check(graph, strategy, **options):
     transfers.to_host.clear()
     forest = solve(device, strategy, **options)
     assert (type(forest.edge_ids), forest.edge_ids.dtype) == (DeviceArray, np.int64)
-    if options.get("algorithm") != "prim":  # which goes from arc to arc, on the host
+    if options.get("algorithm") != "prim":  # runs on the host
         assert max(transfers.to_host, default=0) <= 1
     assert forest.backend == "cupy"
     assert forest.edge_ids.tolist() == expected
@@ -243,7 +243,7 @@ def test_stages_keep_what_they_declare_on_the_device():
 
 def test_columns_are_taken_as_they_lie():
     u, v, w = map(strict_device.asarray, (GRAPH.u, GRAPH.v, GRAPH.weight))
-    # As any other library hands them over.
+    # Columns of another library.
     others = [
         types.SimpleNamespace(__cuda_array_interface__=column.__cuda_array_interface__)
         for column in (u, v, w)
@@ -322,7 +322,7 @@ def test_what_is_refused(tmp_path):
 def test_checkpoints(where, tmp_path):
     graph = GRAPH if where == "host" else on_device(GRAPH)
     folder = tmp_path / "checkpoint"
-    for _ in range(2):  # the second takes up what the first has left
+    for _ in range(2):  # the second run resumes the first
         forest = solve(graph, "two-scan", backend="cupy", checkpoint=folder)
         assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
 
@@ -412,7 +412,7 @@ def test_workers_with_and_without_a_device():
 
 @pytest.fixture
 def _plugin(tmp_path):
-    """Let other processes know the array module, too."""
+    """Register the array module as a plugin, so that other processes find it."""
 
     def forget():
         mstflow.plugins.plugins.cache_clear()
@@ -438,7 +438,7 @@ def test_processes_hand_over_host_arrays():
 
 
 def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
-    """By what is free there: less than the whole graph takes, more than the least of scans."""
+    """Free memory is less than the whole graph takes, and enough for scans."""
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds._KERNELS", 0)
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds._THREAD", 0)
     size = 2_500_000

@@ -1,4 +1,4 @@
-"""The promise: every algorithm, scheduler, strategy and partitioning returns the oracle's ids."""
+"""Every algorithm, scheduler, strategy and partitioning returns the edge ids of the oracle."""
 
 import dask
 import numpy as np
@@ -11,7 +11,7 @@ from graph_strategies import edge_lists, union_of_many
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
 
-#: The default joins few edges one by one; so small graphs too go through the filter and rounds.
+#: The default joins few edges directly; this makes small graphs pass the filter and rounds, too.
 THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
 SPLITS = [("whole", 1), *((s, k) for s in ("tree", "iterate") for k in (1, 3, 8))]
 
@@ -66,7 +66,7 @@ def test_what_follows_from_the_edge_ids(graph):
         assert getattr(forest, column).dtype == expected.dtype
 
 
-#: Algorithms with most kinds of stages between them, for what takes long.
+#: Two algorithms that contain most kinds of stages, for slow tests.
 SOME = {"filter-boruvka, every stage": THROUGH_ALL, "boruvka-csr": "boruvka-csr"}
 
 

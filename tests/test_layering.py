@@ -1,8 +1,9 @@
-"""The architecture: imports point one way, folders stay small, nothing heavy is loaded early."""
+"""Imports point one way, folders stay small, and no large library is imported early."""
 
 import ast
 import subprocess
 import sys
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def name_of(path):
 
 
 def imports(path):
-    """Yield the dotted names that a module imports, those for type checkers among them."""
+    """Yield the dotted names that a module imports, including imports for type checkers."""
     package = ("mstflow", *path.relative_to(ROOT).parts[:-1])
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -87,6 +88,13 @@ def test_folders_are_small_enough_to_be_read(folder):
 @pytest.mark.parametrize("path", [*MODULES, *ROOT.glob("*.py"), *OTHERS], ids=relative)
 def test_first_line_says_what_a_file_is_for(path):
     assert ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].endswith(".")
+
+
+def test_every_folder_is_in_the_distribution():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {path.parent.relative_to(ROOT) for path in MODULES}
+    expected = ["mstflow", *(".".join(["mstflow", *folder.parts]) for folder in folders)]
+    assert sorted(settings["packages"]) == sorted(expected)
 
 
 def test_root_modules_are_not_named_like_the_standard_library():

@@ -1,4 +1,4 @@
-"""Real graphs with known answers: those shipped, and all of the collection beside the checkout."""
+"""Real graphs with known forests: the shipped one, and a collection beside the checkout."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ EXPECTED = json.loads((DATA / "expected.json").read_text()) if DATA.is_dir() els
 
 
 def made_up_weights(u, v):
-    """Weights from the ends, for files that have none."""
+    """Return weights computed from the ends, for files without weights."""
     a, b = np.minimum(u, v).astype(np.uint64), np.maximum(u, v).astype(np.uint64)
     low = np.uint64(2**32 - 1)
     mixed = (a * np.uint64(2654435761) & low) ^ (b * np.uint64(2246822519) & low)
@@ -21,7 +21,7 @@ def made_up_weights(u, v):
 
 
 def load(name):
-    """Return the graph that `name` of expected.json stands for, by its weight_rule."""
+    """Return the graph with this name in expected.json, weighted by its weight_rule."""
     path, _, rule = name.partition("|")
     if path in ("pace16-NE.gr.xz", "Email-Enron.txt"):
         graph = mstflow.read(DATA / path)

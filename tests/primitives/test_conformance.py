@@ -65,7 +65,7 @@ def test_each_primitive_is_in_the_table_and_has_a_case(page, words):
 
 @pytest.mark.parametrize("name", CASES)
 def test_small_arrays(layouts, name, examples):
-    """Seeds are fixed, so that compiled kernels are those of an earlier run."""
+    """Fixed seeds ask for the same kernels in each run, so that they are compiled once."""
     dtypes, build = CASES[name]
     for seed in range(examples):
         rng = random.Random(seed)
@@ -82,9 +82,9 @@ def test_each_dtype(layouts, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_large_arrays(layouts, name):
-    """More elements than a thread, a block or a 16-bit position takes: whole tiles, and one more.
+    """More elements than a thread, a block or a 16-bit position takes: whole tiles, or one more.
 
-    Layouts do not matter to what is divided: modules without strides copy them first.
+    One layout is enough: modules copy strided arrays before they divide the work.
     """
     first, *_, last = CASES[name][0][-2:] * 2
     for dtype, n in (first, 274 * 256), (last, 274 * 256 + 1):

@@ -1,4 +1,4 @@
-"""Runs the CUDA kernels on the processor, compiled by g++ with `tests/cuda_host/host.h`."""
+"""Run CUDA kernels on the processor, compiled by g++ with `tests/cuda_host/host.h`."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"
 
 
 def compile_file(file, folder, *options):
-    """Compile all kernels of a file to a library that has one function, `launch`."""
+    """Compile the kernels of a file to a library with one function, `launch`."""
     kernels = "".join(
         f'    if (name == "{kernel}") return run({kernel}, size, arguments, widths, seed);\n'
         for kernel in KERNELS[file]
@@ -41,14 +41,14 @@ def compile_file(file, folder, *options):
 
 
 def compile_kernels(folder, *options):
-    """Compile all files of kernels into a folder, and return it."""
+    """Compile all kernels into a folder, and return the folder."""
     with ThreadPoolExecutor() as team:
         list(team.map(lambda file: compile_file(file, folder, *options), KERNELS))
     return folder
 
 
 class HostDevice:
-    """A device whose memory is the host's; every launch takes its threads in another order."""
+    """A device in host memory; each launch runs its threads in a different order."""
 
     xp = strict_device
 
@@ -83,7 +83,7 @@ class HostDevice:
 
 
 class HostCudaArrays(CudaArrays):
-    """The array module, its kernels compiled in the folder that the environment names."""
+    """The CUDA array module over kernels from the folder that the environment names."""
 
     def __init__(self, threads=1):
         super().__init__(HostDevice(os.environ["CUDA_LIBRARIES"]))

@@ -58,10 +58,6 @@ FAULTS = [
         "numpy and boruvka-unionfind",
     ),
     Fault(
-        "a bound below zero never ends the rounds",
-        "stages/filter.py", "<= max(0, few_edges)", "<= few_edges", PIPELINE,
-    ),
-    Fault(
         "labels begin at 1",
         "stages/fragments.py", 'dtype="int64", exclusive=True', 'dtype="int64"', EQUALITY,
         "follows",
@@ -160,15 +156,15 @@ FAULTS = [
         "cuda and compact_pairs",
     ),
     Fault(
-        "the first pair of a set is never forgotten on a GPU",
-        "primitives/cuda/trees.cu", "first[u[i]] = first[v[i]] = NONE<Position>",
-        "first[u[i]] = NONE<Position>", CONFORMANCE,
+        "a pair's place in a round is taken for its position on a GPU",
+        "primitives/cuda/trees.cu", "add(joining, position[i])", "add(joining, i)", CONFORMANCE,
         "cuda and join",
     ),
     # Pipelines.
     Fault(
         "a field that the next pass of a loop reads is dropped",
-        "pipeline/run/execute.py", "for _ in range(2):", "for _ in range(1):", PIPELINE,
+        "pipeline/run/execute.py", "again = needed_before((step,), needed)", "again = needed",
+        PIPELINE,
     ),
     Fault(
         "a check follows loops once",

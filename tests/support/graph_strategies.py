@@ -1,4 +1,4 @@
-"""Graphs for tests: hypothesis strategies with everything that goes wrong, and their unions."""
+"""Hypothesis strategies for graphs with difficult properties, and unions of such graphs."""
 
 import numpy as np
 from hypothesis import Phase, given, settings
@@ -11,7 +11,7 @@ WEIGHT_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4"
 
 
 def weights(dtype):
-    """Few distinct values, so that most of them tie: extremes, zeros of both signs, neighbours."""
+    """Draw from few values, so that ties are common: extremes, both zeros, adjacent floats."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         info = np.finfo(dtype)
@@ -38,7 +38,7 @@ def weights(dtype):
 
 @st.composite
 def edge_lists(draw, weight_dtypes=WEIGHT_DTYPES):
-    """Small graphs with ties, loops, parallel edges, isolated vertices, and none of them."""
+    """Draw a small graph, usually with ties, loops, parallel edges and isolated vertices."""
     vertices = draw(st.integers(0, 12))
     size = draw(st.integers(0, 40)) if vertices else 0
     ids = st.lists(st.integers(0, max(vertices - 1, 0)), min_size=size, max_size=size)
@@ -54,9 +54,9 @@ def edge_lists(draw, weight_dtypes=WEIGHT_DTYPES):
 
 
 def union_of_many(count, dtype):
-    """Return one graph whose components are `count` drawn graphs, their edges shuffled.
+    """Return a graph whose components are `count` drawn graphs, with shuffled edges.
 
-    Where one run is costly, this tests many examples in one.
+    It tests many examples in one run, where a run is costly.
     """
     drawn = []
 

@@ -1,4 +1,4 @@
-"""A case for each primitive: arguments, and what a loop in plain Python makes of them.
+"""A case for each primitive: arguments, and the result of a loop in plain Python.
 
 `CASES` has the dtypes that a primitive is called with, and a function of a random generator, a
 dtype and a length. It returns arguments, options and the expected result: a value, a tuple of them,
@@ -50,7 +50,7 @@ def extremes(dtype):
 
 
 def some_values(rng, dtype, n):
-    """Few distinct values, extremes and random bits: ties are the rule."""
+    """Draw from few values, extremes and random bits, so that most values tie."""
     pool = extremes(dtype)
     if dtype.kind != "b":
         bits = [rng.getrandbits(8 * dtype.itemsize) for _ in range(4)]
@@ -61,7 +61,7 @@ def some_values(rng, dtype, n):
 
 
 def small_values(rng, dtype, n):
-    """Values whose sums no dtype rounds or overflows."""
+    """Draw values whose sums are exact in every dtype."""
     filled = min(n, 100)
     most = 100 // max(filled, 1)
     least = 0 if dtype.kind in "bu" else -most
@@ -77,7 +77,7 @@ def some_index(rng, bound, n, dtype=None):
 
 
 def some_offsets(rng, m):
-    """Offsets of several segments, empty ones among them, and of none if `m` is 0."""
+    """Draw offsets of segments, some of them empty; if `m` is 0, sometimes of no segment."""
     if not m and rng.randrange(2):
         return np.zeros(1, rng.choice(INDEX))
     cuts = [rng.randint(0, m) for _ in range(rng.randint(0, m // 2 + 3))]
@@ -131,7 +131,7 @@ def words(values):
 
 
 def key_of(word, dtype, signed, descending):
-    """The key of a weight's bits, as the contract of `order_key` has it."""
+    """Return the key of a weight's bits, by the contract of `order_key`."""
     top = 1 << (8 * dtype.itemsize - 1)
     if signed and dtype.kind == "i":
         word ^= top
@@ -142,7 +142,7 @@ def key_of(word, dtype, signed, descending):
 
 
 def smallest_pairs(u, v, key, ids, size):
-    """The smallest (key, id) at each place, and the other member of that pair."""
+    """Return the smallest (key, id) at each place, and the other member of that pair."""
     none = (largest_value(key.dtype), largest_value(ids.dtype))
     best = [(*none, place) for place in range(size)]
     found = [False] * size
@@ -155,7 +155,7 @@ def smallest_pairs(u, v, key, ids, size):
 
 
 def joined(u, v, size, order=None):
-    """Join pairs one after another: the positions of those that do, each node's smallest."""
+    """Join pairs in order; return positions of joining pairs, and the smallest node of each set."""
     parent = list(range(size))
 
     def find(node):
@@ -178,7 +178,7 @@ def joined_by_key(u, v, key, size):
     return positions(joining, len(key)), positions(root, size)
 
 
-# What the array API standard has, too.
+# Functions of the array API standard.
 
 
 @case(ALL)
@@ -526,7 +526,7 @@ def join_in_order(rng, dtype, n):
 
 @case(UNSIGNED)
 def join_by_key(rng, dtype, n):
-    """Keys that differ in few bits or many, at the top or the bottom, and some that do not."""
+    """Draw keys that differ in few or many bits, at the top or the bottom, or not at all."""
     alike = rng.randint(0, 8 * dtype.itemsize)
     low = np.array([rng.getrandbits(8 * dtype.itemsize) >> alike for _ in range(n)], dtype)
     high = some_values(rng, dtype, n) if rng.randrange(2) else np.zeros(n, dtype)
@@ -537,7 +537,7 @@ def join_by_key(rng, dtype, n):
 
 @case(INDEX)
 def join_with_helpers(rng, dtype, n):
-    """How many pairs the helpers reject is a matter of timing."""
+    """The number of pairs that helpers reject depends on timing."""
     arguments, _, (expected, _) = join_in_order(rng, dtype, n)
 
     def holds(joining, rejected):
@@ -549,7 +549,7 @@ def join_with_helpers(rng, dtype, n):
 
 @case(INDEX)
 def unite(rng, dtype, n):
-    """Which pair of a cycle does not join, and the shape of trees, are a matter of timing."""
+    """The pair of a cycle that does not join depends on timing, and so does the shape of trees."""
     (parent,), *_ = pointer_jump(rng, dtype, n + 1)
     u, v = some_pairs(rng, n + 1, n)
     nodes, size = np.arange(n + 1), n + 1

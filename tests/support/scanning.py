@@ -1,4 +1,4 @@
-"""Runs of the strategies that scan, with any capacity: users get at least some blocks of edges."""
+"""Run scanning strategies with any capacity; a user's run holds at least some blocks of edges."""
 
 import itertools
 

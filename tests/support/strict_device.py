@@ -1,9 +1,9 @@
 """A strict double of CuPy over NumPy: arrays of a device, brought back by a named copy only.
 
 The module itself stands for the library: `strict_device.asarray`, `.where`, and so on. It refuses
-what CuPy refuses, and the few silent copies that CuPy allows: NumPy's arrays as indices, arguments
-or right-hand sides, lists in place of arrays, pickling. `transfers` tells what was copied, so tests
-can hold that nothing larger than a scalar was.
+everything that CuPy refuses, and also the few silent copies that CuPy allows: NumPy arrays as
+indices, arguments or right-hand sides, lists in place of arrays, pickling. `transfers` records the
+size of each copy, so that tests can assert that only scalars were copied.
 """
 
 import functools
@@ -14,15 +14,15 @@ import numpy as np
 #: The sizes of the arrays that were copied to the host, and of those copied from it.
 transfers = types.SimpleNamespace(to_host=[], to_device=[])
 
-#: There is no device that threads could choose.
+#: No thread can select a device.
 cuda = types.SimpleNamespace(is_available=lambda: False)
 
-#: What a kernel takes beside arrays.
+#: Types of scalar arguments.
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
 class DeviceArray:
-    """An array that lies on the device: its values are seen by `get`, or one by one."""
+    """An array on the device; `get` copies its values to the host."""
 
     __slots__ = ("_host", "base")
     __hash__ = None
@@ -31,7 +31,7 @@ class DeviceArray:
     def __init__(self, host, base=None):
         self._host, self.base = host, base
 
-    # What it is: known without asking the device.
+    # Metadata, known without asking the device.
 
     dtype = property(lambda self: self._host.dtype)
     shape = property(lambda self: self._host.shape)
@@ -66,7 +66,7 @@ class DeviceArray:
     # Copies to the host, all of them explicit.
 
     def get(self):
-        """Return the values as an array of NumPy's: the one way back."""
+        """Return a copy in host memory, the only way to read the values."""
         transfers.to_host.append(self.size)
         return self._host.copy()
 
@@ -380,7 +380,7 @@ def _device(values):
 
 
 def empty(shape, dtype=float):
-    """Return an array of values that nobody may count on."""
+    """Return an array of unspecified values."""
     made = DeviceArray(np.empty(shape, dtype))
     made._host.view(np.uint8).fill(0xA5)
     return made
