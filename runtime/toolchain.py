@@ -34,6 +34,7 @@ def is_tested() -> bool:
     return TESTED.get(numba) == llvmlite
 
 
+@functools.cache
 def versions() -> list[str]:
     """Return the installed versions of Numba and llvmlite."""
     return [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
