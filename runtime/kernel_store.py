@@ -98,7 +98,7 @@ def load_or_compile(entry: str, compiled: Callable[[], tuple[str, bytes]]) -> tu
 
 
 def _create(folder: Path) -> None:
-    """Create a folder and its missing parents with mode 0700, whatever the umask."""
+    """Create a folder and its missing parents with mode 0700 under any umask."""
     for each in reversed((folder, *folder.parents)):
         if not each.exists():
             each.mkdir(0o700, exist_ok=True)

@@ -1,8 +1,8 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
-A minimum spanning forest connects the same vertices as all edges of the graph do, whatever limit is
-set to the weight of both. So the order in which its edges join clusters is the single-linkage
-hierarchy of the graph; that of a maximum forest is its hierarchy by similarity.
+At every threshold, the edges of a minimum spanning forest up to that weight connect the same vertices
+as the edges of the graph up to that weight. So the forest contains the single-linkage hierarchy of
+the graph. A maximum spanning forest contains its hierarchy by similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """

@@ -220,7 +220,7 @@ class Campaign:
         return following
 
     def _save(self, every: float = 0) -> None:
-        """Write the counts, unless that was done less than so many seconds ago."""
+        """Write the counts, at most once in this number of seconds."""
         now = time.monotonic()
         if now - self._saved >= every:
             self._saved = now

@@ -106,7 +106,7 @@ def _records(kept: Path) -> dict[str, int]:
 
 
 def _wait_for_records(command: Command, kept: Path, wanted: int, rng: random.Random) -> None:
-    """Wait until there are so many records, or some time, or the end."""
+    """Wait for a number of records, for some time, or for the end of the process."""
     end = time.monotonic() + 5
     while command.runs() and time.monotonic() < end and len(_records(kept)) < wanted:
         time.sleep(0.001)

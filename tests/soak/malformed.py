@@ -214,7 +214,7 @@ def _compressed(line: bytes, suffix: str) -> Callable[[Path, random.Random], Non
 
 @functools.lru_cache(8)
 def _many(head: bytes, block: bytes, count: int, suffix: str) -> bytes:
-    """Return a head and so many blocks, compressed without holding all of them."""
+    """Return a head and a number of blocks, compressed without holding all of them."""
     import bz2
     import lzma
 

@@ -121,7 +121,7 @@ FAULTS = [
     ),
     # Primitives: Numba.
     Fault(
-        "the largest key is no key",
+        "the largest key is not a key",
         "primitives/numba/pairs.py", "(now < records[at]) | (there == NONE)", "now < records[at]",
         CONFORMANCE,
         "numba and scatter_min_pairs",
