@@ -1,8 +1,8 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
-At every threshold, the edges of a minimum spanning forest up to that weight connect the same vertices
-as the edges of the graph up to that weight. So the forest contains the single-linkage hierarchy of
-the graph. A maximum spanning forest contains its hierarchy by similarity.
+At every threshold, the edges of a minimum spanning forest up to that weight connect the same
+vertices as the edges of the graph up to that weight. So the forest contains the single-linkage
+hierarchy of the graph. A maximum spanning forest contains its hierarchy by similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """
