@@ -14,6 +14,7 @@ import time
 import traceback
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -232,7 +233,8 @@ def _software() -> dict[str, Any]:
     """Return the commit of the package and the versions that it runs on."""
     import numpy
 
-    root = Path(__file__).parents[2]
+    package = find_spec("mstflow")
+    root = Path(package.origin).parent if package and package.origin else Path()
     command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     commit = found.stdout.strip() or None

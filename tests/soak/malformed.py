@@ -96,6 +96,7 @@ def _check(case: Case, arguments: list[str], name: str, limit: int) -> None:
     message = (case.folder / "stderr").read_text(errors="replace")
     case.choices["message"] = message[:300]
     case.counts[f"{name}: {'read' if code == 0 else 'refused'}"] += 1
+    check_ending(code, message)
     if code == 0:
         limit += VERTEX * json.loads((case.folder / "stdout").read_text())["vertices"]
     if code == 2 and "Unable to allocate" in message:  # for its large ids
@@ -104,7 +105,6 @@ def _check(case: Case, arguments: list[str], name: str, limit: int) -> None:
     if peak > limit:
         wrong = f"took {peak / 1e6:.0f} MB, more than {limit / 1e6:.0f}; said {message[-300:]!r}"
         raise WrongError(wrong)
-    check_ending(code, message)
     if code == 2 and "--memory" not in message and str(case.folder) not in message:
         wrong = f"the error names no file: {message!r}"
         raise WrongError(wrong)

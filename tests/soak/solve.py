@@ -105,7 +105,7 @@ def draw_options(case: Case, given: Input) -> dict[str, Any]:
         "split_every": rng.randint(2, 4),
     }
     if strategy != "whole" and rng.random() < 0.2:
-        options["memory"] = rng.choice(["2GB", 10**10])
+        options["memory"] = rng.choice(["8GB", 10**10])
     if given.keeps_checkpoint and strategy in ("fold", "tree", "two-scan") and rng.random() < 0.05:
         options["checkpoint"] = str(case.folder / "kept")
     if rng.random() < 0.05:
