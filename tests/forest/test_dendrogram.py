@@ -126,6 +126,12 @@ def test_cut_at_a_distance_compares_exactly(graph, data):
     assert forest.cut(distance=distance).tolist() == keep(forest, kept)
 
 
+def test_cut_at_a_distance_between_two_floats():
+    forest = minimum_spanning_forest(([0], [1], [0.1]))
+    assert forest.cut(distance=fractions.Fraction(0.1)).tolist() == [0, 0]
+    assert forest.cut(distance=fractions.Fraction(1, 10)).tolist() == [0, 1]  # less than 0.1
+
+
 @pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
 def test_infinite_distances_and_all_dtypes(dtype):
     forest = minimum_spanning_forest(([0, 1], [1, 2], np.array([0, 1], dtype)))

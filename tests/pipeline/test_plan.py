@@ -13,6 +13,9 @@ from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
 from mstflow.pipeline.plan import Graph, Request, Where, plan
 from mstflow.pipeline.streaming.bounds import Size
+from mstflow.pipeline.streaming.buffer import EdgeBuffer
+from mstflow.pipeline.streaming.solver import Solver
+from mstflow.primitives import Backend
 
 CASES = [
     (strategy, scheduler, partitions)
@@ -94,3 +97,12 @@ def test_sizes_of_files_are_enough_for_a_plan(folder):
     assert (found.algorithm, found.backend, found.scheduler) == ("b", "numpy", "inline")
     assert found.estimate.scans == 2
     assert "two-scan: the graph is streamed" in str(found)
+
+
+@pytest.mark.parametrize("num_vertices", [10, 2**33])
+@pytest.mark.parametrize("weight", ["u1", "f4", "f8"])
+def test_bytes_of_a_held_edge(num_vertices, weight):
+    solver, dtype = Solver(mstflow.algorithm("kruskal"), Backend("numpy"), False), np.dtype(weight)
+    buffer = EdgeBuffer(solver, num_vertices, 8, dtype, folds=True)
+    held = sum(column.itemsize for column in buffer.columns)
+    assert Size(num_vertices, 9, dtype.itemsize).held_edge == held

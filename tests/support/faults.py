@@ -58,6 +58,10 @@ FAULTS = [
         "numpy and boruvka-unionfind",
     ),
     Fault(
+        "a bound below zero never ends the rounds",
+        "stages/filter.py", "<= max(0, few_edges)", "<= few_edges", "tests/stages/test_stages.py",
+    ),
+    Fault(
         "labels begin at 1",
         "stages/fragments.py", 'dtype="int64", exclusive=True', 'dtype="int64"', EQUALITY,
         "follows",
@@ -195,9 +199,8 @@ FAULTS = [
         "pipeline/streaming/buffer.py", "self.limit < piece.limit:", "False:", SCANS,
     ),
     Fault(
-        "the edge at a cut is left out",
-        "pipeline/streaming/solver.py", "columns.edge_id <= cut.edge_id",
-        "columns.edge_id < cut.edge_id", SCANS,
+        "edges as heavy as that at a cut are merged, though their ids are larger",
+        "pipeline/streaming/solver.py", " & (columns.edge_id <= cut.edge_id)", "", SCANS,
     ),
     Fault(
         "partitions with different cuts are merged as they are",
@@ -214,12 +217,12 @@ FAULTS = [
     Fault(
         "a checkpoint does not belong to the pipeline's values",
         "pipeline/streaming/checkpoint.py", ".describe(), stages, values)", ".describe(), stages)",
-        STREAMING,
+        STREAMING, "checkpoint",
     ),
     Fault(
         "eight bytes of each edge that is held are not counted",
         "pipeline/streaming/bounds.py", "self.weight + 8\n\n", "self.weight\n\n",
-        "tests/pipeline",
+        "tests/pipeline/test_plan.py", "bytes",
     ),
     # Graphs and formats.
     Fault(
@@ -249,7 +252,7 @@ FAULTS = [
     ),
     Fault(
         "a column that ends early is taken as it is",
-        "graphs/formats/npy.py", "if done < values.nbytes:", "if False:", STREAMING,
+        "graphs/formats/npy.py", "if done < values.nbytes:", "if False:", STREAMING, "files",
     ),
     Fault(
         "large integers are rounded beside floats",
@@ -314,7 +317,8 @@ FAULTS = [
     # Commands and progress.
     Fault(
         "a wrong forest exits with 0",
-        "commands/verify.py", "return 1\n", "return 0\n", "tests/forest tests/commands",
+        "commands/verify.py", "return 1\n", "return 0\n", "tests/forest/test_verify.py",
+        "command",
     ),
     Fault(
         "bad input exits with 1",
