@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,6 +114,10 @@ def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
         write(draft, table)
 
 
+#: Codes of errors of a disk, a quota or a file that is full.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path; when the block ends, rename it to `path`.
@@ -128,13 +133,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
             draft = Path(folder) / "draft"  # created by the writer, so with ordinary permissions
-            yield draft
-            if target.is_dir():  # empty; not every system can rename onto it
-                target.rmdir()
-            draft.replace(target)
+            try:
+                yield draft
+                if target.is_dir():  # empty; not every system can rename onto it
+                    target.rmdir()
+                draft.replace(target)
+            except OSError as error:
+                message = f"{target}: {error.strerror or error}"
+                if error.errno in _FULL:
+                    message += f" after {_bytes_in(Path(folder)):,} bytes"
+                raise OptionError(message) from error
     except OSError as error:
         message = f"{target}: {error.strerror or error}"
         raise OptionError(message) from error
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _check_place(path: str | os.PathLike[str]) -> None:

@@ -11,11 +11,13 @@ from ...errors import FileFormatError
 from ..format import Format
 from ..text.columns import BLOCK_SIZE, join_blocks, whole_lines
 from ..text.files import (
+    check_line_ends,
     fail,
     first_row,
     head_lines,
     open_text,
     parse_count,
+    range_problem,
     shown,
     split_fields,
 )
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 _COMMENT = b"%"
 _FORMAT = re.compile(rb"[01]{1,3}")
 _COMMENT_LINE = re.compile(rb"^%.*\n", re.MULTILINE)
-_BLANKS = bytes.maketrans(b"\t\r", b"  ")
+_BLANKS = bytes.maketrans(b"\t", b" ")
 _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
@@ -103,7 +105,7 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     """
     import pyarrow as pa
 
-    text = _COMMENT_LINE.sub(b"", block).translate(_BLANKS)
+    text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
     if text.translate(None, b"0123456789- \n"):
         message = "a byte that is not part of a number"
         raise ValueError(message)
@@ -139,6 +141,7 @@ def _explain(
 ) -> NoReturn:
     """Find the first malformed line of a block, and raise an error that names it."""
     for here, line in enumerate(block.split(b"\n"), number):
+        check_line_ends(path, here, line)
         fields = split_fields(line)
         if line.startswith(_COMMENT):
             continue
@@ -154,7 +157,7 @@ def _explain(
             fail(path, here, f"expected {wanted}, found {len(fields)}")
         for token in fields[form.skip :: form.step]:
             if not 1 <= int(token) <= form.num_vertices:
-                fail(path, here, f"vertex id {token.decode()} is not in 1 to {form.num_vertices}")
+                fail(path, here, range_problem(token.decode(), 1, form.num_vertices))
     message = f"{path}: lines {number} to {here}: {doubt}"
     raise FileFormatError(message)
 

@@ -21,7 +21,7 @@ import numpy as np
 from ...errors import FileFormatError, GraphError
 from ...runtime.native import has_numba
 from ..edge_list import EdgeList, join_weights
-from .files import LARGEST_EXACT, fail, shown, split_fields
+from .files import LARGEST_EXACT, check_line_ends, fail, range_problem, shown, split_fields
 from .lines import kernels, parse_lines
 
 if TYPE_CHECKING:
@@ -252,7 +252,8 @@ def _parse(text: bytes, row: Row) -> Columns | None:
 
     if not text or text.isspace():
         return None
-    _require(b"\r" not in text or bool(row.delimiter))  # pyarrow would end the line there
+    # pyarrow would end the line at a lone carriage return.
+    _require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
     wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
     may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
     are_integers = not any(mark in text for mark in _DECIMAL_MARKS)
@@ -332,6 +333,7 @@ def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
             try:
                 rows.append(_values(fields, row))
             except ValueError as error:
+                check_line_ends(path, here, b" ".join(fields) + b" ")
                 fail(path, here, str(error))
     if not rows:
         return None
@@ -355,6 +357,7 @@ def records(
             yield here, [field.strip().encode(errors=_ANY) for field in fields]
             here = number + reader.line_num
     except csv.Error as error:
+        check_line_ends(path, here, block.split(b"\n")[here - number])
         fail(path, here, str(error))
 
 
@@ -410,7 +413,7 @@ def _id_problem(token: bytes, row: Row) -> str | None:
     if not _INTEGER.fullmatch(token):
         return f"{shown(token)} is not a vertex id"
     if not row.first_id <= _integer(token) <= row.last_id:
-        return f"vertex id {token[:24].decode()} is not in {row.first_id} to {row.last_id}"
+        return range_problem(token[:24].decode(), row.first_id, row.last_id)
     return None
 
 

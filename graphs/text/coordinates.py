@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from .files import fail, first_row, head_lines, open_text, parse_count, shown, split_fields
+from .files import (
+    fail,
+    first_row,
+    head_lines,
+    open_text,
+    parse_count,
+    range_problem,
+    shown,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,7 +65,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
                 fail(path, number, f"expected 'v id x y', found {shown(line.strip())}")
             vertex, *place = map(int, values)
             if not 1 <= vertex <= size:
-                fail(path, number, f"vertex id {vertex} is not in 1 to {size}")
+                fail(path, number, range_problem(str(vertex), 1, size))
             if has_place[vertex - 1]:
                 fail(path, number, f"vertex {vertex} already has coordinates")
             places[vertex - 1], has_place[vertex - 1] = place, True

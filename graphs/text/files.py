@@ -61,7 +61,7 @@ def open_text(path: Path) -> Iterator[IO[bytes]]:
     with (
         file_errors(path, EOFError, zlib.error, lzma.LZMAError),
         io.BufferedReader(_ReportingFile(path), _BUFFER) as file,
-        DECOMPRESSORS.get(path.suffix, contextlib.nullcontext)(file) as handle,
+        DECOMPRESSORS.get(path.suffix.lower(), contextlib.nullcontext)(file) as handle,
     ):
         yield handle
 
@@ -79,6 +79,7 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         number += 1
         if len(line) == _LONGEST_LINE:
             fail(path, number, f"longer than {_LONGEST_LINE} bytes")
+        check_line_ends(path, number, line)
         # Some editors write a byte order mark at the start of UTF-8.
         yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     if number == 0:
@@ -108,6 +109,25 @@ def split_fields(line: bytes) -> list[bytes]:
     """Split at spaces and tabs only; other white space belongs to a field, and is refused there."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
+
+
+def check_line_ends(path: Path, number: int, line: bytes) -> None:
+    """Check that a line has no carriage return, except before its end.
+
+    Raises
+    ------
+    FileFormatError
+        If it has one. Names the line.
+    """
+    if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
+        fail(path, number, r"a carriage return within the line; end lines with \n or \r\n")
+
+
+def range_problem(shown_id: str, first: int, last: int) -> str:
+    """Return the message for a vertex id that is not in a range."""
+    if last < first:
+        return f"vertex id {shown_id}, but the graph has no vertices"
+    return f"vertex id {shown_id} is not in {first} to {last}"
 
 
 def is_number(token: bytes | str) -> bool:
