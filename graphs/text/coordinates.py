@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import OptionError
 from .files import (
+    check_edges,
     fail,
     first_row,
     head_lines,
@@ -55,6 +56,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
         if fields[:-1] != [b"p", b"aux", b"sp", b"co"]:
             fail(path, start, f"expected 'p aux sp co n', found {shown(line.strip())}")
         size = parse_count(path, start, fields[-1])
+        check_edges(path, start, size, 8)
         places, has_place = np.empty((size, 2), np.int64), bytearray(size)
         for number, line in lines:
             fields = split_fields(line)
