@@ -297,8 +297,9 @@ def _checked_num_vertices(
         # A dtype that cannot represent `given` has no id beyond it.
         wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)
         edge = min(int(hits.argmax()) for ids in wide if (hits := ids >= given).any())
-        message = f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, but " + (
-            f"there are {given} vertices (ids 0 to {given - 1})" if given else "there are none"
+        message = (
+            f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, but there are {given} vertices"
+            + (f" (ids 0 to {given - 1})" if given else "")
         )
         raise GraphError(message)
     return int(given)
