@@ -44,6 +44,8 @@ def edge_list(
     OptionError
         If the graph has no weights of that name. Lists the names it has.
     """
+    if _is_path(graph) or _is_paths(graph):
+        return read(graph, num_vertices=num_vertices, weight=weight)
     found = _adopted(graph, weight)
     return found if num_vertices is None else found.on(num_vertices)
 
@@ -51,11 +53,8 @@ def edge_list(
 def _adopted(graph: Any, weight: str | None) -> EdgeList:
     if isinstance(graph, EdgeList):
         return chosen_weight(graph, weight)
-    if isinstance(graph, str | os.PathLike) or _is_paths(graph):
-        return read(graph, weight=weight)
-    if isinstance(graph, list) and any(isinstance(item, tuple) for item in graph):
-        message = "expected columns, found a list of edges; pass tuple(zip(*edges))"
-        raise GraphError(message)
+    if isinstance(graph, list):
+        _check_list(graph)
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
         return chosen_weight(EdgeList(*columns), weight)
@@ -68,6 +67,27 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
         f"Dask or any library that supports Arrow; found {type(graph).__name__}"
     )
     raise GraphError(message)
+
+
+def _check_list(items: list[Any]) -> None:
+    """Check that a list can only be meant as a list of columns.
+
+    Raises
+    ------
+    GraphError
+        If it is a list of edges, or may be one.
+    """
+    rows = [item for item in items if isinstance(item, tuple | list)]
+    is_narrow = all(len(row) in (2, 3) for row in rows)
+    if len(items) in (2, 3) and all(isinstance(item, list) for item in items) and is_narrow:
+        message = (
+            f"a list of {len(items)} lists of {len(items[0])} may be columns or edges: pass "
+            "columns as a tuple, (u, v, weight), or edges as tuple(zip(*edges))"
+        )
+        raise GraphError(message)
+    if any(isinstance(row, tuple) for row in rows) or (len(items) > 3 and rows):
+        message = "expected columns, found a list of edges; pass tuple(zip(*edges))"
+        raise GraphError(message)
 
 
 def is_known(graph: Any) -> bool:
@@ -91,9 +111,13 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
     return _from_arrow if is_table else None
 
 
+def _is_path(graph: Any) -> bool:
+    return isinstance(graph, str | os.PathLike)
+
+
 def _is_paths(graph: Any) -> bool:
     is_sequence = isinstance(graph, tuple | list) and len(graph) > 0
-    return is_sequence and all(isinstance(item, str | os.PathLike) for item in graph)
+    return is_sequence and all(map(_is_path, graph))
 
 
 def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:

@@ -160,8 +160,10 @@ def join_ids(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([column.astype(dtype, copy=False) for column in columns])
 
 
-def join_weights(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any]:
     """Concatenate weights in a dtype that represents all of them exactly.
+
+    Messages count edges from `first`.
 
     Raises
     ------
@@ -172,7 +174,7 @@ def join_weights(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     if dtype.kind == "f" and all(column.dtype.kind != "f" for column in columns):
         dtype = np.dtype(np.uint64)  # NumPy promotes int64 and uint64 to float64, which rounds
     lowest, largest = (0, 2**64 - 1) if dtype.kind == "u" else (-(2**53), 2**53)
-    start = 0
+    start = first
     for column in columns:
         if column.dtype != dtype and column.dtype.kind in "iu" and not _holds(dtype, column.dtype):
             inexact = (column < lowest) | (column > largest)
@@ -296,8 +298,8 @@ def _checked_num_vertices(
         wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)
         edge = min(int(hits.argmax()) for ids in wide if (hits := ids >= given).any())
         message = (
-            f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, "
-            f"but there are {given} vertices (ids 0 to {given - 1})"
+            f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, but there are {given} vertices"
+            + (f" (ids 0 to {given - 1})" if given else "")
         )
         raise GraphError(message)
     return int(given)

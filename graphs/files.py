@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+#: A file may grow to this, and to this for each of its bytes.
+_FREE, _GROWTH = 2**22, 64
 #: A fingerprint samples this number of bytes at this number of offsets.
 _BYTES, _PLACES = 4096, 64
 
@@ -34,6 +36,15 @@ def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
     except reasons as error:
         message = f"{path}: {getattr(error, 'strerror', None) or error}"
         raise FileFormatError(message) from error
+
+
+def most_from(path: Path) -> int:
+    """Return a bound on what a file may grow to when it is read: bytes, pixels or rows.
+
+    Graphs seldom compress to a fiftieth. A file that grows more is taken for an attack.
+    """
+    with file_errors(path):
+        return _FREE + _GROWTH * path.stat().st_size
 
 
 @contextlib.contextmanager

@@ -44,6 +44,9 @@ class Format:
         Takes a path, returns an `EdgeList`.
     stream : callable, optional
         Takes a path, returns an `EdgeSource` without reading the edges.
+    blocks : callable, optional
+        Takes a path and yields a `text.table.Header` and blocks; for text, which takes the place of
+        `read` if memory is bounded.
     write : callable, optional
         Takes a path that does not exist yet and an `EdgeTable`, and writes the file.
     read_forest : callable, optional
@@ -67,6 +70,7 @@ class Format:
     write: Callable[[Path, EdgeTable], None] | None = None
     read_forest: Callable[[Path, np.dtype[Any]], SavedForest] | None = None
     begins: Callable[[bytes], bool] | None = None
+    blocks: Callable[..., Iterator[Any]] | None = None
     has_columns: bool = False
     is_folder: bool = False
     needs_coordinates: bool = False

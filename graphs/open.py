@@ -21,10 +21,12 @@ from .read import WholeFile
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
 from .tables import check_weight
+from .text.table import stream_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .format import Format
     from .segments import Adopt
 
 
@@ -95,7 +97,9 @@ def open_files(
     for path in map(Path, paths):
         found = format_of(path, format)
         source = found.source(path, weight)
-        if source is None:
+        if source is None and is_bounded and found.blocks:
+            source = text_source(found, path, weight)
+        elif source is None:
             state = FileState.of(path)
             graph = found.graph(path, weight)
             source = EdgeSource.of(graph)
@@ -113,6 +117,15 @@ def open_files(
         is_checked=len(sources) == 1 and sources[0].is_checked,
         least_vertices=least,
     )
+
+
+def text_source(format: Format, path: Path, weight: str | None) -> EdgeSource:  # noqa: A002
+    """Return a text file as a source that is parsed again in each scan."""
+    read: Any = format.blocks
+    if format.has_columns:
+        return stream_blocks(path, partial(read, weight=weight))
+    check_weight(weight)
+    return replace(stream_blocks(path, read), unweighted=weight is None)
 
 
 def _source(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
-from .files import FileState, file_fingerprint, unchanged
+from .files import FileState, file_errors, file_fingerprint, unchanged
 from .formats import format_of
 from .segments import ArraySegment, Sequential
 
@@ -64,7 +65,10 @@ def read(
     with set_listener(progress):
         files = map(Path, paths)
         graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
-    return graph if num_vertices is None else graph.on(num_vertices)
+    if num_vertices is None:
+        return graph
+    with file_errors(Path(paths[0]), GraphError) if len(paths) == 1 else nullcontext():
+        return graph.on(num_vertices)
 
 
 @dataclass(frozen=True)

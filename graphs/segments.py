@@ -170,6 +170,8 @@ Adopt = Callable[[Any, str], ArraySegment]
 class Sequential(ABC):
     """Base of segments that can only be read from the beginning; their length is unknown."""
 
+    #: Whether less than the whole segment is loaded at once.
+    is_in_blocks = False
     num_edges: int | None = None
     is_direct = False
     edges_at_once = num_vertices = 0
@@ -253,6 +255,7 @@ class Chunks(ChunkSegment):
     chunks: Iterable[Any]
     adopt: Adopt = column_segment
     checksums: tuple[tuple[int, int], ...] = ()
+    is_in_blocks = True
 
     @property
     def is_iterator(self) -> bool:
@@ -341,8 +344,9 @@ class Rows:
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that a read loads; 0 for chunks, whose sizes are unknown."""
-        return 0 if isinstance(self.segment, Chunks) else self.stop
+        """Number of edges that a read loads; 0 if blocks or chunks are read one by one."""
+        is_in_blocks = isinstance(self.segment, Sequential) and self.segment.is_in_blocks
+        return 0 if is_in_blocks else self.stop
 
     @property
     def is_direct(self) -> bool:

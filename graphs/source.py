@@ -136,7 +136,7 @@ class EdgeSource:
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
         segments, largest, first, dtype = [], self.least_vertices, self.first_id, None
-        uncounted = replace(self, num_vertices=None, is_checked=False)
+        uncounted = replace(self, is_checked=False)
         for segment in self.segments:
             begin, where, checksums = first, _Where.of(segment, first), []
             for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
@@ -230,7 +230,7 @@ class EdgeSource:
             weight = ones(u)
         try:
             known = self.num_vertices or 0
-            if not self.is_checked:
+            if not self.is_checked and not where.is_checked:
                 u, v, weight, known = checked(u, v, weight, self.num_vertices, where.row(first))
             check_dtype(where.row(first), weight.dtype, self.weight_dtype)
         except GraphError as error:
@@ -260,16 +260,21 @@ class Counted(NamedTuple):
 
 
 class _Where(NamedTuple):
-    """The file of a segment, and the difference between edge ids and rows of the file."""
+    """The file of a segment, and the difference between edge ids and rows of the file.
+
+    Chunks that equal those of the first scan, by their checksums, need no other check.
+    """
 
     file: str
     shift: int
+    is_checked: bool
 
     @classmethod
     def of(cls, segment: Segment, first: int) -> _Where:
         """Return where a segment lies, whose first edge has the id `first`."""
         file, row = segment.origin
-        return cls(file, first - row)
+        is_checked = isinstance(segment, ChunkSegment | Rows) and bool(segment.checksums)
+        return cls(file, first - row, is_checked)
 
     def row(self, edge: int) -> int:
         """Return the row of an edge in its file; without a file, its id."""

@@ -59,7 +59,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
         return _named(name)
     if path.is_dir():
         return _FOLDER
-    plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
+    plain = path.with_suffix("") if path.suffix.lower() in DECOMPRESSORS else path
     suffix = plain.suffix.lower()
     known = [each for each in _READABLE.values() if suffix in each.suffixes]
     if len(known) == 1:
@@ -85,7 +85,7 @@ def writer_of(
     OptionError
         If there is none, or coordinates are missing or not supported.
     """
-    suffix = Path(path).suffix
+    suffix = Path(path).suffix.lower()
     found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
     if found is None and suffix[1:] in _plugins():
         found = _named(suffix[1:])

@@ -29,7 +29,9 @@ def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
             pa.OSFile(str(path)) as source,
             pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader,
         ):
-            return arrow_graph(reader.read_all(), weight)
+            table = reader.read_all()
+            table.validate()  # damaged lengths would lead beyond the end of a buffer
+            return arrow_graph(table, weight)
 
 
 FORMAT = Format(

@@ -17,6 +17,7 @@ from ..text.files import (
     split_fields,
     write_rows,
 )
+from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
     from ..edge_list import EdgeList
     from ..format import EdgeTable, SavedForest
+    from ..text.table import Blocks
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
+_MOST_COLUMNS = 4096
 
 
 def read_csv(
@@ -40,6 +43,11 @@ def read_csv(
     space that occurs in the first line. Lines before it that start with `#` are comments. Fields
     may be quoted. Ids and weights are parsed as in `read_txt`.
     """
+    return join_blocks(path, csv_blocks(path, weight, block_size))
+
+
+def csv_blocks(path: Path, weight: str | None = "weight", block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a table."""
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), b"#", "edges")
         delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
@@ -49,6 +57,8 @@ def read_csv(
             number + 1,
             b"",
         )
+        if len(names) > _MOST_COLUMNS:
+            fail(path, number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
         try:
             if any(map(is_number, names)):
                 names, start, pending = ["u", "v", "weight"][: len(names)], number, line
@@ -64,7 +74,10 @@ def read_csv(
             delimiter=delimiter,
             header=delimiter.decode().join(names),
         )
-        return read_rows(path, handle, row, number=start, pending=pending, block_size=block_size)
+        yield Header()
+        yield from read_rows(
+            path, handle, row, number=start, pending=pending, block_size=block_size
+        )
 
 
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
@@ -120,6 +133,7 @@ FORMAT = Format(
     "csv",
     (".csv", ".txt", ".tsv", ".edges", ".el", ".edgelist"),
     read_csv,
+    blocks=csv_blocks,
     write=write_csv,
     read_forest=read_csv_forest,
     begins=_begins,

@@ -18,12 +18,14 @@ from ..text.files import (
     split_fields,
     write_rows,
 )
+from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..edge_list import EdgeList
     from ..format import EdgeTable
+    from ..text.table import Blocks
 
 _COMMENT = b"c"
 _ARC = ("tag", "u", "v", "weight")
@@ -38,17 +40,22 @@ def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     they are numbered from 0, and the largest id plus one is their number. Lines that start with
     `c` are comments.
     """
+    return join_blocks(path, gr_blocks(path, block_size))
+
+
+def gr_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a `.gr` file."""
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")
         fields = split_fields(line)
         if fields[0] == b"p":
             row, num_edges = _header(path, number, fields)
-            stated, start, line = (number, num_edges), number + 1, b""
+            yield Header(row.num_vertices, num_edges, number)
+            start, line = number + 1, b""
         else:
-            row, stated, start = Row(_COMMENT, _ARC, b"a"), None, number
-        return read_rows(
-            path, handle, row, number=start, pending=line, stated=stated, block_size=block_size
-        )
+            row, start = Row(_COMMENT, _ARC, b"a"), number
+            yield Header()
+        yield from read_rows(path, handle, row, number=start, pending=line, block_size=block_size)
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:
@@ -73,4 +80,4 @@ def _begins(line: bytes) -> bool:
     return split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"])
 
 
-FORMAT = Format("gr", (".gr",), read_gr, write=write_gr, begins=_begins)
+FORMAT = Format("gr", (".gr",), read_gr, blocks=gr_blocks, write=write_gr, begins=_begins)

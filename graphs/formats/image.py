@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import FileFormatError, OptionError
 from ..edge_list import EdgeList
-from ..files import file_errors
+from ..files import file_errors, most_from, without_warnings
 from ..format import Format
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ def read_image(path: Path) -> EdgeList:
         message = f"{path}: images need the package pillow: mstflow[io]"
         raise OptionError(message) from error
     refused = SyntaxError, ValueError, Image.DecompressionBombError
-    with file_errors(path, *refused), Image.open(path) as image:
+    with file_errors(path, *refused), without_warnings(), Image.open(path) as image:
+        if image.width * image.height > most_from(path):
+            message = f"states {image.width} x {image.height} pixels, far more than its bytes hold"
+            raise ValueError(message)
         # The values of a palette image are indices, not brightness.
         pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":

@@ -9,16 +9,20 @@ import numpy as np
 
 from ...errors import FileFormatError
 from ..format import Format
-from ..text.columns import BLOCK_SIZE, join_blocks, whole_lines
+from ..text.columns import BLOCK_SIZE, check_last_line, whole_lines
 from ..text.files import (
+    check_edges,
+    check_line_ends,
     fail,
     first_row,
     head_lines,
     open_text,
     parse_count,
+    range_problem,
     shown,
     split_fields,
 )
+from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..edge_list import Columns, EdgeList
+    from ..text.table import Blocks
 
 _COMMENT = b"%"
+_LONGEST_LINE = 2**27  # it lists all neighbours of a vertex
 _FORMAT = re.compile(rb"[01]{1,3}")
 _COMMENT_LINE = re.compile(rb"^%.*\n", re.MULTILINE)
-_BLANKS = bytes.maketrans(b"\t\r", b"  ")
+_BLANKS = bytes.maketrans(b"\t", b" ")
 _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
@@ -60,11 +66,17 @@ def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
     """
+    return join_blocks(path, metis_blocks(path, block_size))
+
+
+def metis_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a METIS graph."""
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "line of counts")
         form, stated = _header(path, number, split_fields(line))
-        blocks = _blocks(path, handle, form, number + 1, block_size)
-        return join_blocks(path, blocks, form.num_vertices, (number, 2 * stated))
+        check_edges(path, number, form.num_vertices, 1)
+        yield Header(form.num_vertices, 2 * stated, number, 2)
+        yield from _blocks(path, handle, form, number + 1, block_size)
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[_Line, int]:
@@ -81,7 +93,7 @@ def _blocks(
     path: Path, handle: IO[bytes], form: _Line, number: int, block_size: int
 ) -> Iterator[Columns]:
     vertex = 0
-    for block in whole_lines(handle, b"", block_size):
+    for block in whole_lines(handle, b"", block_size, longest=_LONGEST_LINE):
         try:
             degree, columns = _parse(block, form, vertex)
         except ValueError as doubt:
@@ -101,27 +113,62 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     ValueError
         If a line is malformed; `_explain` finds it.
     """
-    import pyarrow as pa
-
-    text = _COMMENT_LINE.sub(b"", block).translate(_BLANKS)
-    if text.translate(None, b"0123456789- \n"):
-        message = "a byte that is not part of a number"
-        raise ValueError(message)
-    number = np.asarray(pa.array(text.split(), pa.string()).cast(pa.int64()))
-    data = np.frombuffer(text, np.uint8)
-    is_first = (data > ord(" ")) & np.append(True, data[:-1] <= ord(" "))
-    ends = np.searchsorted(np.flatnonzero(is_first), np.flatnonzero(data == ord("\n")))
+    _require(block.endswith(b"\n"), "a line that is too long")
+    text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
+    _require(not text.translate(None, b"0123456789- \n"), "a byte that is not part of a number")
+    number = _numbers(text)
+    ends = np.cumsum(_lengths(text))
     ends = _without_empty_end(ends, form.num_vertices - vertex)
     length = np.diff(ends, prepend=0)
     degree, odd = np.divmod(length - form.skip, form.step)
-    place = np.arange(len(number)) - np.repeat(ends - length, length) - form.skip
-    u = vertex + np.repeat(np.arange(len(degree)), degree)
-    v = number[(place >= 0) & (place % form.step == 0)] - 1
-    if odd.any() or ((v < 0) | (v >= form.num_vertices)).any():
-        message = "a line without its fields, or a vertex out of range"
-        raise ValueError(message)
-    weight = number[(place >= 0) & (place % form.step == 1)] if form.weighted else None
-    return degree, (u, v, weight)
+    _require(not odd.any() and degree.min(initial=0) >= 0, "a line without its fields")
+    if form.skip:  # drop what belongs to the vertex
+        place = np.arange(len(number)) - np.repeat(ends - length, length)
+        number = number[place >= form.skip]
+    v = number[:: form.step] - 1
+    is_inside = not len(v) or (v.min() >= 0 and v.max() < form.num_vertices)
+    _require(is_inside, "a vertex out of range")
+    u = np.repeat(np.arange(vertex, vertex + len(degree)), degree)
+    return degree, (u, v, number[1::2] if form.weighted else None)
+
+
+def _numbers(text: bytes) -> NDArray[np.int64]:
+    """Return all numbers of a text of digits, signs and white space.
+
+    Raises
+    ------
+    ValueError
+        If there is something else, such as two signs, or a number of more than 64 bits.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    lines = text.replace(b" ", b"\n")
+    if lines.isspace() or not lines:
+        return np.empty(0, np.int64)
+    table = arrow_csv.read_csv(
+        pa.BufferReader(lines),
+        arrow_csv.ReadOptions(column_names=["n"], use_threads=False, block_size=len(lines) + 1),
+        convert_options=arrow_csv.ConvertOptions(column_types={"n": pa.int64()}, null_values=[]),
+    )
+    return np.asarray(table["n"].chunk(0))
+
+
+def _lengths(text: bytes) -> NDArray[np.int64]:
+    """Return the number of numbers in each line."""
+    data = np.frombuffer(text, np.uint8)
+    if not len(data):
+        return np.empty(0, np.int64)
+    is_first = data > ord(" ")
+    is_first[1:] &= data[:-1] <= ord(" ")
+    ends = np.flatnonzero(data == ord("\n"))
+    starts = np.append(0, ends[:-1] + 1)
+    return np.add.reduceat(is_first, starts, dtype=np.int64)
+
+
+def _require(holds: bool, problem: str) -> None:
+    if not holds:
+        raise ValueError(problem)
 
 
 def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.int64]:
@@ -138,7 +185,9 @@ def _explain(
     path: Path, block: bytes, form: _Line, number: int, vertex: int, doubt: ValueError
 ) -> NoReturn:
     """Find the first malformed line of a block, and raise an error that names it."""
+    check_last_line(path, block, number)
     for here, line in enumerate(block.split(b"\n"), number):
+        check_line_ends(path, here, line)
         fields = split_fields(line)
         if line.startswith(_COMMENT):
             continue
@@ -154,9 +203,9 @@ def _explain(
             fail(path, here, f"expected {wanted}, found {len(fields)}")
         for token in fields[form.skip :: form.step]:
             if not 1 <= int(token) <= form.num_vertices:
-                fail(path, here, f"vertex id {token.decode()} is not in 1 to {form.num_vertices}")
+                fail(path, here, range_problem(token.decode(), 1, form.num_vertices))
     message = f"{path}: lines {number} to {here}: {doubt}"
     raise FileFormatError(message)
 
 
-FORMAT = Format("metis", (".graph", ".metis"), read_metis)
+FORMAT = Format("metis", (".graph", ".metis"), read_metis, blocks=metis_blocks)

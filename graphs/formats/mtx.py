@@ -18,12 +18,14 @@ from ..text.files import (
     split_fields,
     write_rows,
 )
+from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..edge_list import EdgeList
     from ..format import EdgeTable
+    from ..text.table import Blocks
 
 _COMMENT = b"%"
 _ENTRY = ("u", "v", "weight")
@@ -40,6 +42,11 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
     """
+    return join_blocks(path, mtx_blocks(path, block_size))
+
+
+def mtx_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a matrix."""
     with open_text(path) as handle:
         lines = head_lines(path, handle)
         values = _fields(path, *next(lines))
@@ -51,8 +58,8 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
         if rows != columns:
             fail(path, number, f"expected a square matrix, found {rows} by {columns}")
         row = Row(_COMMENT, values, first_id=1, num_vertices=rows)
-        stated = (number, num_entries)
-        return read_rows(path, handle, row, number=number + 1, stated=stated, block_size=block_size)
+        yield Header(rows, num_entries, number)
+        yield from read_rows(path, handle, row, number=number + 1, block_size=block_size)
 
 
 def write_mtx(path: Path, table: EdgeTable) -> None:
@@ -92,6 +99,7 @@ FORMAT = Format(
     "mtx",
     (".mtx",),
     read_mtx,
+    blocks=mtx_blocks,
     write=write_mtx,
     begins=lambda line: line.lower().startswith(b"%%matrixmarket"),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tokenize
 import zipfile
 import zlib
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import numpy as np
 from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
 from ..edge_list import EdgeList
-from ..files import FileState, file_errors, file_fingerprint, unchanged, without_warnings
+from ..files import FileState, file_errors, file_fingerprint, most_from, unchanged, without_warnings
 from ..format import Format
 from ..source import EdgeSource
 from ..tables import IDENTITY, parse_identity
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy for a damaged header, which is a Python expression.
 _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
+_MAGIC = np.lib.format.MAGIC_PREFIX
 #: Readers of headers, by version. Later versions differ only for named fields.
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -93,17 +95,55 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
         if not is_archive:
             message = f"{path}: is not a .npz file"
             raise FileFormatError(message)
+        _check_sizes(path)
         with np.load(path, allow_pickle=False) as archive:
             return {name: _loaded(path, name, archive) for name in archive.files}
 
 
-def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
+def _check_sizes(path: Path) -> None:
+    """Check the sizes that an archive and the headers of its arrays state, before any is loaded.
+
+    Raises
+    ------
+    FileFormatError
+        If they cannot be right. Names the array.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if total > most_from(path):
+            message = (
+                f"{path}: decompresses to {total:,} bytes, which is far more than graphs do; save "
+                "it without compression if that is right"
+            )
+            raise FileFormatError(message)
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            with _array_errors(path, name), archive.open(member) as file, without_warnings():
+                if file.read(len(_MAGIC)) != _MAGIC:
+                    continue  # not an array: `_loaded` says so
+                file.seek(0)
+                version = np.lib.format.read_magic(file)
+                if version in _HEADERS:
+                    shape, _, dtype = _HEADERS[version](file)
+                    stated = math.prod(shape) * dtype.itemsize
+                    if not 0 <= stated <= member.file_size:
+                        message = f"states shape {shape} in {member.file_size:,} bytes"
+                        raise ValueError(message)
+
+
+@contextmanager
+def _array_errors(path: Path, name: str) -> Iterator[None]:
     try:
-        with without_warnings():
-            array = archive[name]
-    except (*_NPY_ERRORS, RuntimeError, zlib.error) as error:
+        yield
+    except (*_NPY_ERRORS, RuntimeError, zlib.error, NotImplementedError) as error:
         message = f"{path}: array {name}: {error}"
         raise FileFormatError(message) from error
+
+
+def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
+    with _array_errors(path, name), without_warnings():
+        array = archive[name]
     if not isinstance(array, np.ndarray):  # np.load returns other members as bytes
         message = f"{path}: {name} is not an array"
         raise FileFormatError(message)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..edge_list import EdgeList
-from ..files import FileState, file_fingerprint, unchanged
+from ..files import FileState, file_fingerprint, most_from, unchanged
 from ..format import Format
 from ..segments import Rows
 from ..source import EdgeSource
@@ -129,6 +129,9 @@ def _opened(path: Path) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile
 
     with naming(path), ParquetFile(path) as file:
+        if file.metadata.num_rows > most_from(path):
+            message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
+            raise ValueError(message)
         yield file
 
 

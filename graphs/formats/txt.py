@@ -15,14 +15,17 @@ from ..text.files import (
     parse_count,
     split_fields,
 )
+from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from ..edge_list import EdgeList
+    from ..text.table import Blocks
 
 _COMMENTS = b"#%"
+_MOST_COMMENTS = 2**16  # after the first edge or line of counts
 
 
 def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
@@ -36,14 +39,20 @@ def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. A file in which that
     would round an integer is refused.
     """
+    return join_blocks(path, txt_blocks(path, block_size))
+
+
+def txt_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of an edge list."""
     with open_text(path) as handle:
         lines = head_lines(path, handle)
         counts, width, start, pending = _head(path, lines)
         num_vertices = counts[0][1] if counts else None
         row = Row(_COMMENTS, ("u", "v", "weight")[:width], num_vertices=num_vertices)
-        stated = counts[1] if len(counts) == 2 else None
-        return read_rows(
-            path, handle, row, number=start, pending=pending, stated=stated, block_size=block_size
+        line, num_edges = counts[1] if len(counts) == 2 else (1, None)
+        yield Header(num_vertices, num_edges, line)
+        yield from read_rows(
+            path, handle, row, number=start, pending=pending, block_size=block_size
         )
 
 
@@ -57,11 +66,16 @@ def _head(
     """
     counts: list[tuple[int, int]] = []
     # `pending` begins with a line of two numbers: counts if edges with weights follow, or an edge.
-    start, pending = 1, b""
+    start, pending, held = 1, b"", 0
     for number, line in lines:
         fields = split_fields(line)
         if pending:
-            pending += line
+            # Of comments only the line ends are kept, which number the lines after them.
+            kept = line if fields and fields[0][:1] not in _COMMENTS else b"\n"
+            held += 1
+            pending += kept
+            if held > _MOST_COMMENTS:
+                fail(path, number, f"more than {_MOST_COMMENTS} lines without edges")
         if not fields or fields[0][:1] in _COMMENTS:
             continue
         if pending and len(fields) == 3:
@@ -88,4 +102,10 @@ def _begins(line: bytes) -> bool:
     return bool(fields) and all(map(is_number, fields))
 
 
-FORMAT = Format("txt", (".txt", ".tsv", ".edges", ".el", ".edgelist"), read_txt, begins=_begins)
+FORMAT = Format(
+    "txt",
+    (".txt", ".tsv", ".edges", ".el", ".edgelist"),
+    read_txt,
+    blocks=txt_blocks,
+    begins=_begins,
+)

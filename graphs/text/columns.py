@@ -18,10 +18,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FileFormatError, GraphError
 from ...runtime.native import has_numba
-from ..edge_list import EdgeList, join_weights
-from .files import LARGEST_EXACT, fail, shown, split_fields
+from .files import (
+    LARGEST_EXACT,
+    LONGEST_LINE,
+    check_line_ends,
+    fail,
+    range_problem,
+    shown,
+    split_fields,
+)
 from .lines import kernels, parse_lines
 
 if TYPE_CHECKING:
@@ -90,88 +96,75 @@ def read_rows(
     *,
     number: int,
     pending: bytes = b"",
-    stated: tuple[int, int] | None = None,
     block_size: int = BLOCK_SIZE,
-) -> EdgeList:
-    """Parse `pending`, lines that were already read, and the rest of a file.
+) -> Iterator[Columns]:
+    """Parse `pending`, lines that were already read, and the rest of a file; yield blocks.
 
-    Line `number` is the first of them. `stated` is the number of the line that states the number
-    of edges, and that number. Weights become int64; uint64 if one exceeds int64; float64 if one is
-    decimal.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is malformed, or no dtype represents all weights exactly. Names the first such
-        line, or the edge.
-    """
-
-    def blocks(number: int) -> Iterator[Columns]:
-        texts = whole_lines(handle, pending, block_size, is_quoted=bool(row.delimiter))
-        parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
-        for block, parsed in _ahead(parse, texts):
-            try:
-                columns, num_lines = parsed.result()
-            except ValueError:
-                columns, num_lines = _walk(path, block, number, row), block.count(b"\n")
-            if columns is not None:
-                yield columns
-            number += num_lines
-
-    return join_blocks(path, blocks(number), row.num_vertices, stated)
-
-
-def join_blocks(
-    path: Path,
-    blocks: Iterable[Columns],
-    num_vertices: int | None,
-    stated: tuple[int, int] | None = None,
-) -> EdgeList:
-    """Concatenate blocks into one graph; `stated` is as for `read_rows`.
+    Line `number` is the first of them. The weights of a block are int64; uint64 if one exceeds
+    int64; float64 if one is decimal.
 
     Raises
     ------
     FileFormatError
-        If no dtype represents all weights exactly, or the number of edges is not the stated one.
+        If a line is malformed. Names the first such line.
     """
-    columns = list(zip(*blocks, strict=True))
-    if not columns:
-        columns = [(np.empty(0, np.int64),), (np.empty(0, np.int64),), (None,)]
-    u, v, weights = columns
-    try:
-        weight = None if weights[0] is None else join_weights(weights)
-        graph = EdgeList(np.concatenate(u), np.concatenate(v), weight, num_vertices=num_vertices)
-    except GraphError as error:
-        message = f"{path}: {error}"
-        raise FileFormatError(message) from error
-    if stated is not None and graph.num_edges != stated[1]:
-        which = "more" if graph.num_edges > stated[1] else "fewer"
-        problem = f"{graph.num_edges} edges, {which} than the {stated[1]} stated here"
-        fail(path, stated[0], f"the file holds {problem}")
-    return graph
+    texts = whole_lines(handle, pending, block_size, is_quoted=bool(row.delimiter))
+    parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
+    for block, parsed in _ahead(parse, texts):
+        try:
+            columns, num_lines = parsed.result()
+        except ValueError:
+            columns, num_lines = _walk(path, block, number, row), block.count(b"\n")
+        if columns is not None:
+            yield columns
+        number += num_lines
 
 
 def whole_lines(
-    handle: IO[bytes], pending: bytes, size: int, *, is_quoted: bool = False
+    handle: IO[bytes],
+    pending: bytes,
+    size: int,
+    *,
+    is_quoted: bool = False,
+    longest: int = LONGEST_LINE,
 ) -> Iterator[bytes]:
-    """Split the rest of a file into blocks of whole lines; quoted line ends do not end a block."""
+    """Split the rest of a file into blocks of whole lines; quoted line ends do not end a block.
+
+    A block that does not end with a line end is the last one: its last line is too long.
+    """
     while True:
         texts = [pending]
         if len(pending) < size:
-            texts += [handle.read(size - len(pending)), handle.readline()]
+            texts += [handle.read(size - len(pending)), handle.readline(longest)]
         block = b"".join(texts)
         if not block:
             return
         if is_quoted and block.count(b'"') % 2:
             block += _rest_of_quote(handle)
+        if not block.endswith(b"\n") and len(texts[-1]) == longest:
+            yield block
+            return
         yield block if block.endswith(b"\n") else block + b"\n"
         pending = b""
+
+
+def check_last_line(path: Path, block: bytes, number: int) -> None:
+    """Check that the last line of a block, which begins with line `number`, is not too long.
+
+    Raises
+    ------
+    FileFormatError
+        If it is. Names the line.
+    """
+    if not block.endswith(b"\n"):
+        length = len(block) - block.rfind(b"\n") - 1
+        fail(path, number + block.count(b"\n"), f"longer than {length} bytes")
 
 
 def _rest_of_quote(handle: IO[bytes]) -> bytes:
     """Return the lines up to the end of a quoted field; about one block if the quote never ends."""
     lines, size = [], 0
-    while size < BLOCK_SIZE and (line := handle.readline()):
+    while size < BLOCK_SIZE and (line := handle.readline(LONGEST_LINE)):
         lines.append(line)
         size += len(line)
         if line.count(b'"') % 2:
@@ -214,6 +207,7 @@ def _parse_block(
     ValueError
         If the block must be parsed line by line.
     """
+    _require(block.endswith(b"\n"))
     if parse_lines and (columns := parse_lines(block)):
         return columns, len(columns[0])  # plain lines have an edge each: no need to count them
     num_lines = block.count(b"\n")
@@ -252,7 +246,8 @@ def _parse(text: bytes, row: Row) -> Columns | None:
 
     if not text or text.isspace():
         return None
-    _require(b"\r" not in text or bool(row.delimiter))  # pyarrow would end the line there
+    # pyarrow would end the line at a lone carriage return.
+    _require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
     wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
     may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
     are_integers = not any(mark in text for mark in _DECIMAL_MARKS)
@@ -325,6 +320,7 @@ def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
     FileFormatError
         If a line is malformed. Names the first one.
     """
+    check_last_line(path, block, number)
     lines, rows = [], []
     for here, fields in records(path, block, number, row.delimiter):
         if fields and not (fields[0] and fields[0][:1] in row.comments):
@@ -332,6 +328,7 @@ def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
             try:
                 rows.append(_values(fields, row))
             except ValueError as error:
+                check_line_ends(path, here, b" ".join(fields) + b" ")
                 fail(path, here, str(error))
     if not rows:
         return None
@@ -355,6 +352,7 @@ def records(
             yield here, [field.strip().encode(errors=_ANY) for field in fields]
             here = number + reader.line_num
     except csv.Error as error:
+        check_line_ends(path, here, block.split(b"\n")[here - number])
         fail(path, here, str(error))
 
 
@@ -410,7 +408,7 @@ def _id_problem(token: bytes, row: Row) -> str | None:
     if not _INTEGER.fullmatch(token):
         return f"{shown(token)} is not a vertex id"
     if not row.first_id <= _integer(token) <= row.last_id:
-        return f"vertex id {token[:24].decode()} is not in {row.first_id} to {row.last_id}"
+        return range_problem(token[:24].decode(), row.first_id, row.last_id)
     return None
 
 

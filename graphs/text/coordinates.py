@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from .files import fail, first_row, head_lines, open_text, parse_count, shown, split_fields
+from .files import (
+    check_edges,
+    fail,
+    first_row,
+    head_lines,
+    open_text,
+    parse_count,
+    range_problem,
+    shown,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -46,6 +56,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
         if fields[:-1] != [b"p", b"aux", b"sp", b"co"]:
             fail(path, start, f"expected 'p aux sp co n', found {shown(line.strip())}")
         size = parse_count(path, start, fields[-1])
+        check_edges(path, start, size, 8)
         places, has_place = np.empty((size, 2), np.int64), bytearray(size)
         for number, line in lines:
             fields = split_fields(line)
@@ -56,7 +67,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
                 fail(path, number, f"expected 'v id x y', found {shown(line.strip())}")
             vertex, *place = map(int, values)
             if not 1 <= vertex <= size:
-                fail(path, number, f"vertex id {vertex} is not in 1 to {size}")
+                fail(path, number, range_problem(str(vertex), 1, size))
             if has_place[vertex - 1]:
                 fail(path, number, f"vertex {vertex} already has coordinates")
             places[vertex - 1], has_place[vertex - 1] = place, True

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import FileFormatError
 from ...progress import report_progress
-from ..files import file_errors
+from ..files import file_errors, most_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,19 +51,50 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".zst": _open_zst,
 }
 
-_LONGEST_LINE = 2**20
+#: Bytes of a line, but for the formats whose lines list all neighbours of a vertex.
+LONGEST_LINE = 2**20
 _BUFFER = 2**17
+#: Bytes that a file may lack: the error of a small one had better name the bad line.
+_SLACK = 2**16
+#: A graph may state this number of vertices, and this number for each byte of its file.
+_FREE_VERTICES, _VERTICES = 2**24, 64
+
+
+class _Growing(io.RawIOBase):
+    """Decompressed data, which must not exceed a bound."""
+
+    def __init__(self, path: Path, data: IO[bytes]) -> None:
+        self.path, self.data, self.left = path, data, most_from(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self.data.read(len(buffer))
+        self.left -= len(block)
+        if self.left < 0:
+            message = (
+                f"{self.path}: decompresses to more than {most_from(self.path):,} bytes, which is "
+                "far more than graphs do; decompress it first if that is right"
+            )
+            raise FileFormatError(message)
+        buffer[: len(block)] = block
+        return len(block)
 
 
 @contextlib.contextmanager
 def open_text(path: Path) -> Iterator[IO[bytes]]:
     """Open a plain or compressed file; errors inside the block name the file."""
+    decompress = DECOMPRESSORS.get(path.suffix.lower())
     with (
         file_errors(path, EOFError, zlib.error, lzma.LZMAError),
         io.BufferedReader(_ReportingFile(path), _BUFFER) as file,
-        DECOMPRESSORS.get(path.suffix, contextlib.nullcontext)(file) as handle,
     ):
-        yield handle
+        if decompress is None:
+            yield file
+            return
+        with decompress(file) as data:
+            yield io.BufferedReader(_Growing(path, data), _BUFFER)
 
 
 def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -75,10 +106,11 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         If a line is too long, or the file is empty.
     """
     number = 0
-    while line := handle.readline(_LONGEST_LINE):
+    while line := handle.readline(LONGEST_LINE):
         number += 1
-        if len(line) == _LONGEST_LINE:
-            fail(path, number, f"longer than {_LONGEST_LINE} bytes")
+        if len(line) == LONGEST_LINE:
+            fail(path, number, f"longer than {LONGEST_LINE} bytes")
+        check_line_ends(path, number, line)
         # Some editors write a byte order mark at the start of UTF-8.
         yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     if number == 0:
@@ -110,6 +142,25 @@ def split_fields(line: bytes) -> list[bytes]:
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
 
 
+def check_line_ends(path: Path, number: int, line: bytes) -> None:
+    """Check that a line has no carriage return, except before its end.
+
+    Raises
+    ------
+    FileFormatError
+        If it has one. Names the line.
+    """
+    if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
+        fail(path, number, r"a carriage return within the line; end lines with \n or \r\n")
+
+
+def range_problem(shown_id: str, first: int, last: int) -> str:
+    """Return the message for a vertex id that is not in a range."""
+    if last < first:
+        return f"vertex id {shown_id}, but the graph has no vertices"
+    return f"vertex id {shown_id} is not in {first} to {last}"
+
+
 def is_number(token: bytes | str) -> bool:
     """Return whether a field is a number."""
     try:
@@ -124,6 +175,33 @@ def parse_count(path: Path, number: int, token: bytes) -> int:
     if not token.isdigit() or len(token) > 18:
         fail(path, number, f"{shown(token)} is not a count of vertices or edges")
     return int(token)
+
+
+def check_edges(path: Path, number: int, count: int, size: int) -> None:
+    """Check that a file can hold a number of edges of `size` bytes each that a line states.
+
+    Raises
+    ------
+    FileFormatError
+        If it cannot. Names the line.
+    """
+    is_compressed = path.suffix.lower() in DECOMPRESSORS
+    held = most_from(path) if is_compressed else path.stat().st_size
+    if count * size > held + _SLACK:
+        fail(path, number, f"states {count:,} edges or vertices, more than the file can hold")
+
+
+def check_vertices(path: Path, number: int, count: int) -> None:
+    """Check that a number of vertices that a line states is not out of proportion to the file.
+
+    Raises
+    ------
+    FileFormatError
+        If it is. Names the line.
+    """
+    most = _FREE_VERTICES + _VERTICES * path.stat().st_size
+    if count > most:
+        fail(path, number, f"states {count:,} vertices, out of all proportion to the file")
 
 
 def write_rows(

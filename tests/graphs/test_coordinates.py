@@ -42,7 +42,7 @@ def test_in_any_order(tmp_path_factory, places, random, comment):
         ("p aux sp co 1\nv 1 5 5.5\n", ": line 2: expected 'v id x y'"),
         (f"p aux sp co 1\nv 1 5 {10**30}\n", ": line 2: expected 'v id x y'"),
         ("p aux sp co 1\nv 2 5 5\n", ": line 2: vertex id 2 is not in 1 to 1"),
-        ("p aux sp co 0\nv 1 5 5\n", ": line 2: vertex id 1 is not in 1 to 0"),
+        ("p aux sp co 0\nv 1 5 5\n", ": line 2: vertex id 1, but the graph has no vertices"),
         ("p aux sp co 2\nv 1 5 5\nv 1 5 5\n", ": line 3: vertex 1 already has coordinates"),
     ],
 )
