@@ -32,7 +32,8 @@ SOLVE = (
 STREAM = (
     *SOLVE,
     "graphs/formats/npy.py",
-    "graphs/pieces.py",
+    "graphs/files.py",
+    "graphs/segments.py",
     "graphs/source.py",
     "pipeline/streaming",
 )

@@ -27,6 +27,7 @@ from mstflow.errors import (
     MemoryBoundError,
     MstflowError,
     OptionError,
+    OutOfMemoryError,
     PipelineError,
 )
 from mstflow.graphs.source import EdgeSource
@@ -357,7 +358,10 @@ def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
     fail_with(Exception, "cuda.core")
     with pytest.raises(PipelineError, match=expected):
         solve(on_device(GRAPH), strategy)
-    with pytest.raises(fail_with(MemoryError, "cupy.cuda.memory")):
+    fail_with(MemoryError, "cupy.cuda.memory")
+    with pytest.raises(
+        OutOfMemoryError, match="not enough memory for 200 vertices and 3,000 edges"
+    ):
         solve(on_device(GRAPH), strategy)
 
 

@@ -95,6 +95,7 @@ def test_the_folder_depends_on_sources_versions_and_options(monkeypatch):
     def folder():
         toolchain.folder_of.cache_clear()
         toolchain._compilers.cache_clear()
+        toolchain.versions.cache_clear()
         return toolchain.folder_of(MODULE)
 
     first = folder()
@@ -144,7 +145,7 @@ def test_a_folder_that_cannot_be_searched(monkeypatch):
     with monkeypatch.context() as patch:  # pytest itself looks at files after a failure
         patch.setattr(Path, "stat", refuse)
         patch.setattr("os.stat", refuse)
-        assert not Kernels(MODULE).are_kept()
+        assert not Kernels(MODULE).are_cached()
 
 
 def test_kernels_accept_read_only_and_empty_but_not_strided_arrays():

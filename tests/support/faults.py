@@ -167,16 +167,17 @@ FAULTS = [
     # Pipelines.
     Fault(
         "a field that the next pass of a loop reads is dropped",
-        "pipeline/run/execute.py", "again = needed_before((step,), needed)", "again = needed",
+        "pipeline/run/order.py", "                again = needed", "                break",
         PIPELINE,
     ),
     Fault(
         "a check follows loops once",
-        "pipeline/check.py", "range(2 if isinstance(block, Loop) else 1)", "range(1)", PIPELINE,
+        "pipeline/check.py", "range(2 if isinstance(step, Loop) else 1)", "range(1)", PIPELINE,
     ),
     Fault(
         "partitions that are left over join in the wrong order",
-        "pipeline/run/tree.py", "[*group, *rest]", "[*rest, *group]", EQUALITY,
+        "pipeline/run/execute.py", "for rest in range(size, 0, -1)", "for rest in [1] * size",
+        EQUALITY,
         "numpy and boruvka-edgelist",
     ),
     Fault(
@@ -196,7 +197,7 @@ FAULTS = [
     ),
     Fault(
         "blocks that were read before the limit fell are not filtered again",
-        "pipeline/streaming/buffer.py", "self.limit < piece.limit:", "False:", SCANS,
+        "pipeline/streaming/buffer.py", "self.limit < selected.limit", "False", SCANS,
     ),
     Fault(
         "edges as heavy as that at a cut are merged, though their ids are larger",
@@ -276,7 +277,7 @@ FAULTS = [
     # Forests.
     Fault(
         "sums of weights wrap around",
-        "forest/forest.py", "return sum(map(_sum_integers, pieces))",
+        "forest/forest.py", "return sum(map(_sum_integers, blocks))",
         "return int(weight.sum())", "tests/test_front_door.py tests/forest",
     ),
     Fault(
@@ -335,7 +336,8 @@ FAULTS = [
     # Kernels and memory.
     Fault(
         "kernels are loaded that the user's group could have written",
-        "runtime/kernel_store.py", "st_mode & 0o022", "st_mode & 0o002",
+        "runtime/kernel_store.py", "os.geteuid() or status.st_mode & 0o022",
+        "os.geteuid() or status.st_mode & 0o002",
         "tests/runtime/test_kernel_store.py",
     ),
     Fault(
@@ -345,7 +347,7 @@ FAULTS = [
     ),
     Fault(
         "kernels are loaded though a source beside theirs has changed",
-        "runtime/toolchain.py", "digest(source.read_text(), beside,", "digest(source.read_text(),",
+        "runtime/toolchain.py", "digest(texts, *_compilers())", "digest(texts[:1], *_compilers())",
         "tests/runtime/test_native.py",
     ),
     Fault(

@@ -347,7 +347,7 @@ def test_no_more_partitions_than_edges():
 def test_an_iterator_does_not_go_to_processes():
     with pytest.raises(OptionError, match="can be read only once cannot be sent to tasks of 'proc"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, scheduler="processes")
-    with pytest.raises(GraphError, match="read several times"):
+    with pytest.raises(GraphError, match="reads the graph several times"):
         mstflow.verify(chunks(), EXPECTED, num_vertices=N)
 
 
