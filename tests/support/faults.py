@@ -247,8 +247,8 @@ FAULTS = [
     ),
     Fault(
         "a METIS vertex without neighbours takes no line",
-        "graphs/formats/metis.py", "np.repeat(np.arange(len(degree)), degree)",
-        "np.repeat(np.arange((degree > 0).sum()), degree[degree > 0])",
+        "graphs/formats/metis.py", "np.repeat(np.arange(vertex, vertex + len(degree)), degree)",
+        "np.repeat(np.arange(vertex, vertex + (degree > 0).sum()), degree[degree > 0])",
         "tests/graphs/test_formats.py",
     ),
     Fault(
