@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...errors import FileFormatError, OptionError
 from ...plugins import Plugin, registered
+from ...progress import set_listener
 from ..files import file_errors
 from ..format import EdgeTable, Format
 from ..text.files import DECOMPRESSORS, head_lines, open_text, split_fields
@@ -105,7 +106,7 @@ def names_folder(path: str | PathLike[str]) -> bool:
 
 def _sniffed(path: Path) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
-    with open_text(path) as handle:
+    with set_listener(False), open_text(path) as handle:  # the head will be read once more
         for _, line in head_lines(path, handle):
             for each in FORMATS:
                 if each.begins and each.begins(line):
