@@ -23,6 +23,7 @@ def main() -> int:
     add("--minutes", type=float, default=60, help="how long cases begin")
     add("--cases", type=int, help="how many cases begin at most")
     add("--processes", type=int, default=2)
+    add("--patience", type=float, default=1, help="factor of the times after which cases hang")
     add("--seed", type=int, default=1, help="case number i of a kind and seed is always the same")
     add("--kind", action="append", choices=KINDS, help="only these; may be given several times")
     add("--share", action="append", default=[], metavar="KIND=SHARE", help="of the time")
@@ -52,7 +53,10 @@ def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             parser.error(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
         shares[kind] = float(share)
     shares = {kind: share for kind, share in shares.items() if share > 0}
-    given = {name: getattr(options, name) for name in ("minutes", "processes", "seed", "cases")}
+    given = {
+        name: getattr(options, name)
+        for name in ("minutes", "processes", "patience", "seed", "cases")
+    }
     counts = Campaign(**given, shares=shares, file=options.json).run()
     print(counts)
     return int(counts.failed.total() > 0)

@@ -82,7 +82,8 @@ def _report(kind: str, seed: int, number: int, what: str, **more: Any) -> dict[s
 class Worker:
     """A process that runs one case after another, and what it is doing."""
 
-    def __init__(self, messages: str) -> None:
+    def __init__(self, messages: str, patience: float) -> None:
+        self._patience = patience
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=_work, args=(other, messages))
@@ -98,16 +99,21 @@ class Worker:
             self.pipe.send(self.job)
 
     @property
+    def limit(self) -> float:
+        """Seconds after which its case counts as hung."""
+        return KINDS[self.job[0]].seconds * self._patience
+
+    @property
     def is_hung(self) -> bool:
         """Whether its case takes too long."""
-        return bool(self.job) and time.monotonic() - self.started > KINDS[self.job[0]].seconds
+        return bool(self.job) and time.monotonic() - self.started > self.limit
 
     def fate(self) -> str:
         """Return how its case ended; of one that hangs, the log gets what each thread does."""
         if self.is_hung:
             os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(1)
-            return f"did not end in {KINDS[self.job[0]].seconds:.0f} s; see the log"
+            return f"did not end in {self.limit:.0f} s; see the log"
         self.process.join(5)
         return f"the process died with exit code {self.process.exitcode}; see the log"
 
@@ -148,6 +154,8 @@ class Campaign:
         How much of the time goes to each kind.
     cases : int, optional
         Number of cases after which it ends, too.
+    patience : float
+        Factor of the seconds after which cases count as hung; for a machine that is busy.
     file : Path, optional
         Where the counts are; the campaign goes on from there, and adds to them.
     """
@@ -159,6 +167,7 @@ class Campaign:
         seed: int,
         shares: dict[str, float],
         cases: int | None = None,
+        patience: float = 1,
         file: Path | None = None,
     ) -> None:
         self.counts = Counts.load(file)
@@ -171,7 +180,8 @@ class Campaign:
         about = {**_software(), "seed": seed, "processes": processes, "shares": shares}
         self._about = {**about, "began": time.strftime("%Y-%m-%d %H:%M:%S %z")}
         self.counts.runs.append(self._about)
-        self._workers = [Worker(self._messages) for _ in range(processes)]
+        self._patience = patience
+        self._workers = [self._new_worker() for _ in range(processes)]
 
     def run(self) -> Counts:
         """Run cases until time is over; return all counts."""
@@ -189,6 +199,9 @@ class Campaign:
                 worker.end()
             self._save()
         return self.counts
+
+    def _new_worker(self) -> Worker:
+        return Worker(self._messages, self._patience)
 
     def _begin(self, worker: Worker) -> None:
         """Have a process begin the case whose turn it is, if there is time."""
@@ -209,7 +222,7 @@ class Campaign:
         except (EOFError, OSError):
             events, failure, peak = {}, _report(*worker.job, worker.fate()), 0
             worker.end()
-            following = Worker(self._messages)
+            following = self._new_worker()
             self._workers[self._workers.index(worker)] = following
         seconds = time.monotonic() - worker.started
         self._spent[kind] += seconds
