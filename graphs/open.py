@@ -123,9 +123,9 @@ def text_source(format: Format, path: Path, weight: str | None) -> EdgeSource:  
     """Return a text file as a source that is parsed again in each scan."""
     read: Any = format.blocks
     if format.has_columns:
-        return stream_blocks(path, partial(read, weight=weight))
+        return stream_blocks(path, partial(read, weight=weight), f"{format.name} {weight}")
     check_weight(weight)
-    return replace(stream_blocks(path, read), unweighted=weight is None)
+    return replace(stream_blocks(path, read, format.name), unweighted=weight is None)
 
 
 def _source(

@@ -82,8 +82,10 @@ def _joined(column: list[NDArray[Any]]) -> NDArray[Any]:
     return joined
 
 
-def stream_blocks(path: Path, read: Callable[[Path], Blocks]) -> EdgeSource:
+def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> EdgeSource:
     """Return a text file as a source that holds one block at a time; count it in a first pass.
+
+    The fingerprint of the source contains `options`, which must identify how `read` reads.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def stream_blocks(path: Path, read: Callable[[Path], Blocks]) -> EdgeSource:
     _check_edges(path, header, count)
     kinds = {dtype.kind for dtype in dtypes}
     name = "float64" if "f" in kinds else "uint64" if "u" in kinds else "int64"
-    rows = TextRows(path, read, np.dtype(name), state).slice(0, count)
+    rows = TextRows(path, read, options, np.dtype(name), state).slice(0, count)
     return EdgeSource((rows,), num_vertices)
 
 
@@ -129,6 +131,7 @@ class TextRows(Sequential):
 
     path: Path
     read: Callable[[Path], Blocks]
+    options: str
     weight_dtype: np.dtype[Any]
     state: FileState
     is_in_blocks = True
@@ -146,8 +149,8 @@ class TextRows(Sequential):
                 first += len(u)
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file."""
-        return file_fingerprint(self.path)
+        """Return the fingerprint of the file, and the options it is read with."""
+        return f"{file_fingerprint(self.path)} {self.options}"
 
     @property
     def origin(self) -> tuple[str, int]:

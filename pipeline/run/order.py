@@ -58,16 +58,11 @@ def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[s
     """Return the fields that must exist before `steps`, if `after` must exist after them."""
     needed = after
     for step in reversed(steps):
-        if isinstance(step, Stage):
-            replaced = {name for name, field in step.writes.items() if field.kind != "chosen"}
-            needed = needed.difference(replaced).union(step.reads, step.combiner_reads)
-        elif isinstance(step, Loop):
-            end, again = needed, frozenset[str]()
-            for _ in range(2):  # the second adds the fields that a pass reads of the previous one
-                needed = needed_before((step.verdict,), end | needed_before(step.steps, again))
-                again = needed
-        else:
-            needed = needed_before((step.verdict,), needed | needed_before(step.steps, needed))
+        if not isinstance(step, Stage):  # the body may run or not
+            needed = needed.union(needed_before(step.steps, frozenset()))
+            step = step.verdict
+        replaced = {name for name, field in step.writes.items() if field.kind != "chosen"}
+        needed = needed.difference(replaced).union(step.reads, step.combiner_reads)
     return needed
 
 

@@ -135,7 +135,7 @@ def run(commands):
 
 def check_refused(path, code, error):
     assert code == 2, (path, error)
-    assert error.startswith((f"error: {path}", "error: --memory 450MB is not enough")), error
+    assert error.startswith((f"error: {path}", "error: --memory 450MB is too small")), error
     assert error.count("\n") == 1
     assert len(error) < 1000
 

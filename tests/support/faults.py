@@ -166,8 +166,8 @@ FAULTS = [
     ),
     # Pipelines.
     Fault(
-        "a field that the next pass of a loop reads is dropped",
-        "pipeline/run/order.py", "                again = needed", "                break",
+        "a field that only the body of a loop reads is dropped",
+        "pipeline/run/order.py", "needed_before(step.steps, frozenset())", "frozenset()",
         PIPELINE,
     ),
     Fault(
