@@ -118,12 +118,14 @@ class Worker:
         return f"the process died with exit code {self.process.exitcode}; see the log"
 
     def end(self) -> None:
-        """End it with all its processes."""
+        """End it with all its processes; one without a case may close its clusters first."""
+        self.pipe.close()
+        if not self.job:
+            self.process.join(10)
         for signal_of in (os.killpg, os.kill):  # it may not lead a group yet
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 signal_of(self.process.pid, signal.SIGKILL)
         self.process.join()
-        self.pipe.close()
 
 
 def _work(pipe: Connection, messages: str) -> None:
