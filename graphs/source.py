@@ -108,9 +108,9 @@ class EdgeSource:
     def blocks(
         self, size: int = BLOCK_EDGES
     ) -> Iterator[tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]]:
-        """Yield the first edge id and the length of each block, and a function that reads it.
+        """Yield for each block the first edge id, the length, and a function that reads the block.
 
-        The function also checks the edges. The functions may be called in any thread and any order.
+        The function also checks the edges. It may be called in any thread and in any order.
         """
         first = self.first_id
         for segment in self.segments:

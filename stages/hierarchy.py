@@ -7,16 +7,17 @@ edge is its position in the order (weight, edge id).
 Boruvka rounds build the hierarchy. In each round, the *holder* of a fragment is the lightest edge
 that leaves the fragment. Edges of the fragment that are lighter than its holder are below the
 holder in the hierarchy. Some of them are already in the chain of a smaller fragment; the others
-form the *chain* of this fragment. In a chain, sorted by rank, the parent of each edge is the next
-edge, and the parent of the last edge is the holder. The parent of a vertex is its holder in the
-first round. After the last round no edge leaves a fragment, so its chain ends at a root.
+form the *chain* of this fragment. A chain is sorted by rank. The parent of each edge in it is the
+next edge, and the parent of the last edge is the holder. The parent of a vertex is the holder of
+this vertex in the first round. After the last round no edge leaves a fragment, so the last edge of
+the fragment's chain is a root.
 
 For example, let the edges of rank 0 to 3 be a-b, d-e, b-d and b-c:
 
 1. The holders of a, b, c, d and e are the edges 0, 0, 3, 1 and 1. Contracting these edges leaves
    the fragments abc, which contains edges 0 and 3, and de, which contains edge 1.
-2. Edge 2 holds both fragments. The chain of abc is edge 0, and the chain of de is edge 1. Edge 3 is
-   heavier than edge 2, so its chain stays *open*: it is the chain of a later fragment.
+2. Edge 2 is the holder of both fragments. The chain of abc is edge 0, and the chain of de is edge
+   1. Edge 3 is heavier than edge 2, so edge 3 stays *open*: it joins the chain of a later fragment.
 3. No edge leaves the fragment abcde. Its chain is edges 2 and 3.
 
 So edge 2 is the parent of edges 0 and 1, edge 3 is the parent of edge 2 and vertex c, and edge 3 is
@@ -46,7 +47,7 @@ class Chains(NamedTuple):
     rank, chain : tuples of index arrays, one for each round
         The ranks of the edges whose chain is known, and the number of the chain's fragment.
     open_rank, open_fragment : index arrays
-        The ranks of the contracted edges whose chain is open, and their fragment in the next round.
+        The ranks of the contracted edges that are open, and their fragments in the next round.
     """
 
     first: int
