@@ -1,4 +1,7 @@
-"""The subcommands of `mstflow`: modules with `SUMMARY`, `add_arguments` and `run`."""
+"""The subcommands of `mstflow`: modules with `SUMMARY`, `add_arguments` and `run`.
+
+The modules `machine`, `summary` and `terminal` are helpers.
+"""
 
 from . import algorithms, completion, convert, generate, info, plan, solve, verify
 

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
             forest.save(output, coordinates=places)
         watch.stop("write")
         facts = _facts(forest)
-    watch.stop("sum")
+    watch.stop("weigh")
     facts = {**facts, "seconds": watch.seconds, "peak_rss_bytes": peak_rss_bytes()}
     if options.json:
         print(json.dumps(facts))

@@ -1,6 +1,7 @@
 """Graphs that are streamed: a source reads its segments block by block, once for each scan.
 
-A source holds no edges. Edge ids run through the segments in order.
+A segment is a file, an iterable of chunks, or a set of arrays in memory. Edge ids are consecutive
+through all segments in order.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from .edge_list import Columns, EdgeList
     from .segments import Segment
 
-#: Number of edges of a block: few enough to stay in the cache while they are filtered.
+#: Number of edges in a block; a block stays in the cache while it is filtered.
 BLOCK_EDGES = 2**19
-#: A sample takes weights at this number of offsets, and this number at each.
+#: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -42,18 +43,19 @@ class EdgeSource:
     ----------
     segments : sequence of Segment
     num_vertices : int, optional
-        Number of vertices. By default `with_sizes` takes the largest id plus one, or the largest
-        number that a chunk states.
+        Number of vertices. If None, `with_sizes` uses the largest id plus one or the largest number
+        that a chunk states, whichever is larger.
     first_id : int
         Id of the first edge; the ids are consecutive.
     unweighted : bool
-        Whether to ignore the weights: every edge weighs integer 1.
+        Whether to ignore the weights and give every edge the integer weight 1.
     is_checked : bool
         Whether ids and weights are known to be valid.
     weight_dtype : dtype, optional
-        Dtype of all weights; `with_sizes` finds it. Keys of different dtypes are not comparable.
+        Dtype of the weights, set by `with_sizes`. All weights must share one dtype, because keys of
+        different dtypes cannot be compared.
     least_vertices : int
-        Largest number of vertices that a segment states, if others state none.
+        Lower bound on the number of vertices, used when only some inputs state it.
     """
 
     segments: tuple[Segment, ...]
@@ -72,7 +74,7 @@ class EdgeSource:
 
     @property
     def num_edges(self) -> int | None:
-        """Number of edges; None if it is unknown until they are read."""
+        """Number of edges; None if it is unknown until the edges are read."""
         counts = [segment.num_edges for segment in self.segments]
         return None if None in counts else sum(counts)  # type: ignore[arg-type]
 
@@ -83,7 +85,7 @@ class EdgeSource:
 
     @property
     def is_on_device(self) -> bool:
-        """Whether the edges lie on a GPU."""
+        """Whether the edges are on a GPU."""
         segments = (segment for segment in self.segments if isinstance(segment, ArraySegment))
         return any(is_on_device(segment.u) for segment in segments)
 
@@ -106,9 +108,9 @@ class EdgeSource:
     def blocks(
         self, size: int = BLOCK_EDGES
     ) -> Iterator[tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]]:
-        """Yield for each block its first edge id, its length and a function that reads it.
+        """Yield for each block the first edge id, the length, and a function that reads the block.
 
-        The function checks the edges, too. It may be called in any thread, in any order.
+        The function also checks the edges. It may be called in any thread and in any order.
         """
         first = self.first_id
         for segment in self.segments:
@@ -120,13 +122,13 @@ class EdgeSource:
     def with_sizes(self) -> EdgeSource:
         """Return this source with its numbers of vertices and edges and the dtype of its weights.
 
-        Unknown numbers are counted in a scan. If the edges can be read only once, the number of
-        edges and the dtype stay unknown.
+        A scan counts what is unknown. If the edges can be read only once, the number of edges and
+        the dtype stay unknown.
 
         Raises
         ------
         GraphError
-            If the edges can be read only once, and the number of vertices is unknown.
+            If the edges can be read only once and the number of vertices is unknown.
         """
         if self.is_read_once:
             if self.num_vertices is None:
@@ -153,7 +155,7 @@ class EdgeSource:
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
-        """Return this source with sizes that were counted elsewhere, segment by segment.
+        """Return this source with the sizes of its segments, which other tasks have counted.
 
         Raises
         ------
@@ -176,7 +178,7 @@ class EdgeSource:
         Raises
         ------
         GraphError
-            If computing one would take a scan.
+            If computing a digest would need a scan.
         """
         found = [segment.fingerprint() for segment in self.segments]
         return digest(repr((self.first_id, self.unweighted, found)).encode())
@@ -192,9 +194,10 @@ class EdgeSource:
         return _joined([read() for read in reads])
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return the weights of a few thousand edges, spread evenly; none if that takes a scan.
+        """Return the weights of a few thousand edges, spread evenly; empty if this needs a scan.
 
-        Each of `shares` partitions of a graph returns its share of the sample; with 0, none.
+        The sample is divided among `shares` partitions, and this source returns one share. If
+        `shares` is 0, the sample is empty.
         """
         count = self.num_edges
         if not count or not shares or not all(segment.is_direct for segment in self.segments):
@@ -205,7 +208,7 @@ class EdgeSource:
         return np.concatenate([run.columns()[2] for run in runs])
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        """Return u, v and weight of the edges `edge_ids`, which ascend, in one scan."""
+        """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
         found, low, known = [], 0, host_array(edge_ids)
         for first, count, read in self.blocks():
             high = int(np.searchsorted(known, first + count))
@@ -215,7 +218,10 @@ class EdgeSource:
         return _joined(found or [tuple(column[:0] for column in self.first_columns())])
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
-        """Return u, v and weight of at most the first edge; their dtypes are those of all."""
+        """Return u, v and weight of the first edge; empty columns if there are no edges.
+
+        All edges have these dtypes.
+        """
         return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
 
     def _checked(
@@ -242,7 +248,7 @@ class EdgeSource:
 
 
 class _Block(NamedTuple):
-    """A checked block, and the number of vertices of its edges."""
+    """A checked block, and the number of vertices it implies."""
 
     u: NDArray[Any]
     v: NDArray[Any]
@@ -251,7 +257,7 @@ class _Block(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What a scan finds out about a segment."""
+    """The sizes, dtype and checksums of a segment, as counted by a scan."""
 
     num_edges: int
     num_vertices: int
@@ -262,7 +268,7 @@ class Counted(NamedTuple):
 class _Where(NamedTuple):
     """The file of a segment, and the difference between edge ids and rows of the file.
 
-    Chunks that equal those of the first scan, by their checksums, need no other check.
+    Chunks whose checksums equal those of the first scan are not checked again.
     """
 
     file: str
@@ -271,18 +277,18 @@ class _Where(NamedTuple):
 
     @classmethod
     def of(cls, segment: Segment, first: int) -> _Where:
-        """Return where a segment lies, whose first edge has the id `first`."""
+        """Locate a segment whose first edge has id `first`."""
         file, row = segment.origin
         is_checked = isinstance(segment, ChunkSegment | Rows) and bool(segment.checksums)
         return cls(file, first - row, is_checked)
 
     def row(self, edge: int) -> int:
-        """Return the row of an edge in its file; without a file, its id."""
+        """Return the row of an edge in its file, or its id if there is no file."""
         return edge - self.shift if self.file else edge
 
 
 def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...]) -> Segment:
-    """Return a segment whose number of edges is known."""
+    """Return the segment with its number of edges and its checksums."""
     if segment.num_edges is not None:
         return segment
     if isinstance(segment, Chunks | Delayed):
@@ -291,14 +297,14 @@ def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...
 
 
 def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
-    """Return `found`, the dtype of the weights from edge `first` on, if it is the known one.
+    """Check that weights from edge `first` on have the known dtype; return it.
 
     Raises
     ------
     GraphError
-        If it is another. Names the edge.
+        If the dtypes differ. Names the edge.
     """
-    if known is None or known == found:  # the first test is needed: NumPy takes None for float64
+    if known is None or known == found:  # the first test is needed: NumPy reads None as float64
         return found
     message = (
         f"edge {first}: weights are {found} from here on and {known} before; a graph that is "

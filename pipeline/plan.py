@@ -150,7 +150,7 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     if strategy == "fold":
         partitions = 1
     _check_strategy(request, strategy)
-    whole = Plan(
+    unbounded = Plan(
         strategy,
         partitions,
         graph.size.num_edges,
@@ -165,21 +165,21 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
         wants_forests = not (request.is_own or request.gives_fields)
         does_not_fit = wants_forests and not _fits(graph, where)
         is_bounded = request.memory is not None or does_not_fit
-    return _bounded(whole, request, graph, where, rates or Rates()) if is_bounded else whole
+    return _bounded(unbounded, request, graph, where, rates or Rates()) if is_bounded else unbounded
 
 
-def _bounded(whole: Plan, request: Request, graph: Graph, where: Where, rates: Rates) -> Plan:
+def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Where, rates: Rates) -> Plan:
     """Return the plan with the number of edges that each task may hold."""
-    strategy, size, bound = whole.strategy, graph.size, request.bound
-    scans = _scans(request, graph, where, strategy, whole.partitions)
+    strategy, size, bound = unbounded.strategy, graph.size, request.bound
+    scans = _scans(request, graph, where, strategy, unbounded.partitions)
     if bound is None and where.worker_memory is not None:
         bound = max(where.worker_memory, scans.least_memory)  # this limit never refuses a run
     capacity = scans.capacity(bound)
-    num_light = _num_light(size, capacity, whole.partitions) if strategy == "two-scan" else 0
+    num_light = _num_light(size, capacity, unbounded.partitions) if strategy == "two-scan" else 0
     known = size.num_edges < sys.maxsize and strategy in SCANNING
     taken = scans.tasks * scans.memory(min(capacity, size.num_edges))
     return replace(
-        whole,
+        unbounded,
         capacity=capacity,
         holds_forests=strategy == "iterate" and capacity < size.num_edges,
         num_light=num_light,

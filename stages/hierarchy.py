@@ -1,14 +1,31 @@
 """Stages that build the single-linkage hierarchy of a forest: chains of edges, parents, sizes.
 
-A node of the hierarchy is a vertex or an edge: the edge joins the clusters of its two ends, so its
-node is the parent of theirs. Ranks stand for edges: their positions in the order (weight, edge id).
-A fragment is *held* by the lightest edge that leaves it. Each edge that is lighter than that edge
-and lies in the fragment is below it in the hierarchy; those that no earlier fragment had below its
-own holding edge form a *chain*: sorted by rank, each is the parent of the one before.
+The hierarchy is a tree whose nodes are the vertices and the edges of the forest. The node of an
+edge stands for the cluster that the edge makes when it joins two smaller ones. The *rank* of an
+edge is its position in the order (weight, edge id).
+
+Boruvka rounds build the hierarchy. In each round, the *holder* of a fragment is the lightest edge
+that leaves the fragment. Edges of the fragment that are lighter than its holder are below the
+holder in the hierarchy. Some of them are already in the chain of a smaller fragment; the others
+form the *chain* of this fragment. A chain is sorted by rank. The parent of each edge in it is the
+next edge, and the parent of the last edge is the holder. The parent of a vertex is the holder of
+this vertex in the first round. After the last round no edge leaves a fragment, so the last edge of
+the fragment's chain is a root.
+
+For example, let the edges of rank 0 to 3 be a-b, d-e, b-d and b-c:
+
+1. The holders of a, b, c, d and e are the edges 0, 0, 3, 1 and 1. Contracting these edges leaves
+   the fragments abc, which contains edges 0 and 3, and de, which contains edge 1.
+2. Edge 2 is the holder of both fragments. The chain of abc is edge 0, and the chain of de is edge
+   1. Edge 3 is heavier than edge 2, so edge 3 stays *open*: it joins the chain of a later fragment.
+3. No edge leaves the fragment abcde. Its chain is edges 2 and 3.
+
+So edge 2 is the parent of edges 0 and 1, edge 3 is the parent of edge 2 and vertex c, and edge 3 is
+the root.
 
 Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
-for Single Linkage Clustering on GPU", ICPP 2024. Their contraction of all edges that have a vertex
-as a child is a round of Boruvka's algorithm, so the stages of a round are used.
+for Single Linkage Clustering on GPU", ICPP 2024. They contract all edges that have a vertex as a
+child, which is a round of Boruvka's algorithm. So the stages of such a round are used.
 """
 
 from typing import Any, NamedTuple
@@ -19,18 +36,18 @@ from .fields import Count, Edges, Flags, Index, VertexIndex
 
 
 class Chains(NamedTuple):
-    """What is known of the chains after some rounds. Fragments of all rounds are numbered as one.
+    """The chains found so far. Fragments are numbered consecutively through all rounds.
 
     Attributes
     ----------
     first : int
-        The number of the first fragment of the round to come.
+        The number of the first fragment of the next round.
     holding : tuple of index arrays, one for each round
-        The rank of the edge that holds each fragment; f or more if no edge leaves it.
+        The rank of the holder of each fragment; if no edge leaves it, at least the number of edges.
     rank, chain : tuples of index arrays, one for each round
-        The edges whose chain was found, and the fragment that names it.
+        The ranks of the edges whose chain is known, and the number of the chain's fragment.
     open_rank, open_fragment : index arrays
-        The contracted edges whose chain is not known yet, and their fragment in the round to come.
+        The ranks of the contracted edges that are open, and their fragments in the next round.
     """
 
     first: int
@@ -53,16 +70,16 @@ def rank_edges(ops: ArrayModule, whole_edges: Edges) -> tuple[Edges, Index]:
 
 @stage(writes="chains")
 def start_chains(ops: ArrayModule, num_vertices: Count) -> Any:
-    """Begin without chains; every vertex is a fragment."""
+    """Start without chains; every vertex is a fragment."""
     none = ops.empty(0, ops.index_dtype(2 * num_vertices))
     return Chains(0, (), (), (), none, none)
 
 
 @stage(writes="chains")
-def find_chains(ops: ArrayModule, chains: Any, best_id: VertexIndex) -> Any:
-    """Find the chain of each contracted edge that is lighter than the one that holds its fragment.
+def close_chains(ops: ArrayModule, chains: Any, best_id: VertexIndex) -> Any:
+    """Put open edges that are lighter than the holder of their fragment into its chain.
 
-    A heavier edge is not below the holding edge: its chain is named by a fragment of a later round.
+    The other edges stay open, because they are not below the holder.
     """
     rank, fragment = chains.open_rank, chains.open_fragment
     is_below = ops.gather(best_id, fragment) > rank
@@ -79,8 +96,8 @@ def find_chains(ops: ArrayModule, chains: Any, best_id: VertexIndex) -> Any:
 
 
 @stage(writes="chains")
-def contract_chains(ops: ArrayModule, chains: Any, edges: Edges, label: VertexIndex) -> Any:
-    """Add the edges that this round contracts to those whose chain is not known yet."""
+def open_chains(ops: ArrayModule, chains: Any, edges: Edges, label: VertexIndex) -> Any:
+    """Add the edges that this round contracts to the open edges, and relabel their fragments."""
     fragment = ops.gather(label, edges.u)
     is_contracted = fragment == ops.gather(label, edges.v)
     rank, fragment = ops.compact(is_contracted, edges.edge_id, fragment)
@@ -93,17 +110,19 @@ def contract_chains(ops: ArrayModule, chains: Any, edges: Edges, label: VertexIn
 
 
 @stage(writes="best_id")
-def hold_no_fragment(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
-    """Let no edge leave any fragment, which is so after the last round."""
+def end_rounds(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
+    """Return that no fragment has a holder, which closes all chains that are still open."""
     dtype = ops.index_dtype(num_vertices)
     return ops.full(num_vertices, ops.largest(dtype), dtype=dtype)
 
 
 @stage(writes=("chain_rank", "chain_holder", "is_head"))
 def sort_chains(ops: ArrayModule, chains: Any) -> tuple[Index, Index, Flags]:
-    """Sort the edges by (chain, rank): their ranks, who holds their chain, which are its heaviest.
+    """Sort the edges by (chain, rank).
 
-    Chains are numbered by round, so those of a round are neighbours. A holder of f is none.
+    Return the rank of each edge, the rank of its chain's holder, and whether the edge is the
+    heaviest of its chain (its head). If there is no holder, its rank is the number of edges. Chains
+    are numbered by round, so the chains of a round are adjacent.
     """
     found, chain = ops.concat(list(chains.rank)), ops.concat(list(chains.chain))
     size = len(found)
@@ -123,9 +142,9 @@ def hang_nodes(
     chain_holder: Index,
     is_head: Flags,
 ) -> Index:
-    """Give each node its parent: the next edge of its chain, or the edge that holds the chain.
+    """Return the parent of each node: the next edge of its chain, or the holder of the chain.
 
-    Vertices are nodes 0 to n - 1, the edge of rank r is node n + r. A root is its own parent.
+    Vertices are nodes 0 to n - 1. The edge of rank r is node n + r. A root is its own parent.
     """
     size, dtype = len(chain_rank), chains.open_rank.dtype
     following = ops.concat([chain_rank[1:], chain_rank[:1]])
@@ -144,16 +163,17 @@ def sum_sizes(
     chain_holder: Index,
     is_head: Flags,
 ) -> Index:
-    """Count the vertices below each edge, chain by chain.
+    """Count the vertices below each edge, round by round.
 
-    A chain is held by an edge whose chain was found in a later round, so its size is known in time.
+    The holder of a chain is in the chain of a later round, so the vertices below the holder are
+    counted after those below the chain.
     """
     num_edges = len(chain_rank)
     place = ops.arange(num_edges, dtype=chain_rank.dtype)
     place = ops.scatter(chain_rank, place, num_edges, 0, dtype=chain_rank.dtype)
 
     def add_below(holder: Any, count: Any, start: int) -> Any:
-        """Add the vertices that come in from beside at each place from `start` on."""
+        """Add up the vertices that join from outside the chain, at each place from `start` on."""
         holder, count = ops.compact(holder < num_edges, holder, count)
         place_of_holder = ops.gather(place, holder) - start
         return ops.scatter_reduce(place_of_holder, count, num_edges - start, "sum", 0)
@@ -173,14 +193,14 @@ def sum_sizes(
 
 
 def _sum_along_chains(ops: ArrayModule, values: Any, is_head: Any) -> Any:
-    """Return the prefix sums of each chain; a head is the last of its chain."""
+    """Return the prefix sums within each chain; a head is the last edge of its chain."""
     total = ops.scan(values, dtype="int64")
     before = ops.concat([ops.full(1, 0, dtype="int64"), *ops.compact(is_head, total)])
     return total - ops.gather(before, ops.scan(is_head, dtype="int64", exclusive=True))
 
 
 def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int) -> Any:
-    """Return the cluster of each vertex if only the edges of the lowest ranks are kept.
+    """Return the cluster of each vertex if only the `num_kept` lowest ranks are kept.
 
     Parameters
     ----------
@@ -192,7 +212,7 @@ def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int)
     Returns
     -------
     int64 array of length n
-        Numbered by first vertex.
+        Clusters are numbered by their first vertices.
     """
     size = num_vertices + num_kept
     parent = parent[:size]
@@ -206,8 +226,10 @@ def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int)
 def heaviest_between(ops: ArrayModule, chains: Any, levels: Any, a: Any, b: Any) -> Any:
     """Return the highest rank on the path between each pair of vertices.
 
-    Source: King, "A Simpler Minimum Spanning Tree Verification Algorithm", Algorithmica 18 (1997):
-    it is the highest rank that holds a fragment on the way up to the fragment where both meet.
+    The fragments of a vertex grow round by round until one contains both vertices. The result is
+    the highest rank among the holders of the smaller fragments.
+
+    Source: King, "A Simpler Minimum Spanning Tree Verification Algorithm", Algorithmica 18 (1997).
 
     Parameters
     ----------
@@ -220,7 +242,7 @@ def heaviest_between(ops: ArrayModule, chains: Any, levels: Any, a: Any, b: Any)
     Returns
     -------
     index array of length k
-        -1 for a pair of one vertex, and -2 for a pair that no path connects.
+        -1 if both are the same vertex; -2 if no path joins them.
     """
     dtype = chains.open_rank.dtype
     result = ops.where(a == b, ops.full(len(a), -1, dtype=dtype), ops.full(len(a), -2, dtype=dtype))

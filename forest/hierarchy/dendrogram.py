@@ -1,8 +1,8 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
-At every threshold, the edges of a minimum spanning forest up to that weight connect the same
-vertices as the edges of the graph up to that weight. So the forest contains the single-linkage
-hierarchy of the graph. A maximum spanning forest contains its hierarchy by similarity.
+For every threshold, the edges of a minimum spanning forest up to that weight connect the same
+vertices as the edges of the graph up to that weight. So the forest determines the single-linkage
+hierarchy of the graph. A maximum spanning forest determines the hierarchy by similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """
@@ -42,25 +42,25 @@ if TYPE_CHECKING:
 class Dendrogram:
     """The single-linkage hierarchy of a graph with any number of components.
 
-    Its nodes are the n vertices, 0 to n - 1, and the f edges of the spanning forest, n to
-    n + f - 1, in the order in which they join clusters: by (weight, edge id), from the lightest in
-    a minimum forest and from the heaviest in a maximum one. The arrays lie where the graph does.
+    Nodes 0 to n - 1 are the vertices. Nodes n to n + f - 1 are the edges of the forest, sorted by
+    (weight, edge id). In a maximum forest, the weights descend; edges of equal weight are still
+    sorted by ascending id. The arrays are on the same device as the graph.
 
     Attributes
     ----------
     parent : integer array of length n + f
-        The edge that joins each cluster to another. The node of a whole component is its own.
+        The parent of each node. The root of a component is its own parent.
     size : int64 array of length f
-        The number of vertices in the cluster that each edge makes.
+        The number of vertices in the cluster that each edge creates.
     weight : array of length f
         The weight of each edge, in the dtype of the graph.
     edge_ids : int64 array of length f
         The position of each edge in the input.
     num_vertices : int
     maximum : bool
-        Whether the weights are similarities: whether the forest is a maximum one.
+        Whether the forest is a maximum spanning forest, so that the weights are similarities.
     rounds : tuple
-        The fragments that `bottleneck_edges` climbs.
+        The chains and levels of the Boruvka rounds, used by `bottleneck_edges`.
     backend : Backend
         The array module that queries use.
     """
@@ -81,7 +81,7 @@ class Dendrogram:
 
     @property
     def is_on_device(self) -> bool:
-        """Whether the arrays lie on a GPU."""
+        """Whether the arrays are on a GPU."""
         return is_on_device(self.parent)
 
     def cut(
@@ -96,8 +96,8 @@ class Dendrogram:
         Parameters
         ----------
         k : int or sequence of int
-            The number of clusters, from `num_components` to `num_vertices`. Of equal edges, those
-            with the larger ids are cut first.
+            The number of clusters, from `num_components` to `num_vertices`. Among edges of equal
+            weight, those with larger ids are cut first.
         distance : number or sequence of numbers
             For a minimum forest: keep edges of at most this weight, compared exactly.
         similarity : number or sequence of numbers
@@ -111,8 +111,8 @@ class Dendrogram:
         Raises
         ------
         OptionError
-            If not exactly one threshold is given, `k` is out of range, a threshold is not a number,
-            or it is a distance of a maximum forest or a similarity of a minimum one.
+            If not exactly one kind of threshold is given, `k` is out of range, a threshold is not a
+            number, `distance` is given for a maximum forest, or `similarity` for a minimum forest.
         """
         kept, is_one = self._kept(k, distance, similarity)
         labels = [self._clusters(count) for count in kept]
@@ -127,7 +127,7 @@ class Dendrogram:
         distance: Any = None,
         similarity: Any = None,
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield the rows of `cut`, so that labels of one threshold are in memory at a time."""
+        """Yield the rows of `cut`, holding the labels of only one threshold in memory."""
         kept, _ = self._kept(k, distance, similarity)
         return map(self._clusters, kept)
 
@@ -136,28 +136,27 @@ class Dendrogram:
     ) -> NDArray[np.float64]:
         """Return the hierarchy as a linkage matrix of `scipy.cluster.hierarchy`.
 
-        The matrix holds float64: of an integer weight beyond 2^53 it has the nearest float. The
-        order of the joins is not affected; `cut` never rounds.
+        The matrix is float64, so integer weights beyond 2^53 are rounded to the nearest float. The
+        rows are still in exact order. `cut` never rounds.
 
         Parameters
         ----------
         disconnected : {"raise", "infinity"}
-            What to do if the graph is not connected: raise an error, or join its components at
-            infinity, in the order of their first vertices.
+            If the graph is not connected, raise an error, or join its components at infinity in the
+            order of their first vertices.
 
         Returns
         -------
         float64 array of shape (n - 1, 4)
-            Row i: the two clusters that become cluster n + i, the smaller number first; the weight
-            at which they join; the number of vertices in the new one.
+            Row i describes cluster n + i: the two clusters it joins, smaller number first; the
+            weight at which they join; its number of vertices.
 
         Raises
         ------
         GraphError
-            If the graph is not connected, unless `disconnected` is "infinity"; if a weight is
-            negative.
+            If a weight is negative, or the graph is not connected and `disconnected` is "raise".
         OptionError
-            If the forest is a maximum one, or `disconnected` is anything else.
+            If the forest is a maximum spanning forest, or `disconnected` has another value.
         """
         self._check_linkage(disconnected)
         n, size = self.num_vertices, host_array(self.size)
@@ -171,10 +170,11 @@ class Dendrogram:
         return table
 
     def bottleneck_edges(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-        """Return the edge of the largest weight on the path between vertices (minimax path).
+        """Return the bottleneck edge of the path between the vertices of each pair.
 
-        No path of the graph between them has a lighter heaviest edge; with a maximum forest, none
-        has a heavier lightest edge.
+        In a minimum forest, it is the heaviest edge of the path in the forest. This edge is as
+        light as the heaviest edge of any path in the graph can be (minimax path). In a maximum
+        forest, it is the lightest edge, and as heavy as possible (maximin path).
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Dendrogram:
         Returns
         -------
         int64 array of length p
-            Edge ids; -1 for a pair of one vertex, -2 for vertices of two components.
+            Edge ids; -1 if both are the same vertex, -2 if no path joins them.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Dendrogram:
         return ids
 
     def cophenetic(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Return the weight at which the clusters of vertices join.
+        """Return the weight at which the vertices of each pair join the same cluster.
 
         Parameters
         ----------
@@ -206,8 +206,8 @@ class Dendrogram:
         Returns
         -------
         float64 array of length p
-            Of one vertex: distance 0, or similarity inf. Of two components: distance inf, or
-            similarity -inf.
+            0 (similarity: inf) if both are the same vertex; inf (similarity: -inf) if no path joins
+            them.
 
         Raises
         ------
@@ -248,13 +248,13 @@ class Dendrogram:
         min_cluster_size : int
             Smallest number of vertices in a cluster; at least 2.
         method : {"eom", "leaf"}
-            Select the clusters of the greatest total stability (excess of mass), or the leaves of
+            Select the clusters with the greatest total stability (excess of mass), or the leaves of
             the condensed tree.
         epsilon : float
-            Do not split clusters that arise at a distance below this; scikit-learn's
+            Do not split clusters at distances below this; like scikit-learn's
             ``cluster_selection_epsilon``.
         max_cluster_size : int, optional
-            Excess of mass selects no larger cluster.
+            Excess of mass selects no cluster with more vertices than this.
         allow_single_cluster : bool
             Whether all vertices may be one cluster.
 
@@ -268,7 +268,7 @@ class Dendrogram:
         GraphError
             If a weight is negative.
         OptionError
-            If the forest is a maximum one, or an option is out of range.
+            If the forest is a maximum spanning forest, or an option is out of range.
         """
         return select(
             self.condense(min_cluster_size=min_cluster_size),
@@ -279,7 +279,7 @@ class Dendrogram:
         )
 
     def _kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
-        """Return how many edges each threshold keeps, and whether it is a single threshold."""
+        """Return the number of edges kept at each threshold, and whether a single one was given."""
         given = {"k": k, "distance": distance, "similarity": similarity}
         given = {name: value for name, value in given.items() if value is not None}
         wrong = "distance" if self.maximum else "similarity"
@@ -409,7 +409,7 @@ def _children(parent: NDArray[Any], num_vertices: int) -> tuple[NDArray[Any], ND
 def _joined_at_infinity(
     parent: NDArray[Any], size: NDArray[np.int64], num_vertices: int
 ) -> NDArray[np.float64]:
-    """Return rows that join whole components, one after another in the order of first vertices."""
+    """Return rows that join the components one by one, in the order of their first vertices."""
     component = array_module("numpy").pointer_jump(parent)[:num_vertices]
     roots, first = np.unique(component, return_index=True)
     roots = roots[np.argsort(first)]

@@ -3,8 +3,8 @@
 Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
 for Single Linkage Clustering on GPU", ICPP 2024.
 
-Deviation: their contraction is Boruvka's, so the stages of its rounds are used; chains are found
-round by round instead of by walking up all levels at the end.
+Deviation: their contraction is Boruvka's, so the stages of its rounds are used. Chains are found in
+each round instead of by walking up all levels at the end.
 
 Promise: the hierarchy of the order (weight, edge id), on any backend. Strategy "whole" only.
 """
@@ -15,10 +15,10 @@ from ...pipeline.steps import Loop
 from ...stages.edges import bring_edges_together, count_edges, no_edges_left
 from ...stages.fragments import add_level, start_levels
 from ...stages.hierarchy import (
-    contract_chains,
-    find_chains,
+    close_chains,
+    end_rounds,
     hang_nodes,
-    hold_no_fragment,
+    open_chains,
     rank_edges,
     sort_chains,
     start_chains,
@@ -36,15 +36,15 @@ merging = Pipeline(
     count_edges,
     Loop(
         _find_min_edges,
-        find_chains,
+        close_chains,
         *_hook,
         add_level,
-        contract_chains,
+        open_chains,
         *CONTRACT,
         until=no_edges_left,
     ),
-    hold_no_fragment,
-    find_chains,
+    end_rounds,
+    close_chains,
     sort_chains,
     hang_nodes,
     sum_sizes,

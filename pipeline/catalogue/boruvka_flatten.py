@@ -26,5 +26,5 @@ boruvka_flatten = Pipeline(
         update_forest,
         until=no_tree_joined,
     ),
-    summary="Boruvka on flat trees, no filter (Bhargava and Zaia, the GPU's three kernels)",
+    summary="Boruvka on flat trees, no filter (Bhargava and Zaia, three-kernel GPU form)",
 )

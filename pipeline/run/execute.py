@@ -1,4 +1,4 @@
-"""The executor: take the steps of a dataflow in order and submit their tasks to a scheduler."""
+"""The executor: go through the steps of a dataflow in order and submit tasks to a scheduler."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Item(NamedTuple):
-    """One field of a task's result, which the scheduler holds."""
+    """One field of a task's result; the scheduler holds the result."""
 
     handle: Any
     item: int
@@ -53,20 +53,20 @@ def execute(
     ----------
     flow : Dataflow
     partitions : list of dict
-        The fields of each partition. The run owns these dicts and removes fields that no later
-        step needs.
+        The fields of each partition. The run owns these dicts, and removes a field when no later
+        step needs it.
     shared : dict
-        The initial fields that hold for the whole graph.
+        The initial fields of the whole graph.
     split_every : int
-        Number of partitions' results that one task combines.
+        How many results one task combines.
     checkpoint : Checkpoint, optional
-        Gives a record of unfinished work to each task that asks for one.
+        Provides a record to each task that saves its work.
 
     Raises
     ------
     PipelineError
-        If the steps do not fit together (before any of them runs) or a stage fails. Names the
-        stage.
+        If the steps do not fit together, or a stage fails. Names the stage. The steps are checked
+        before the first one runs.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -86,7 +86,7 @@ def execute(
 def execute_here(flow: Dataflow, fields: dict[str, Any], backend: Backend) -> dict[str, Any]:
     """Run a dataflow on one partition within the calling task; return its result fields.
 
-    The stages are checked as in any run, but there is no scheduler and no report.
+    The steps are checked as in `execute`, but there is no scheduler and no report.
 
     Raises
     ------
@@ -123,18 +123,18 @@ class _Run:
     round: int = 0
     submitted: int = 0
     finished: int = 0
-    #: Results that no later step may need, kept alive because the report shows their scalars.
+    #: Results kept alive for the report, even if no later step needs them.
     reported: list[Any] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        """The total of the progress reports: vertices, edges to read, or tasks."""
+        """The total of progress reports, in vertices, edges to read, or tasks."""
         if self.flow.moves_edges:
             return int(self.report.counts[0]["num_vertices"])
         return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
 
     def decide(self, step: Compound) -> Any:
-        """Return the verdict of a loop or a condition; begin a round if a loop continues."""
+        """Return the verdict of a loop or condition; start a new round if a loop continues."""
         (name,) = step.verdict.writes
         verdict = self.gather([self.shared[name]])
         if isinstance(step, Loop) and not verdict:
@@ -143,7 +143,7 @@ class _Run:
         return verdict
 
     def apply(self, stage: Stage) -> None:
-        """Submit a stage: once, or once for each partition and then the combinations."""
+        """Submit a stage once, or for each partition, followed by the tasks that combine."""
         if self.partitions[0].keys().isdisjoint(stage.reads):
             self.keep(stage, [self.shared], [self.submit(stage, self.shared, is_shared=True)])
             return
@@ -203,7 +203,7 @@ class _Run:
         return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
-        """Return a value with slots for results, including chunks; extend `handles`."""
+        """Do the same as `_slots`, and also replace chunks that Dask computes."""
         if type(value) is not Chunked:
             return _slots(value, handles)
         slots = []
@@ -213,7 +213,7 @@ class _Run:
         return value._replace(chunks=tuple(slots))
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
-        """Store the fields that a stage wrote, shared or of each partition; drop older values."""
+        """Store the fields that a stage wrote in `places`, and drop their older values."""
         for fields in (*self.partitions, self.shared):
             for name, declared in stage.writes.items():
                 if declared.kind != "chosen":
@@ -229,7 +229,7 @@ class _Run:
         return [fields[name] for fields in self.partitions]
 
     def gather(self, values: list[Any]) -> Any:
-        """Bring a field to the caller; concatenate its partitions."""
+        """Fetch the values of a field, and concatenate those of its partitions."""
         handles: list[Any] = []
         slots = [_slots(value, handles) for value in values]
         results = self.scheduler.gather(handles, self.done if has_listener() else None)
@@ -253,7 +253,7 @@ class _Run:
         self.report_progress(name)
 
     def report_progress(self, name: str) -> None:
-        """Report progress: vertices joined if rounds run over the edges, otherwise tasks."""
+        """Report the vertices joined, if rounds run over the edges, or the tasks finished."""
         if self.flow.moves_edges:
             left = self.report.counts[self.round]["num_vertices"]
             report_progress(f"round {self.round}: {name}", self.total - left, self.total)
@@ -262,14 +262,14 @@ class _Run:
 
 
 def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArray[np.int64]:
-    """Return the field ``forest`` of a run as ascending edge ids, a copy.
+    """Return a sorted copy of the edge ids in the field ``forest`` of a run.
 
-    Ids are at least `first`, and less than `stop` if that is known.
+    Ids must be at least `first`, and less than `stop` if it is known.
 
     Raises
     ------
     PipelineError
-        If it is not a set of edge ids. Names the pipeline.
+        If the field is not a set of such ids. Names the pipeline.
     """
     edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
@@ -291,14 +291,14 @@ def _keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
 
 
 def _store(fields: dict[str, Any], stage: Stage, written: Sequence[Any]) -> None:
-    """Store the fields that a stage wrote; `Chosen` edges are added to earlier ones."""
+    """Store the fields that a stage wrote; add `Chosen` edges to earlier ones."""
     for (name, declared), value in zip(stage.writes.items(), written, strict=True):
         is_chosen = declared.kind == "chosen"
         fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:
-    """Return a value with slots in place of results, whose handles are added to `handles`."""
+    """Replace each result in a value by a slot, and append its handle to `handles`."""
     if type(value) is Collected:
         return Collected(_slots(each, handles) for each in value)
     if type(value) is not _Item:
@@ -311,7 +311,7 @@ def _slots(value: Any, handles: list[Any]) -> Any:
 
 
 def _filled(value: Any, results: list[Any]) -> Any:
-    """Return a value with results in place of slots."""
+    """Replace each slot in a value by its result."""
     if type(value) is Collected:
         return Collected(_filled(each, results) for each in value)
     return results[value.argument][value.item] if type(value) is Slot else value

@@ -47,7 +47,8 @@ class Scheduler(Protocol):
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Return a handle for the result of `function` called with the results of `handles`.
 
-        `key` is the name of the task on dashboards, which group tasks by its first word.
+        `key` is the name of the task. Dashboards group tasks by the start of the name, which holds
+        the stage and the dataflow.
         """
 
     def compute(self, collection: Any) -> Any:

@@ -1,7 +1,6 @@
 """The memory of scans: formulae, and the number of edges that a task can hold.
 
-Sizes are peak bytes per edge or vertex. `docs/scale.md` derives them and compares them with
-measured runs.
+Sizes are peak bytes per edge or vertex. `docs/scale.md` lists all terms.
 """
 
 from __future__ import annotations

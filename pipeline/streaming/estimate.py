@@ -1,6 +1,6 @@
 """Estimates of the time and the traffic of scans.
 
-`docs/scale.md` derives the formulae and compares them with measured runs.
+`docs/scale.md` works through an example.
 """
 
 from __future__ import annotations
