@@ -194,7 +194,7 @@ class EdgeSource:
         return _joined([read() for read in reads])
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return the weights of a few thousand edges, spread evenly; empty if this needs a scan.
+        """Return the weights of some thousand edges, spread evenly; empty if this needs a scan.
 
         The sample is divided among `shares` partitions, and this source returns one share. If
         `shares` is 0, the sample is empty.
@@ -268,7 +268,8 @@ class Counted(NamedTuple):
 class _Where(NamedTuple):
     """The file of a segment, and the difference between edge ids and rows of the file.
 
-    Chunks whose checksums equal those of the first scan are not checked again.
+    `is_checked` is true if an earlier scan has validated the chunks: later scans compare only their
+    checksums.
     """
 
     file: str

@@ -172,14 +172,14 @@ class Dendrogram:
     def bottleneck_edges(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
         """Return the bottleneck edge of the path between the vertices of each pair.
 
-        In a minimum forest, it is the heaviest edge of the path in the forest. This edge is as
-        light as the heaviest edge of any path in the graph can be (minimax path). In a maximum
-        forest, it is the lightest edge, and as heavy as possible (maximin path).
+        In a minimum forest, it is the heaviest edge of the path in the forest. Every path of the
+        graph between the two vertices has an edge at least as heavy (minimax path). In a maximum
+        forest, it is the lightest edge, and every path has one at least as light (maximin path).
 
         Parameters
         ----------
         a, b : integer arrays of length p
-            Vertices; pairs are queried together.
+            Vertices; pair i consists of ``a[i]`` and ``b[i]``.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class Dendrogram:
         Parameters
         ----------
         a, b : integer arrays of length p
-            Vertices; pairs are queried together.
+            Vertices; pair i consists of ``a[i]`` and ``b[i]``.
 
         Returns
         -------

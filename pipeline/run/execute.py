@@ -213,7 +213,7 @@ class _Run:
         return value._replace(chunks=tuple(slots))
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
-        """Store the fields that a stage wrote in `places`, and drop their older values."""
+        """Store in `places` the fields that a stage wrote; drop their older values everywhere."""
         for fields in (*self.partitions, self.shared):
             for name, declared in stage.writes.items():
                 if declared.kind != "chosen":
@@ -253,7 +253,7 @@ class _Run:
         self.report_progress(name)
 
     def report_progress(self, name: str) -> None:
-        """Report the vertices joined, if rounds run over the edges, or the tasks finished."""
+        """Report the vertices joined if the flow moves edges, otherwise the tasks finished."""
         if self.flow.moves_edges:
             left = self.report.counts[self.round]["num_vertices"]
             report_progress(f"round {self.round}: {name}", self.total - left, self.total)
