@@ -188,7 +188,7 @@ class EdgeSource:
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()
-        if not reads:  # an empty slice must not change the dtype of a concatenation
+        if not reads:  # a caller may concatenate slices, so an empty one needs their dtype
             *ends, weight = _NO_EDGES
             return *ends, weight.astype(self.weight_dtype or weight.dtype)
         return _joined([read() for read in reads])

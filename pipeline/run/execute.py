@@ -128,7 +128,7 @@ class _Run:
 
     @property
     def total(self) -> int:
-        """The total of progress reports, in vertices, edges to read, or tasks."""
+        """The total to report as progress: a number of vertices, of edges to read, or of tasks."""
         if self.flow.moves_edges:
             return int(self.report.counts[0]["num_vertices"])
         return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
@@ -253,7 +253,10 @@ class _Run:
         self.report_progress(name)
 
     def report_progress(self, name: str) -> None:
-        """Report the vertices joined if the flow moves edges, otherwise the tasks finished."""
+        """Report the vertices joined if rounds contract the edges, otherwise the tasks finished.
+
+        The tasks of an eager scheduler report for themselves.
+        """
         if self.flow.moves_edges:
             left = self.report.counts[self.round]["num_vertices"]
             report_progress(f"round {self.round}: {name}", self.total - left, self.total)
