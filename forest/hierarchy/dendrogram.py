@@ -1,8 +1,9 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
 At every threshold, edges of a minimum spanning forest of at most that weight connect two vertices
-exactly if edges of the graph of at most that weight connect them. So the forest determines the single-linkage
-hierarchy of the graph. A maximum spanning forest determines the hierarchy by similarity.
+exactly if edges of the graph of at most that weight connect them. So the forest determines the
+single-linkage hierarchy of the graph. A maximum spanning forest determines the hierarchy by
+similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """
