@@ -89,16 +89,23 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
     FileFormatError
         If it is not. Names the file.
     """
-    _check_state(path, known)
+    check_state(path, known)
     try:
         yield
     except Exception:
-        _check_state(path, known)  # a change explains the error
+        check_state(path, known)  # a change explains the error
         raise
-    _check_state(path, known)
+    check_state(path, known)
 
 
-def _check_state(path: Path, known: FileState) -> None:
+def check_state(path: Path, known: FileState) -> None:
+    """Check that a file is still in a known state.
+
+    Raises
+    ------
+    FileFormatError
+        If it is not. Names the file.
+    """
     found = FileState.of(path)
     if found == known:
         return

@@ -218,7 +218,9 @@ class ChunkSegment(Sequential):
             if not self.checksums:
                 yield from chunk.reads(size)
                 continue
-            known = self.checksums[place] if place < len(self.checksums) else (0, 0)
+            if place == len(self.checksums):
+                raise GraphError(self._changed(place, "it was not in the first scan"))
+            known = self.checksums[place]
             if chunk.num_edges != known[0]:
                 found = f"it had {known[0]:,} edges and now has {chunk.num_edges:,}"
                 raise GraphError(self._changed(place, found))
@@ -370,17 +372,22 @@ class Rows:
         return getattr(self.segment, "checksums", ())
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Read the segment from the beginning, and skip the edges before `start`."""
+        """Read the segment from the beginning, and skip the edges before `start`.
+
+        After the last chunk, it asks for another one, which would be a change.
+        """
         if not self.stop:
             return
-        first = 0
+        first, in_chunks = 0, sum(count for count, _ in self.checksums)
         for count, read in self.segment.reads(size):
             low, high = max(self.start - first, 0), min(self.stop - first, count)
             if low < high:
                 yield high - low, partial(_rows, read, low, high)
             first += count
-            if first >= self.stop:
+            if first >= self.stop != in_chunks:
                 return
+        if first >= self.stop:
+            return
         message = f"the first scan read {self.stop} edges, a later one only {first}"
         raise GraphError(message)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import FileFormatError, GraphError
 from ...progress import set_listener
 from ..edge_list import EdgeList, join_weights
-from ..files import FileState, file_fingerprint, unchanged
+from ..files import FileState, check_state, file_fingerprint, unchanged
 from ..segments import ArraySegment, Sequential
 from ..source import EdgeSource
 from .files import check_edges, check_vertices, fail
@@ -145,6 +145,7 @@ class TextRows(Sequential):
             for u, v, weight in blocks:  # type: ignore[misc]
                 if weight is not None:
                     weight = self._converted(weight, none, first)
+                check_state(self.path, self.state)  # here, as a scan may end at any block
                 yield ArraySegment(u, v, weight)
                 first += len(u)
 

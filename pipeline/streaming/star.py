@@ -43,9 +43,23 @@ class Star:
         key, *columns = ops.compact(selected.key <= heaviest, selected.key, *selected.columns)
         u, v, *_ = columns
         is_spoke = (u == self._hub) | (v == self._hub)
-        fragment, lighter = ops.compact(is_spoke, u ^ v ^ self._hub, key)
-        self._spoke[fragment] = lighter  # any one of several: none is heavier than before
+        self._remember(*ops.compact(is_spoke, u ^ v ^ self._hub, key))
         return selected._replace(key=key, columns=Columns(*columns))
+
+    def _remember(self, fragment: Any, key: Any) -> None:
+        """Store the lightest of the spokes of each fragment; none is heavier than before.
+
+        Writes go to distinct places: on a GPU, writes to one place would race.
+        """
+        ops, size = self._ops, len(key)
+        if not size:
+            return
+        order = ops.argsort(fragment)
+        fragment, key = ops.gather(fragment, order), ops.gather(key, order)
+        is_first = ops.concat([ops.full(1, True, dtype=bool), fragment[1:] != fragment[:-1]])
+        fragment, start = ops.compact(is_first, fragment, ops.arange(size, order.dtype))
+        offsets = ops.concat([start, ops.full(1, size, dtype=order.dtype)])
+        self._spoke[fragment] = ops.segmented_reduce(key, offsets, "min", ops.largest(key.dtype))
 
     def _begin(self, selected: Selected) -> None:
         u, v, *_ = (column[:_SAMPLE] for column in selected.columns)

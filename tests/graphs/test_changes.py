@@ -57,6 +57,16 @@ def test_files_that_change_between_scans(tmp_path, kind, weights):
         [read() for *_, read in graph.blocks()]
 
 
+def test_a_text_that_changes_after_its_first_block(tmp_path):
+    order = np.arange(100_000) % M  # some blocks
+    path = write(tmp_path / "graph.txt", "txt", U[order], V[order], W[order])
+    blocks = opened(path).blocks()
+    next(blocks)
+    write(path, "txt", U[order], V[order], OTHER[order])
+    with pytest.raises(FileFormatError, match=r"graph\.txt changed while it was being read"):
+        list(blocks)
+
+
 @pytest.mark.parametrize("kind", ["npy", "parquet", "txt"])
 def test_files_that_are_replaced_with_their_times_set_back(tmp_path, kind):
     path = write(tmp_path / f"graph.{kind}", kind)
@@ -74,7 +84,7 @@ def test_files_that_are_replaced_with_their_times_set_back(tmp_path, kind):
 def test_a_header_that_changes(tmp_path, monkeypatch):
     graph = opened(write(tmp_path / "graph", "npy", w=np.ones(M, np.int32)))
     np.save(tmp_path / "graph/w.npy", np.ones(M, np.float32))
-    monkeypatch.setattr("mstflow.graphs.files._check_state", lambda *_: None)  # a coarse clock
+    monkeypatch.setattr("mstflow.graphs.files.check_state", lambda *_: None)  # a coarse clock
     with pytest.raises(FileFormatError, match=r"w\.npy changed .*: its header differs"):
         graph.columns()
 
@@ -133,6 +143,14 @@ SWAPPED[[7, 8]] = W[[8, 7]]
 def test_chunks_that_change_between_scans(later, chunk, options):
     graph = Scans(chunks(), later)
     with pytest.raises(GraphError, match=f"chunk {chunk} changed between two scans"):
+        mstflow.minimum_spanning_forest(graph, **options)
+
+
+@pytest.mark.parametrize("size", [0, 10])
+@pytest.mark.parametrize("options", [{"strategy": "fold"}, {"partitions": 3}, {"memory": "1GB"}])
+def test_chunks_that_are_added_between_scans(size, options):
+    graph = Scans(chunks(), [*chunks(), (U[:size], V[:size], W[:size])])
+    with pytest.raises(GraphError, match="chunk 4 changed between two scans: it was not in the fi"):
         mstflow.minimum_spanning_forest(graph, **options)
 
 

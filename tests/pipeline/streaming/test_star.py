@@ -65,3 +65,16 @@ def test_few_edges_are_left():
     assert left[0] == size // blocks  # nothing is known yet
     # Of those of a fragment, block n has the lightest of all so far once in n times.
     assert sum(left[blocks // 2 :]) < FRAGMENTS * blocks / 4
+
+
+@pytest.mark.parametrize("backend", backends())
+def test_the_lightest_of_several_spokes_is_remembered(backend):
+    ops = array_module(Backend(backend))
+    star = Star(ops, FRAGMENTS)
+    u, hub = np.repeat(np.arange(1, 4, dtype=np.int32), 3), np.zeros(9, np.int32)
+    weight = np.array([1, 2, 3, 6, 4, 5, 9, 8, 7], np.int32)
+    columns = tuple(map(ops.asarray, (u, hub, weight, np.arange(9))))
+    selected = Selected(0, 9, 2**32 - 1, ops.order_key(columns[2]), columns)
+    star.select(selected)
+    *_, left = star.select(selected).columns
+    assert ops.to_host(left).tolist() == [0, 4, 8]
