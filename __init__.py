@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -66,6 +67,32 @@ _MODULES = {
     "stages": ("Stage", "stage"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def _check_interpreter() -> None:
+    """Check that this is the main interpreter of its process.
+
+    Raises
+    ------
+    InterpreterError
+        If it is a subinterpreter.
+    """
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    try:
+        interpreters = importlib.import_module(name)
+    except ImportError:  # another implementation of Python
+        return
+    if interpreters.get_current() != interpreters.get_main():
+        from .errors import InterpreterError
+
+        message = (
+            "mstflow does not run in a subinterpreter, since NumPy and Numba do not; import it in "
+            "the main interpreter, or in another process"
+        )
+        raise InterpreterError(message)
+
+
+_check_interpreter()
 
 
 def __getattr__(name: str) -> Any:

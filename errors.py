@@ -84,5 +84,9 @@ class KernelError(MstflowError, RuntimeError):
     """A GPU failed, or a kernel did not compile. The message names the task or kernel."""
 
 
+class InterpreterError(MstflowError, ImportError):
+    """mstflow was imported in a subinterpreter, which NumPy and Numba do not support."""
+
+
 class PluginWarning(UserWarning):
     """A plugin is ignored because its name is taken."""
