@@ -46,6 +46,10 @@ def arguments(size: int) -> dict[str, Call]:
     _, best, target = NumpyArrays().scatter_min_pairs(u, v, key, ids, size)
     parent, _ = NumpyArrays().cut_mirrors(target, best)
     order = np.argsort(key[:size])
+    node = np.arange(size, dtype=np.int32)
+    nearby = node + random.integers(1, 1000, size, dtype=np.int32)
+    table = NumpyArrays().max_table(place)
+    first, last = np.sort(random.integers(0, size, (2, count), dtype=np.int32), axis=0)
     calls: dict[str, tuple[Any, ...]] = {
         "gather": (label, u),
         "argsort": (key[: 2**18],),
@@ -61,9 +65,10 @@ def arguments(size: int) -> dict[str, Call]:
         "join_in_order": (u[order], v[order], size),
         "join_by_key": (u[:size], v[:size], key[:size], size),
         "join_with_helpers": (u[order], v[order], size),
+        "path_sums": (np.minimum(nearby, size - 1), node & 1),
+        "range_max": (table, first, last),
     }
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
-    node = np.arange(size, dtype=np.int32)
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
     found["consecutive"] = ((0, size), {"dtype": "int32"})

@@ -18,7 +18,7 @@ from ..runtime.device import host_array, is_on_device
 from . import export as interop
 from .components import component_labels
 from .edges import ForestEdges
-from .hierarchy.dendrogram import Dendrogram, dendrogram
+from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -210,6 +210,10 @@ class Forest:
             If this is a maximum spanning forest, or `min_cluster_size` is out of range.
         """
         return self.dendrogram().hdbscan(min_cluster_size=min_cluster_size).labels
+
+    def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
+        """Return the bottleneck of the path between each pair; see `Dendrogram.bottleneck`."""
+        return self.dendrogram().bottleneck(a, b)
 
     def plot(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import PrimitiveError
+from .paths import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,6 +182,29 @@ def _check_pointer_jump(name: str, parent: Any) -> None:
         raise PrimitiveError(message)
 
 
+def _check_path_sums(name: str, parent: Any, values: Any) -> None:
+    _places(name, "parent", parent, len(parent))
+    _same_length(name, parent=parent, values=values)
+    _dtype(name, "values", values, "iu", "integers")
+    step = parent.copy()
+    step[:] = 1
+    early = parent[parent < step.cumsum() - 1]
+    if len(early):
+        message = f"{name}: parent contains {early[0]} for a node with a larger number"
+        raise PrimitiveError(message)
+
+
+def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:
+    size = len(table[0]) // (BLOCK + 1)
+    _places(name, "first", first, size)
+    _places(name, "last", last, size)
+    _same_length(name, first=first, last=last)
+    empty = first[first > last]
+    if len(empty):
+        message = f"{name}: the range that begins at {empty[0]} is empty"
+        raise PrimitiveError(message)
+
+
 CHECKS: dict[str, Callable[..., None]] = {
     "segmented_reduce": _check_segments,
     "segmented_argmin": _check_segments,
@@ -201,4 +225,6 @@ CHECKS: dict[str, Callable[..., None]] = {
     "order_key": _check_order_key,
     "weights_of": _check_weights_of,
     "pointer_jump": _check_pointer_jump,
+    "path_sums": _check_path_sums,
+    "range_max": _check_range_max,
 }

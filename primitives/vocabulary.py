@@ -51,8 +51,8 @@ body of each is its definition by functions of parts 1 and 2; an override must r
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
 | sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
 
-An array module has two further groups of functions: the algorithm kernels (`primitives.joins`),
-and its threads and memory (`runtime.resources`).
+An array module has three further groups of functions: the algorithm kernels (`primitives.joins`),
+paths and ranges (`primitives.paths`), and its threads and memory (`runtime.resources`).
 
 A *position* that does not exist (of an empty segment, or of a place that received no value) is the
 length of the array it would point into; `gather` replaces such positions by a fill value. Positions
@@ -66,12 +66,13 @@ from typing import Any, Literal, Protocol
 
 from ..runtime.resources import Resources
 from .joins import Joins
+from .paths import Paths
 
 Array = Any
 DType = Any
 
 
-class ArrayModule(Joins, Resources, Protocol):
+class ArrayModule(Joins, Paths, Resources, Protocol):
     """The functions above, for the arrays of one library."""
 
     # 1. Functions of the array API standard.

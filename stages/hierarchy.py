@@ -223,39 +223,68 @@ def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int)
     return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)
 
 
-def heaviest_between(ops: ArrayModule, chains: Any, levels: Any, a: Any, b: Any) -> Any:
-    """Return the highest rank on the path between each pair of vertices.
+def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tuple[Any, Any]:
+    """Put the vertices in a line in which each cluster of the hierarchy is contiguous.
 
-    The fragments of a vertex grow round by round until one contains both vertices. The result is
-    the highest rank among the holders of the smaller fragments.
-
-    Source: King, "A Simpler Minimum Spanning Tree Verification Algorithm", Algorithmica 18 (1997).
+    The place of a node is that of its first vertex. The first child of an edge has the place of the
+    edge. The second child follows the vertices of the first.
 
     Parameters
     ----------
     ops : ArrayModule
-    chains : Chains
-    levels : tuple of index arrays
-        The fragment of the next round that each fragment joins.
+    parent : index array of length n + f
+        As `hang_nodes` returns it.
+    size : int64 array of length f
+        As `sum_sizes` returns it.
+    num_vertices : int
+
+    Returns
+    -------
+    place : index array of length n
+        The place of each vertex.
+    gap : index array of length n
+        The rank of the edge that joins the vertices at each place and the next; f between two
+        components and at the end.
+    """
+    dtype, num_edges = parent.dtype, len(size)
+    node = ops.arange(len(parent), dtype=dtype)
+    is_child = parent != node
+    sizes = ops.concat([ops.full(num_vertices, 1, dtype=dtype), ops.asarray(size, dtype)])
+    before = ops.scan(ops.where(~is_child, sizes, 0), dtype=dtype, exclusive=True)
+    child, edge = ops.compact(is_child, node, parent)
+    edge = edge - num_vertices
+    first = ops.scatter_reduce(edge, child, num_edges, "min", ops.largest(dtype))
+    second, edge = ops.compact(ops.gather(first, edge) != child, child, edge)
+    shift = ops.gather(sizes, ops.gather(first, edge))
+    shift = ops.scatter(second, shift, len(parent), 0, dtype=dtype)
+    place = ops.path_sums(parent, ops.where(is_child, shift, before))
+    gap = ops.scatter(ops.gather(place, second) - 1, edge, num_vertices, num_edges, dtype=dtype)
+    return place[:num_vertices], gap
+
+
+def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, none: int) -> Any:
+    """Return the highest rank on the path between each pair of vertices.
+
+    It is the highest rank among the gaps between their places, because each edge joins two
+    neighboring clusters of the line.
+
+    Parameters
+    ----------
+    ops : ArrayModule
+    place : index array of length n
+        As `line_up` returns it.
+    table : tuple of arrays
+        The `max_table` of its gaps.
     a, b : index arrays of length k
+    none : int
+        The rank of no edge.
 
     Returns
     -------
     index array of length k
-        -1 if both are the same vertex; -2 if no path joins them.
+        `none` if both are the same vertex; the number of edges if no path joins them.
     """
-    dtype = chains.open_rank.dtype
-    result = ops.where(a == b, ops.full(len(a), -1, dtype=dtype), ops.full(len(a), -2, dtype=dtype))
-    (pair,) = ops.compact(a != b, ops.arange(len(a), dtype=ops.index_dtype(len(a))))
-    a, b = ops.gather(a, pair), ops.gather(b, pair)
-    heaviest = ops.full(len(pair), 0, dtype=dtype)
-    for holding, label in zip(chains.holding, levels, strict=False):
-        for end in (a, b):
-            heaviest = ops.maximum(heaviest, ops.asarray(ops.gather(holding, end), dtype))
-        a, b = ops.gather(label, a), ops.gather(label, b)
-        is_met = a == b
-        met, found = ops.compact(is_met, pair, heaviest)
-        met_value = ops.scatter(met, found, len(result), -2, dtype=dtype)
-        result = ops.maximum(result, met_value)
-        pair, heaviest, a, b = ops.compact(~is_met, pair, heaviest, a, b)
-    return result
+    a, b = ops.gather(place, a), ops.gather(place, b)
+    low, high = ops.minimum(a, b), ops.maximum(a, b)
+    rank = ops.range_max(table, low, ops.maximum(high - 1, low))
+    return ops.where(low < high, rank, none)

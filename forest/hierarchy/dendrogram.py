@@ -13,7 +13,7 @@ from __future__ import annotations
 import numbers
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ...pipeline.run.partitions import placed
 from ...primitives import array_module
 from ...primitives.weight_order import WeightOrder
 from ...runtime.device import host_array, is_on_device
-from ...stages.hierarchy import clusters_at, heaviest_between
+from ...stages.hierarchy import clusters_at, heaviest_between, line_up
 from .condense import condense
 from .hdbscan import Clusters, select
 from .merging import merging
@@ -37,6 +37,21 @@ if TYPE_CHECKING:
     from ...primitives import Backend
     from ..edges import ForestEdges
     from .condense import CondensedTree
+
+
+class Bottleneck(NamedTuple):
+    """The bottlenecks of p pairs of vertices.
+
+    Attributes
+    ----------
+    weight : array of length p
+        In the dtype of the graph; 0 without an edge.
+    edge_id : int64 array of length p
+        -1 if both are the same vertex, -2 if no path joins them.
+    """
+
+    weight: NDArray[Any]
+    edge_id: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +75,6 @@ class Dendrogram:
     num_vertices : int
     maximum : bool
         Whether the forest is a maximum spanning forest, so that the weights are similarities.
-    rounds : tuple
-        The chains and levels of the Boruvka rounds, used by `bottleneck_edges`.
     backend : Backend
         The array module that queries use.
     """
@@ -72,7 +85,6 @@ class Dendrogram:
     edge_ids: NDArray[np.int64]
     num_vertices: int
     maximum: bool
-    rounds: tuple[Any, Any]
     backend: Backend
 
     @property
@@ -170,12 +182,15 @@ class Dendrogram:
             table[len(size) :] = _joined_at_infinity(parent, size, n)
         return table
 
-    def bottleneck_edges(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-        """Return the bottleneck edge of the path between the vertices of each pair.
+    def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
+        """Return the bottleneck of the path between the vertices of each pair.
 
         In a minimum forest, it is the heaviest edge of the path in the forest. Every path of the
         graph between the two vertices has an edge at least as heavy (minimax path). In a maximum
         forest, it is the lightest edge, and every path has one at least as light (maximin path).
+
+        The first call puts the vertices in a line in which each cluster is contiguous, and makes a
+        table of maxima. After that, each pair takes a constant number of look-ups.
 
         Parameters
         ----------
@@ -184,17 +199,19 @@ class Dendrogram:
 
         Returns
         -------
-        int64 array of length p
-            Edge ids; -1 if both are the same vertex, -2 if no path joins them.
+        Bottleneck
+            ``weight, edge_id``. The edge id is -1 if both are the same vertex, -2 if no path joins
+            them; then the weight is 0.
 
         Raises
         ------
         OptionError
             If a vertex is not in the graph, or the lengths differ.
         """
-        rank = self._bottleneck(a, b)
-        ids: NDArray[np.int64] = np.append(host_array(self.edge_ids), [-2, -1])[rank]
-        return ids
+        rank, ops = self._bottleneck(a, b), array_module(self.backend)
+        columns = (self.weight, [0, 0]), (self.edge_ids, [-2, -1])
+        found = (self._gathered(column, more, rank) for column, more in columns)
+        return Bottleneck(*map(ops.to_host, found))
 
     def cophenetic(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Return the weight at which the vertices of each pair join the same cluster.
@@ -215,11 +232,10 @@ class Dendrogram:
         OptionError
             If a vertex is not in the graph, or the lengths differ.
         """
-        rank = self._bottleneck(a, b)
-        weight = np.append(host_array(self.weight).astype(np.float64), [-np.inf, np.inf])
-        if not self.maximum:
-            weight[-2:] = np.inf, 0.0
-        heights: NDArray[np.float64] = weight[rank]
+        rank, ops = self._bottleneck(a, b), array_module(self.backend)
+        ends = [-np.inf, np.inf] if self.maximum else [np.inf, 0]
+        weight = ops.asarray(ops.asarray(self.weight), "float64")
+        heights: NDArray[np.float64] = ops.to_host(self._gathered(weight, ends, rank))
         return heights
 
     def condense(self, *, min_cluster_size: int = 5) -> CondensedTree:
@@ -326,14 +342,29 @@ class Dendrogram:
         clusters: NDArray[np.int64] = placed(labels, self.backend, on_device=self.is_on_device)
         return clusters
 
-    def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
-        ops = array_module(self.backend)
+    def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> Any:
+        """Return the rank of each bottleneck; f if no path joins a pair, f + 1 if it is a loop."""
+        ops, num_edges = array_module(self.backend), len(self.edge_ids)
         ends = [ops.asarray(self._vertices(name, each)) for name, each in (("a", a), ("b", b))]
         if len(ends[0]) != len(ends[1]):
             message = f"a and b must have one length, not {len(ends[0])} and {len(ends[1])}"
             raise OptionError(message)
-        rank: NDArray[Any] = ops.to_host(heaviest_between(ops, *self.rounds, *ends))
-        return rank
+        place, table = self._line
+        return heaviest_between(ops, place, table, ends[0], ends[1], num_edges + 1)
+
+    @cached_property
+    def _line(self) -> tuple[Any, Any]:
+        """The place of each vertex in the line, and the table of maxima of its gaps."""
+        ops = array_module(self.backend)
+        parent, size = ops.asarray(self.parent), ops.asarray(self.size)
+        place, gap = line_up(ops, parent, size, self.num_vertices)
+        return place, ops.max_table(gap)
+
+    def _gathered(self, column: Any, more: Sequence[float], rank: Any) -> Any:
+        """Return the values of a column, extended by two more, at ranks."""
+        ops = array_module(self.backend)
+        column = ops.asarray(column)
+        return ops.gather(ops.concat([column, ops.asarray(more, column.dtype)]), rank)
 
     def _vertices(self, name: str, vertices: ArrayLike) -> NDArray[Any]:
         array = np.atleast_1d(host_array(vertices))
@@ -343,10 +374,10 @@ class Dendrogram:
                 f"{array.shape}"
             )
             raise OptionError(message)
-        outside = np.flatnonzero((array < 0) | (array >= self.num_vertices))
-        if len(outside):
+        if len(array) and not 0 <= array.min() <= array.max() < self.num_vertices:
+            first = int(((array < 0) | (array >= self.num_vertices)).argmax())
             message = (
-                f"{name}[{outside[0]}] is {array[outside[0]]}, but the graph has "
+                f"{name}[{first}] is {array[first]}, but the graph has "
                 f"{self.num_vertices} vertices, numbered from 0"
             )
             raise OptionError(message)
@@ -392,7 +423,6 @@ def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
         forest.edge_ids[order],
         forest.num_vertices,
         forest.maximum,
-        (fields["chains"], fields["levels"]),
         backend,
     )
 

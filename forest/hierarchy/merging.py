@@ -13,7 +13,6 @@ from ...pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.steps import Loop
 from ...stages.edges import bring_edges_together, count_edges, no_edges_left
-from ...stages.fragments import add_level, start_levels
 from ...stages.hierarchy import (
     close_chains,
     end_rounds,
@@ -32,13 +31,11 @@ merging = Pipeline(
     bring_edges_together,
     rank_edges,
     start_chains,
-    start_levels,
     count_edges,
     Loop(
         _find_min_edges,
         close_chains,
         *_hook,
-        add_level,
         open_chains,
         *CONTRACT,
         until=no_edges_left,
@@ -48,6 +45,6 @@ merging = Pipeline(
     sort_chains,
     hang_nodes,
     sum_sizes,
-    result=("order", "parent", "size", "chains", "levels"),
+    result=("order", "parent", "size"),
     summary="Single-linkage hierarchy of a forest by Boruvka rounds (PANDORA)",
 )

@@ -15,6 +15,7 @@ from ...runtime.team import team
 from ..consecutive import Consecutive
 from ..joins import helper_parts
 from ..numpy_arrays import NumpyArrays
+from ..paths import BLOCK
 from .runs import DIGIT, Runs, find_runs
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ sorting = Kernels(f"{__package__}.sorting")
 kruskal = Kernels(f"{__package__}.kruskal")
 union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
+paths = Kernels(f"{__package__}.paths")
 
 #: The least number of labels for which `_most_frequent` may pay, because they exceed a cache.
 _MANY_LABELS = 2**17
@@ -318,6 +320,18 @@ class NumbaArrays(NumpyArrays):
         self._team.share(union_find.unite, len(u), words, *columns)
         self._team.share(union_find.list_parents, len(tree), words, _words(tree))
         return tree, is_joining
+
+    def path_sums(self, parent: Array, values: Array, /) -> Array:
+        out = empty(len(values), values.dtype)
+        paths.path_sums(_words(parent), _words(values), _words(out))
+        return out
+
+    def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
+        near, far = map(np.ascontiguousarray, table)
+        out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
+        arrays = near, far, size, _words(first), _words(last)
+        self._team.share(paths.range_max, len(first), *arrays, out)
+        return out
 
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any

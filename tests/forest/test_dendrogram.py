@@ -249,7 +249,10 @@ def test_hierarchy_by_definition(backend, graph, maximum):
     pairs = [(x, y) for x in range(n) for y in range(n)]
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     expected = [-1 if x == y else joined_by.get((x, y), -2) for x, y in pairs]
-    assert tree.bottleneck_edges(a, b).tolist() == expected
+    weight, edge_id = forest.bottleneck(a, b)
+    assert (edge_id.tolist(), edge_id.dtype) == (expected, np.int64)
+    assert weight.dtype == graph.weight.dtype
+    assert weight.tolist() == [graph.weight[i].item() if i >= 0 else 0 for i in expected]
 
 
 def int_or_float(forest, edge):
@@ -279,7 +282,7 @@ def test_bad_queries():
         (([0.5], [0]), "a must be a one-dimensional integer array, not float64"),
     ):
         with pytest.raises(OptionError, match=message):
-            tree.bottleneck_edges(*ends)
+            tree.bottleneck(*ends)
 
 
 @given(edge_lists())

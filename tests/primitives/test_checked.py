@@ -13,6 +13,8 @@ def ints(*values):
 
 THREE = ints(7, 8, 9)
 KEYS = THREE.astype(np.uint64)
+#: The table of maxima of an array of three elements.
+TABLE = np.zeros(15, np.int64), np.zeros(1, np.int64)
 
 #: Indices that an array of three elements does not have, and other dtypes.
 BAD_PLACES = [ints(0, -1, 1), ints(0, 3, 1), np.zeros(3), np.zeros(3, bool)]
@@ -63,6 +65,14 @@ VIOLATIONS = [
     ("weights_of", "keys", (KEYS, "float32")),
     ("join_in_order", "u", (THREE, THREE - 7, 3)),
     ("join_by_key", "key", (THREE - 7, THREE - 7, ints(1), 3)),
+    *(("path_sums", "parent", (index, THREE)) for index in BAD_PLACES),
+    ("path_sums", "parent", (ints(0, 0, 2), THREE)),
+    ("path_sums", "values", (ints(1, 2, 2), THREE[:2])),
+    ("path_sums", "values", (ints(1, 2, 2), np.ones(3))),
+    *(("range_max", "first", (TABLE, index, ints(0, 1, 2))) for index in BAD_PLACES),
+    *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
+    ("range_max", "last", (TABLE, ints(0, 0), ints(1))),
+    ("range_max", "range", (TABLE, ints(0, 2), ints(1, 1))),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
         for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])

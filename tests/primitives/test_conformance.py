@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mstflow.primitives import joins, vocabulary
+from mstflow.primitives import joins, paths, vocabulary
 from mstflow.primitives.joins import Joins, helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
+from mstflow.primitives.paths import Paths
 from mstflow.primitives.vocabulary import ArrayModule
 from primitive_cases import (
     ALL,
@@ -54,7 +55,9 @@ def built(name, dtype, n):
     return CASES[name][1](random.Random(n), dtype, n)
 
 
-@pytest.mark.parametrize(("page", "words"), [(vocabulary, ArrayModule), (joins, Joins)])
+@pytest.mark.parametrize(
+    ("page", "words"), [(vocabulary, ArrayModule), (joins, Joins), (paths, Paths)]
+)
 def test_each_primitive_is_in_the_table_and_has_a_case(page, words):
     rows = re.findall(r"(?m)^\| ([a-z_, ]+?) +\|", page.__doc__)
     names = {name for name in vars(words) if not name.startswith("_")}

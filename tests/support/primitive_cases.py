@@ -513,6 +513,46 @@ def sorted_union(rng, dtype, n):
     return (arrays,), {}, np.array(sorted(values), np.result_type(*arrays))
 
 
+# Paths and ranges.
+
+
+@case(INTEGERS)
+def path_sums(rng, dtype, n):
+    values, parent = small_values(rng, dtype, n), np.zeros(n, rng.choice(INDEX))
+    for node in range(n):
+        nearest = node + 1 if rng.randrange(4) else rng.randint(node, n)
+        parent[node] = nearest if nearest < n else node
+    sums = values.tolist()
+    for node in reversed(range(n)):
+        sums[node] += sums[parent[node]] if parent[node] != node else 0
+    return (parent, values), {}, np.array(sums, dtype)
+
+
+def windows(items, count):
+    """Return the maxima of windows of 1, 2, 4, ... items, up to the end at most."""
+    lengths = [2**level for level in range(count)]
+    return [max(items[i : i + length]) for length in lengths for i in range(len(items))]
+
+
+@case(INDEX)
+def max_table(rng, dtype, n):
+    items = some_index(rng, n + 1, n, dtype).tolist()
+    blocks = [max(items[i : i + 16]) for i in range(0, n, 16)]
+    far = windows(blocks, len(blocks).bit_length()) if blocks else []
+    table = tuple(np.array(maxima, dtype) for maxima in (windows(items, 5), far))
+    return (np.array(items, dtype),), {}, table
+
+
+@case(INDEX)
+def range_max(rng, dtype, n):
+    (values,), _, table = max_table(rng, dtype, rng.choice([1, 20, 40, min(n, 2000) + 1]))
+    m, index = n if len(values) else 0, rng.choice(INDEX)
+    ends = np.sort([some_index(rng, len(values), m, index) for _ in range(2)], axis=0)
+    first, last = ends.astype(index)
+    found = [values[i : j + 1].max() for i, j in zip(first, last, strict=True)]
+    return (table, first, last), {}, np.array(found, dtype)
+
+
 # Algorithm kernels.
 
 

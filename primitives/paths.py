@@ -1,0 +1,125 @@
+"""Primitives for paths in trees and for ranges of arrays.
+
+The body of each is its definition by functions of the vocabulary. Modules with loops over elements
+override it and return the same result.
+
+| primitive | result                                                             |
+|-----------|--------------------------------------------------------------------|
+| path_sums | sums of values on the paths from each node to its root             |
+| max_table | maxima of windows, from which the maximum of any range follows     |
+| range_max | the maximum of each range, by four gathers                         |
+
+The table has two parts. The first has the maxima of *windows* of 1, 2, 4, 8 and 16 consecutive
+values. The second has the maxima of windows of 1, 2, 4, ... *blocks* of 16 values. Two windows that
+may overlap cover a range of up to 32 values. A longer range is covered by two windows of 16 values
+at its ends and two windows of blocks between them. So the table has about six values for each value
+of the array, and not as many as the logarithm of its length.
+
+Source: Bender and Farach-Colton, "The LCA Problem Revisited", LATIN 2000, for the windows and the
+blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+Array = Any
+
+#: The binary logarithm of the length of a block.
+BLOCK = 4
+#: float64 has the exponent of a number above 52 bits, with this bias.
+_FRACTION_BITS, _BIAS = 52, 1023
+
+
+class Paths(Protocol):
+    """The part of an `ArrayModule` for paths and ranges; `self` is the whole module."""
+
+    def path_sums(self: Any, parent: Array, values: Array, /) -> Array:
+        """Return the sum of the values of each node and all its ancestors.
+
+        This definition doubles the length of all paths in each step.
+
+        Parameters
+        ----------
+        parent : index array of length n
+            The parent of each node has a larger number. A root is its own parent.
+        values : integer array of length n
+            The sums must fit into its dtype.
+
+        Returns
+        -------
+        array of length n, with the dtype of `values`
+        """
+        is_root = parent == self.arange(len(parent), dtype=parent.dtype)
+        zeros = self.full(len(values), 0, dtype=values.dtype)
+        sums = self.where(is_root, zeros, values)
+        while True:
+            above = self.gather(parent, parent)
+            sums = sums + self.gather(sums, parent)
+            if not self.count(above != parent):
+                return sums + self.gather(values, above)
+            parent = above
+
+    def max_table(self: Any, values: Array, /) -> tuple[Array, Array]:
+        """Return the table that `range_max` needs.
+
+        Parameters
+        ----------
+        values : index array of length n
+
+        Returns
+        -------
+        near : array of length 5 n
+            At ``k * n + i``, the maximum of the 2^k values from position i on, or of all up to the
+            end of the array.
+        far : array of length j b
+            The same for windows of up to 2^(j - 1) of the b blocks; 2^j exceeds b.
+        """
+        near = _windows(self, values, BLOCK + 1)
+        blocks = near[BLOCK][:: 2**BLOCK]
+        far = _windows(self, blocks, max(1, len(blocks).bit_length()))
+        return self.concat(near), self.concat(far)
+
+    def range_max(self: Any, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
+        """Return the maximum of each range of the array from which `table` was made.
+
+        Parameters
+        ----------
+        table : tuple of arrays
+            As `max_table` returns it.
+        first, last : index arrays of length m
+            The positions of the first and the last value of each range.
+
+        Returns
+        -------
+        array of length m, with the dtype of the table
+        """
+        near, far = table
+        size = len(near) // (BLOCK + 1)
+        blocks = -(-size >> BLOCK)
+        found = _window_max(self, near, size, first, last)
+        low, high = (first + (2**BLOCK - 1)) >> BLOCK, ((last + 1) >> BLOCK) - 1
+        has_blocks = low <= high
+        low = self.minimum(low, max(0, blocks - 1))
+        between = _window_max(self, far, blocks, low, self.maximum(low, high))
+        return self.where(has_blocks, self.maximum(found, between), found)
+
+
+def _windows(ops: Any, values: Array, count: int) -> list[Array]:
+    """Return the maxima of windows of 1, 2, 4, ... values, for `count` lengths."""
+    rows, size = [values], len(values)
+    for level in range(count - 1):
+        row, cut = rows[-1], max(0, size - 2**level)
+        rows.append(ops.concat([ops.maximum(row[:cut], row[size - cut :]), row[cut:]]))
+    return rows
+
+
+def _window_max(ops: Any, table: Array, size: int, first: Array, last: Array) -> Array:
+    """Return the maximum of the first and the last of the longest windows that fit a range."""
+    length = ops.asarray(last - first + 1, "float64")
+    exponent = ops.order_key(length, signed=False) >> _FRACTION_BITS
+    dtype, levels = ops.index_dtype(len(table)), len(table) // max(1, size)
+    level = ops.minimum(ops.asarray(exponent, dtype) - _BIAS, levels - 1)
+    width = ops.gather(ops.asarray([2**each for each in range(levels)], dtype), level)
+    row = level * size
+    return ops.maximum(ops.gather(table, row + first), ops.gather(table, row + last + 1 - width))
