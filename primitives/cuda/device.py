@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import functools
@@ -52,7 +53,7 @@ class CupyDevice:
         import cupy
 
         self.xp = cupy
-        self._local = threading.local()
+        self._idle: dict[int, list[Any]] = collections.defaultdict(list)
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
         """Queue one thread of a kernel for each of `size` elements.
@@ -97,8 +98,9 @@ class CupyDevice:
         """Return a context in which another thread uses this device and a stream of its own.
 
         That stream is blocking: it synchronises with the default stream, so both may share arrays
-        and memory of the pool without events. If the current stream is not the default stream, the
-        other thread uses the current one.
+        and memory of the pool without events. It is lent from a fixed set, because CuPy's pool
+        keeps memory for each stream. If the current stream is not the default stream, the other
+        thread uses the current one.
 
         Raises
         ------
@@ -115,12 +117,22 @@ class CupyDevice:
 
     @contextlib.contextmanager
     def _entered(self, device: Any, stream: Any) -> Iterator[None]:
-        with device, stream if stream.ptr else self._own_stream(device.id):
+        with device, stream if stream.ptr else self._lent_stream(device.id):
             yield
 
-    def _own_stream(self, device: int) -> Any:
-        streams = self._local.__dict__.setdefault("streams", {})
-        return streams.get(device) or streams.setdefault(device, self.xp.cuda.Stream())
+    @contextlib.contextmanager
+    def _lent_stream(self, device: int) -> Iterator[None]:
+        """Lend an idle stream; a new one only if all are in use, so there is one per thread."""
+        idle = self._idle[device]
+        try:
+            stream = idle.pop()
+        except IndexError:
+            stream = self.xp.cuda.Stream()
+        try:
+            with stream:
+                yield
+        finally:
+            idle.append(stream)
 
     def _word(self, argument: Any) -> Any:
         is_array = isinstance(argument, self.xp.ndarray)

@@ -1,12 +1,13 @@
 """Tests of the CUDA device without a GPU: compiling, caching, launching, and error messages."""
 
+import contextlib
 import ctypes
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import local
+from threading import Barrier, get_ident, local
 from time import sleep
 from types import ModuleType, SimpleNamespace
 
@@ -252,6 +253,48 @@ def test_free_memory_is_what_one_array_can_take(library, limit, free):
     arrays.cuda.runtime.memGetInfo = lambda: (device["free"], 200)
     sys.modules["cupy"].get_default_memory_pool = lambda: pool
     assert cuda_device.CupyDevice().free_memory() == free
+
+
+class Stream:
+    """A double of CuPy's stream: `inside` has the threads that use it."""
+
+    def __init__(self, ptr=1):
+        self.ptr, self.inside = ptr, []
+
+    def __enter__(self):
+        self.inside.append(get_ident())
+
+    def __exit__(self, *_):
+        self.inside.remove(get_ident())
+
+
+class Place(contextlib.nullcontext):
+    """A double of CuPy's device."""
+
+    id = 0
+
+
+def test_streams_are_lent_from_a_fixed_set(library):
+    """Two threads that compute at once have two streams; a hundred later threads reuse them."""
+    arrays, made, together = library(Arrays()), [], Barrier(2, timeout=60)
+    arrays.cuda.get_current_stream = lambda: Stream(ptr=0)
+    arrays.cuda.Device = Place
+    sys.modules["cupy"].cuda.Stream = lambda: made.append(Stream()) or made[-1]
+    device = cuda_device.CupyDevice()
+
+    def compute(beside):
+        with beside:
+            together.wait()
+            inside = [thread for stream in made for thread in stream.inside]
+            together.wait()
+        return inside
+
+    for _ in range(50):
+        with ThreadPoolExecutor(2) as team:
+            first, second = team.map(compute, (device.beside(), device.beside()))
+        assert len(set(first)) == len(first) == 2
+        assert sorted(first) == sorted(second)
+    assert len(made) == 2
 
 
 def test_tasks_use_the_device_and_stream_of_their_caller(library):
