@@ -13,6 +13,7 @@ from .pipeline.pipeline import Pipeline
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from .progress import Listener
 
@@ -21,7 +22,7 @@ def minimum_spanning_forest(
     graph: Any,
     *,
     num_vertices: int | None = None,
-    weight: str | None = "weight",
+    weight: str | Callable[..., Any] | None = "weight",
     maximum: bool = False,
     algorithm: str | Pipeline = "auto",
     backend: str = "auto",
@@ -49,9 +50,10 @@ def minimum_spanning_forest(
         The graph is never written to.
     num_vertices : int, optional
         Number of vertices. Default: as the graph or file states, or the largest id plus one.
-    weight : str or None
+    weight : str, callable or None
         Which weights to use if they have names: the column of a table or the attribute of edges.
         Graphs with unnamed weights call them "weight". With None every weight is the integer 1.
+        For a graph of networkx also a function of the two nodes and the attributes of an edge.
     maximum : bool
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline

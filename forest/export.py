@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import GraphError, OptionError
+from ..graphs.libraries.networkx import edges_of as networkx_edges
 
 if TYPE_CHECKING:
     from ..graphs.edge_list import NamedColumns
@@ -52,6 +53,26 @@ def to_networkx(columns: NamedColumns, num_vertices: int) -> Any:
         for a, b, w, e in zip(u, v, weight, edge_id, strict=True)
     )
     return graph
+
+
+def edges_of(columns: NamedColumns, num_vertices: int, graph: Any) -> list[tuple[Any, ...]]:
+    """Return the edges of a networkx graph that have the given ids.
+
+    Raises
+    ------
+    GraphError
+        If the graph does not have these edges.
+    """
+    edges = networkx_edges(graph)
+    ids, u, v = (columns[name] for name in ("edge_id", "u", "v"))
+    is_same = len(edges.nodes) == num_vertices and bool((ids < len(edges.u)).all())
+    if not is_same or (edges.u[ids] != u).any() or (edges.v[ids] != v).any():
+        message = (
+            f"the forest is not of this graph, which has {len(edges.nodes)} nodes and "
+            f"{len(edges.u)} edges; pass the graph that it was computed from, unchanged"
+        )
+        raise GraphError(message)
+    return list(edges.tuples(ids))
 
 
 def to_igraph(columns: NamedColumns, num_vertices: int) -> Any:

@@ -281,6 +281,27 @@ class Forest:
         """
         return interop.to_networkx(self._columns, self.num_vertices)
 
+    def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
+        """Return the forest's edges as networkx has them, in ascending order of edge ids.
+
+        Parameters
+        ----------
+        graph : networkx graph
+            The graph that this forest was computed from.
+
+        Returns
+        -------
+        list of tuples
+            ``(u, v, data)``, or ``(u, v, key, data)`` if the graph is a multigraph. The nodes and
+            the dictionaries of attributes are those of the graph, not copies.
+
+        Raises
+        ------
+        GraphError
+            If the graph has other edges than the forest.
+        """
+        return interop.edges_of(self._columns, self.num_vertices, graph)
+
     def to_igraph(self) -> Any:
         """Return an `igraph.Graph` of all vertices; edges have `weight` and `edge_id`.
 

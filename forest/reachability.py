@@ -13,6 +13,7 @@ Promise: each new weight is one of the given weights, or the largest value of th
 not depend on the partitions.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import GraphError
@@ -115,7 +116,7 @@ def mutual_reachability(
     *,
     min_samples: int = 5,
     num_vertices: int | None = None,
-    weight: str | None = "weight",
+    weight: str | Callable[..., Any] | None = "weight",
     backend: str = "auto",
 ) -> EdgeList:
     """Replace the weights of a graph of distances by mutual reachability distances.

@@ -39,7 +39,7 @@ from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -77,7 +77,7 @@ def verify(
     forest: Forest | ArrayLike | str | os.PathLike[str],
     *,
     num_vertices: int | None = None,
-    weight: str | None = "weight",
+    weight: str | Callable[..., Any] | None = "weight",
     maximum: bool = False,
     block_edges: int = BLOCK_EDGES,
     progress: bool | Listener = True,
@@ -95,8 +95,8 @@ def verify(
         A forest, its edge ids, or a file written by `Forest.save` (`docs/forest-file.md`).
     num_vertices : int, optional
         Number of vertices; overrides that of the graph.
-    weight : str or None
-        Name of the weights to use; None means that every weight is 1.
+    weight : str, callable or None
+        As for `minimum_spanning_forest`.
     maximum : bool
         Check for the maximum spanning forest; ties still go to the smaller edge id.
     block_edges : int

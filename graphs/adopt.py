@@ -12,11 +12,13 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from .edge_list import EdgeList
+from .libraries.igraph import from_igraph
+from .libraries.networkx import from_networkx
 from .read import read
 from .tables import arrow_graph, choose_columns, chosen_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
 _SPARSE_FORMATS = ("coo", "csr", "csc")
 #: Classes that support Arrow's stream interface but hold a single column.
@@ -24,7 +26,9 @@ _ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
 
 
 def edge_list(
-    graph: Any, num_vertices: int | None = None, weight: str | None = "weight"
+    graph: Any,
+    num_vertices: int | None = None,
+    weight: str | Callable[..., Any] | None = "weight",
 ) -> EdgeList:
     """Convert a graph, in any form that `minimum_spanning_forest` accepts, to an edge list.
 
@@ -34,16 +38,27 @@ def edge_list(
         `docs/formats.md` defines the order of the edge ids for each.
     num_vertices : int, optional
         Overrides the number of vertices that the graph states.
-    weight : str or None
-        Name of the weights; with None every edge weighs 1.
+    weight : str, callable or None
+        Name of the weights; with None every edge weighs 1. For a graph of networkx also a function
+        of the two nodes and the attributes of an edge.
 
     Raises
     ------
     GraphError
         If the argument is not a graph, or an edge is invalid. Names the edge.
     OptionError
-        If the graph has no weights of that name. Lists the names it has.
+        If the graph has no weights of that name, and lists the names it has. If a function is given
+        for a graph of another library.
     """
+    if callable(weight):
+        if "networkx.Graph" not in class_names(graph):
+            message = (
+                f"weight may be a function only for a networkx graph, not for a "
+                f"{type(graph).__name__}; compute the weights and pass them as a column"
+            )
+            raise OptionError(message)
+        found = from_networkx(graph, weight)
+        return found if num_vertices is None else found.on(num_vertices)
     if _is_path(graph) or _is_paths(graph):
         return read(graph, num_vertices=num_vertices, weight=weight)
     found = _adopted(graph, weight)
@@ -141,32 +156,6 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
     return chosen_weight(graph, weight)
 
 
-def _from_networkx(graph: Any, weight: str | None) -> EdgeList:
-    number = {node: i for i, node in enumerate(graph)}
-    edges = list(graph.edges(data=True))  # in a multigraph in the order of the keys
-    u, v = ([number[edge[end]] for edge in edges] for end in (0, 1))
-    if weight is None:
-        return EdgeList(u, v, num_vertices=len(number))
-    if weight != "weight" and edges and not any(weight in data for *_, data in edges):
-        raise _no_weights(weight, {name for *_, data in edges for name in data})
-    values = [data.get(weight, 1) for *_, data in edges]
-    return EdgeList(u, v, values, num_vertices=len(number))
-
-
-def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
-    ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    names = graph.es.attributes()
-    if weight not in ("weight", None, *names):
-        raise _no_weights(str(weight), names)
-    values = graph.es[weight] if weight in names else None
-    return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
-
-
-def _no_weights(weight: str, names: Collection[Any]) -> OptionError:
-    known = ", ".join(map(repr, sorted(map(str, names)))) or "none"
-    return OptionError(f"no edge has the attribute {weight!r}; attributes found: {known}")
-
-
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
     names = choose_columns(list(frame.columns), weight).present
     for name in names:
@@ -191,7 +180,7 @@ def _from_arrow(table: Any, weight: str | None) -> EdgeList:
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
     "scipy.sparray": _from_scipy,
     "scipy.spmatrix": _from_scipy,
-    "networkx.Graph": _from_networkx,
-    "igraph.Graph": _from_igraph,
+    "networkx.Graph": from_networkx,
+    "igraph.Graph": from_igraph,
     "pandas.DataFrame": _from_pandas,
 }

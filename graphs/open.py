@@ -24,7 +24,7 @@ from .tables import check_weight
 from .text.table import stream_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .format import Format
     from .segments import Adopt
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def open_graph(
     graph: Any,
     num_vertices: int | None,
-    weight: str | None,
+    weight: str | Callable[..., Any] | None,
     *,
     is_streamed: bool = False,
     is_bounded: bool = False,
@@ -46,8 +46,8 @@ def open_graph(
         Any form that `minimum_spanning_forest` accepts.
     num_vertices : int, optional
         Overrides the number of vertices that the graph states.
-    weight : str or None
-        Name of the weights; with None every edge weighs 1.
+    weight : str, callable or None
+        As for `edge_list`.
     is_streamed : bool
         Stream files, instead of loading them.
     is_bounded : bool
@@ -62,6 +62,8 @@ def open_graph(
     OptionError
         If `weight` is neither a name nor None, or the graph has no such weights.
     """
+    if callable(weight):
+        return edge_list(graph, num_vertices, weight)
     if not isinstance(weight, str | None):
         message = f"weight must be a name or None, not {weight!r}"
         raise OptionError(message)

@@ -29,6 +29,7 @@ from .streaming.solver import Solver
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from ..progress import Listener
     from .dataflow import Dataflow
@@ -84,7 +85,7 @@ def run_on(
     graph: Any,
     *,
     num_vertices: int | None = None,
-    weight: str | None = "weight",
+    weight: str | Callable[..., Any] | None = "weight",
     maximum: bool = False,
     backend: str = "auto",
     threads: int | None = None,

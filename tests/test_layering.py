@@ -18,6 +18,7 @@ LAYERS = {
     "stages": {"primitives"},
     "pipeline": {"stages", "primitives", "graphs", "runtime"},
     "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
+    "interop": {"forest", "pipeline", "primitives", "graphs", "runtime"},
     "commands": {"forest", "pipeline", "primitives", "graphs", "runtime"},
 }
 HEAVY = [
@@ -25,11 +26,13 @@ HEAVY = [
     "distributed",
     "llvmlite",
     "matplotlib",
+    "networkx",
     "numba",
     "pandas",
     "pyarrow",
     "rich",
     "scipy",
+    "sklearn",
 ]
 ARRAY_LIBRARIES = {"numpy", "cupy", "numba", "dask"}
 LARGEST_FOLDER = 12

@@ -271,7 +271,7 @@ FAULTS = [
     ),
     Fault(
         "a missing weight of networkx is 0",
-        "graphs/adopt.py", "data.get(weight, 1)", "data.get(weight, 0)",
+        "graphs/libraries/networkx.py", "data.get(weight, 1)", "data.get(weight, 0)",
         "tests/graphs/test_adopt.py",
     ),
     # Forests.

@@ -1,0 +1,190 @@
+"""Graphs of networkx as columns: one pass over the adjacency, without a tuple for each edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, compress
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import GraphError
+from ..edge_list import EdgeList, checked_column
+from . import no_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+#: A table from integer nodes to positions may have this many rows per node.
+_LARGEST_TABLE = 8
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a networkx graph, in the order of `G.edges`.
+
+    Attributes
+    ----------
+    nodes : list of length n
+        The nodes in the order of `G.nodes`.
+    u, v : int64 arrays of length m
+        Positions of both ends in `nodes`.
+    keys : list of length m, or None
+        The keys of a multigraph's edges.
+    data : list of length m
+        The attributes of each edge: the dictionaries of the graph, not copies.
+    """
+
+    nodes: list[Any]
+    u: NDArray[np.int64]
+    v: NDArray[np.int64]
+    keys: list[Any] | None
+    data: list[Mapping[Any, Any]]
+
+    def tuples(
+        self, edge_ids: NDArray[np.int64], *, keys: bool = True, data: bool = True
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield edges as `G.edges(keys=keys, data=data)` does; other graphs have no keys."""
+        node = self.nodes.__getitem__
+        ids = edge_ids.tolist()
+        columns: list[Iterable[Any]] = [
+            map(node, self.u[edge_ids].tolist()),
+            map(node, self.v[edge_ids].tolist()),
+        ]
+        if self.keys is not None and keys:
+            columns.append(map(self.keys.__getitem__, ids))
+        if data:
+            columns.append(map(self.data.__getitem__, ids))
+        return zip(*columns, strict=True)
+
+    def values(self, weight: Any) -> list[Any]:
+        """Return the attribute `weight` of each edge, 1 where it is missing."""
+        try:
+            return list(map(itemgetter(weight), self.data))
+        except KeyError:
+            return [data.get(weight, 1) for data in self.data]
+
+    def edge_list(self, weights: list[Any] | None) -> EdgeList:
+        """Return the edges as an edge list.
+
+        Raises
+        ------
+        GraphError
+            If a weight is invalid. Names the nodes of the edge.
+        """
+        try:
+            column = None if weights is None else as_column(weights)
+            return EdgeList(self.u, self.v, column, num_vertices=len(self.nodes))
+        except GraphError as error:
+            found = _first_invalid(weights or [])
+            if found is None:
+                raise
+            edge, problem = found
+            (name,) = self.tuples(np.array([edge]), data=False)
+            message = f"edge {edge}, {name}: the weight {problem}"
+            raise GraphError(message) from error
+
+
+def edges_of(graph: Any, *, with_data: bool = True) -> Edges:
+    """Return the edges of a networkx graph.
+
+    Parameters
+    ----------
+    graph : networkx graph or multigraph, directed or not
+    with_data : bool
+        Without, `data` and `keys` are empty, and a multigraph's parallel edges are one edge.
+    """
+    adjacency = dict(graph.adjacency())
+    nodes = list(adjacency)
+    # The length of a view may count neighbors whose edges the view hides.
+    rows = [row if isinstance(row, dict) else dict(row) for row in adjacency.values()]
+    degrees = np.fromiter(map(len, rows), np.int64, len(rows))
+    u = np.repeat(np.arange(len(rows)), degrees)
+    v = _positions(nodes, chain.from_iterable(rows), len(u))
+    arcs: Iterator[Any] = iter(())
+    if with_data:
+        arcs = chain.from_iterable(map(dict.values, rows))
+    if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
+        is_first = u <= v
+        u, v = u[is_first], v[is_first]
+        arcs = compress(arcs, is_first.tobytes())
+    found: list[Any] = list(arcs)
+    if not graph.is_multigraph() or not with_data:
+        return Edges(nodes, u, v, None, found)
+    parallel = np.fromiter(map(len, found), np.int64, len(found))
+    keys: list[Any] = list(chain.from_iterable(found))
+    data: list[Any] = list(chain.from_iterable(by_key.values() for by_key in found))
+    return Edges(nodes, np.repeat(u, parallel), np.repeat(v, parallel), keys, data)
+
+
+def as_column(weights: list[Any]) -> NDArray[Any]:
+    """Return weights as an array, without rounding any.
+
+    Raises
+    ------
+    GraphError
+        If that is not possible.
+    """
+    if set(map(type, weights)) == {float}:  # the usual case needs no check of each weight
+        return np.array(weights)
+    return checked_column("weight", weights)
+
+
+def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeList:
+    """Convert a networkx graph; `weight` is an attribute or a function of (u, v, attributes).
+
+    Raises
+    ------
+    GraphError
+        If a weight is invalid. Names the nodes of the edge.
+    OptionError
+        If no edge has the attribute `weight`.
+    """
+    edges = edges_of(graph)
+    if weight is None:
+        return edges.edge_list(None)
+    if callable(weight):
+        every = edges.tuples(np.arange(len(edges.u)), keys=False)
+        return edges.edge_list([weight(*edge) for edge in every])
+    if weight != "weight" and edges.data and not any(weight in data for data in edges.data):
+        raise no_weights(weight, {name for data in edges.data for name in data})
+    return edges.edge_list(edges.values(weight))
+
+
+def _positions(nodes: list[Any], ends: Iterable[Any], count: int) -> NDArray[np.int64]:
+    """Return the position of each end in `nodes`."""
+    if set(map(type, nodes)) == {int} and (table := _table(nodes)) is not None:
+        lowest, position = table
+        return position[np.fromiter(ends, np.int64, count) - lowest]
+    position_of = {node: i for i, node in enumerate(nodes)}
+    return np.fromiter(map(position_of.__getitem__, ends), np.int64, count)
+
+
+def _table(nodes: list[int]) -> tuple[int, NDArray[np.int64]] | None:
+    """Return the lowest node and the positions of all integers from it on, or None if sparse."""
+    lowest, highest = min(nodes), max(nodes)
+    if highest - lowest >= _LARGEST_TABLE * len(nodes) or abs(lowest) >= 2**62:
+        return None
+    position = np.empty(highest - lowest + 1, np.int64)
+    position[np.array(nodes) - lowest] = np.arange(len(nodes))
+    return lowest, position
+
+
+def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
+    """Return the first edge with an invalid weight and the problem, or None if there is none."""
+    has_floats = any(isinstance(value, float | np.floating) for value in weights)
+    for edge, value in enumerate(weights):
+        try:
+            column = checked_column("weight", [value])
+        except GraphError:
+            return edge, f"is not a number: {value!r}"
+        if column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
+            return edge, f"must be bool, integer or float16/32/64, not {value!r}"
+        if value != value:
+            return edge, "is NaN"
+        if has_floats and column.dtype.kind in "iu" and int(float(value)) != value:
+            return edge, f"is {value}, which is not exact as float64"
+    return None

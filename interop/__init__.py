@@ -1,0 +1,1 @@
+"""mstflow by the interfaces of other libraries."""

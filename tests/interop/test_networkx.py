@@ -1,0 +1,229 @@
+"""The networkx backend: networkx's own tests pass on it, and results equal those of networkx."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mstflow
+from graph_strategies import edge_lists
+from mstflow.errors import GraphError, OptionError
+from mstflow.interop import networkx_backend as backend
+from mstflow.interop.networkx_info import FUNCTIONS, info
+
+networkx = pytest.importorskip("networkx")
+
+ROOT = Path(__file__).parents[2]
+KINDS = [networkx.Graph, networkx.MultiGraph]
+TREES = ["minimum_spanning_tree", "maximum_spanning_tree"]
+EDGES = ["minimum_spanning_edges", "maximum_spanning_edges"]
+
+
+@pytest.fixture(scope="module")
+def registered(tmp_path_factory):
+    """Environment of a process in which the entry points of this checkout are installed."""
+    site = tmp_path_factory.mktemp("site")
+    folder = site / f"mstflow-{mstflow.__version__}.dist-info"
+    folder.mkdir()
+    head = f"Metadata-Version: 2.1\nName: mstflow\nVersion: {mstflow.__version__}\n"
+    (folder / "METADATA").write_text(head)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+    (folder / "entry_points.txt").write_text("\n".join(lines))
+    paths = [str(site), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def test_tests_of_networkx_pass(registered, tmp_path):
+    forced = {"NETWORKX_TEST_BACKEND": "mstflow", "NETWORKX_FALLBACK_TO_NX": "True"}
+    modules = [
+        "networkx.algorithms.tree.tests.test_mst",
+        "networkx.algorithms.components.tests.test_connected",
+    ]
+    log = tmp_path / "log"
+    options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    options += ["--log-level", "DEBUG", "--log-file", str(log), "-k", "not iterator"]
+    command = [sys.executable, "-m", "pytest", *options, "--pyargs", *modules]
+    done = subprocess.run(
+        command, env={**registered, **forced}, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
+    called = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", log.read_text())
+    assert set(called) == set(FUNCTIONS)
+
+
+DISPATCH = """
+import logging, networkx as nx
+nx.config.backend_priority.algos = nx.config.backend_priority.generators = ["mstflow"]
+nx.config.warnings_to_ignore.add("cache")
+logging.basicConfig(level="DEBUG", format="%(message)s")
+G = nx.gnm_random_graph(1000, 3000, seed=1)
+list(nx.minimum_spanning_edges(G))
+assert list(G.__networkx_cache__["backends"]) == ["mstflow"]
+nx.minimum_spanning_tree(nx.path_graph(5))
+nx.number_connected_components(nx.path_graph(5))
+tree = nx.minimum_spanning_tree(G, backend="mstflow", algorithm="kruskal")
+assert nx.utils.graphs_equal(tree, nx.minimum_spanning_tree(G, backend="networkx"))
+try:
+    nx.minimum_spanning_tree(G, backend="mstflow", algorithm="prim")
+except NotImplementedError:
+    print("refused")
+"""
+
+
+def test_networkx_dispatches(registered):
+    command = [sys.executable, "-W", "error", "-c", DISPATCH]
+    done = subprocess.run(command, env=registered, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
+    used = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", done.stderr)
+    inner = "minimum_spanning_edges"  # which networkx calls for its own tree
+    assert used == ["minimum_spanning_edges", "minimum_spanning_tree", inner]
+    assert "networkx is faster below 2000 edges" in done.stderr
+    assert "networkx finds components in less time than a conversion takes" in done.stderr
+    assert "the other algorithms of networkx return edges in another order" in done.stderr
+
+
+def as_networkx(graph, kind, name):
+    made = kind(title="roads")
+    made.add_nodes_from((name(i), {"number": i}) for i in range(graph.num_vertices))
+    columns = (graph.u.tolist(), graph.v.tolist(), graph.weight.tolist())
+    for i, (u, v, weight) in enumerate(zip(*columns, strict=True)):
+        made.add_edge(name(u), name(v), length=weight, number=i)
+    return made
+
+
+def converted(graph, **options):
+    return backend.convert_from_nx(graph, preserve_node_attrs=True, **options)
+
+
+def orders(graph):
+    """Everything of a graph, with the order in which it stands."""
+    rows = [(u, list(row.items())) for u, row in graph.adjacency()]
+    return type(graph), graph.graph, list(graph.nodes(data=True)), rows
+
+
+NAMES = st.sampled_from([int, str, lambda i: 5 - 3 * i, lambda i: 10**30 * i, float])
+
+
+@given(edge_lists(), st.sampled_from(KINDS), NAMES, st.booleans())
+def test_results_equal_those_of_networkx(graph, kind, name, has_weights):
+    made = as_networkx(graph, kind, name)
+    weight = "length" if has_weights else "absent"
+    ours = converted(made, preserve_edge_attrs=True)
+    assert networkx.utils.graphs_equal(backend.convert_to_nx(ours), made)
+    for function in TREES:
+        expected = getattr(networkx, function)(made, weight=weight)
+        assert orders(getattr(backend, function)(ours, weight=weight)) == orders(expected)
+    for function in EDGES:
+        for options in ({}, {"data": False}, {"keys": False}):
+            found = getattr(backend, function)(ours, weight=weight, **options)
+            expected = getattr(networkx, function)(made, weight=weight, **options)
+            assert list(found) == list(expected)
+    bare = converted(made)
+    components = list(networkx.connected_components(made))
+    assert list(backend.connected_components(bare)) == components
+    assert backend.number_connected_components(bare) == len(components)
+    if components:
+        assert backend.is_connected(bare) == (len(components) == 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nan_and_other_weights(kind):
+    made = kind([("a", "b", {"weight": 2.0}), ("b", "c", {"weight": float("nan")}), ("a", "c")])
+    ours = converted(made, preserve_edge_attrs=True)
+    found = backend.minimum_spanning_edges(ours, ignore_nan=True, data=False)
+    assert list(found) == list(networkx.minimum_spanning_edges(made, ignore_nan=True, data=False))
+    with pytest.raises(ValueError, match=r"NaN found as an edge weight. Edge \('b', 'c', "):
+        list(backend.minimum_spanning_edges(ours))
+    for weight in ("heavy", 10**30, 2**53 + 1, None, 1j):
+        made.add_edge("a", "d", weight=weight)
+        with pytest.raises(NotImplementedError):
+            backend.minimum_spanning_tree(converted(made, preserve_edge_attrs=True))
+    with pytest.raises(networkx.NetworkXPointlessConcept):
+        backend.is_connected(converted(kind()))
+
+
+def test_views_are_converted():
+    made = networkx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 0)])
+    view = made.edge_subgraph([(0, 1, 1), (1, 2, 0)])
+    ours = converted(view, preserve_edge_attrs=True)
+    assert list(backend.minimum_spanning_edges(ours, data=False)) == [(0, 1, 1), (1, 2, 0)]
+    assert (
+        backend.is_connected(converted(networkx.Graph([(0, 1), (1, 2)]).subgraph([0, 2]))) is False
+    )
+
+
+def test_can_run_and_should_run():
+    small, large = networkx.path_graph(9), networkx.path_graph(backend.COMPONENTS_FROM + 1)
+    assert backend.can_run("minimum_spanning_tree", (small,), {}) is True
+    assert "undirected" in backend.can_run("minimum_spanning_tree", (networkx.DiGraph(),), {})
+    for args, options in (((small, "weight", "prim"), {}), ((), {"G": small, "algorithm": "prim"})):
+        assert "order" in backend.can_run("minimum_spanning_tree", args, options)
+    assert "order" in backend.can_run("minimum_spanning_edges", (small, "boruvka"), {})
+    assert "faster" in backend.should_run("minimum_spanning_edges", (small,), {})
+    assert backend.should_run("minimum_spanning_edges", (large,), {}) is True
+    assert "conversion" in backend.should_run("connected_components", (large,), {})
+    large.__networkx_cache__["backends"] = {"mstflow": {(False, False): converted(large)}}
+    assert backend.should_run("connected_components", (large,), {}) is True
+    assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
+
+
+@given(edge_lists(), st.sampled_from([*KINDS, networkx.DiGraph, networkx.MultiDiGraph]))
+def test_edges_of_a_forest(graph, kind):
+    made = as_networkx(graph, kind, str)
+    forest = mstflow.minimum_spanning_forest(made, weight="length")
+    arguments = {"keys": True} if made.is_multigraph() else {}
+    edges = list(made.edges(data=True, **arguments))
+    found = forest.edges_of(made)
+    assert found == [edges[i] for i in forest.edge_ids]
+    assert all(mine[-1] is edges[i][-1] for mine, i in zip(found, forest.edge_ids, strict=True))
+    made.add_node("another")
+    with pytest.raises(GraphError, match="the forest is not of this graph, which has"):
+        forest.edges_of(made)
+
+
+@given(edge_lists(), st.sampled_from(KINDS))
+def test_weights_by_a_function(graph, kind):
+    made = as_networkx(graph, kind, str)
+    options = {"weight": lambda u, v, data: (data["number"] * 7 + int(u) + int(v)) % 5}
+    found = mstflow.minimum_spanning_forest(made, **options)
+    for *_, data in made.edges(data=True):
+        data["of function"] = 0
+    for u, v, data in made.edges(data=True):
+        data["of function"] = options["weight"](u, v, data)
+    expected = mstflow.minimum_spanning_forest(made, weight="of function" if len(found.u) else None)
+    np.testing.assert_array_equal(found.edge_ids, expected.edge_ids)
+
+
+def test_functions_weigh_only_edges_of_networkx():
+    with pytest.raises(OptionError, match="only for a networkx graph, not for a tuple; compute"):
+        mstflow.minimum_spanning_forest(([0], [1]), weight=lambda u, v, data: 1)
+
+
+@pytest.mark.parametrize(
+    ("weight", "problem"),
+    [
+        (float("nan"), "is NaN"),
+        ("far", "must be bool, integer or float16/32/64, not 'far'"),
+        (None, "must be bool, integer or float16/32/64, not None"),
+        (2**53 + 1, "is 9007199254740993, which is not exact as float64"),
+        (2**70, "must be bool, integer or float16/32/64, not 1180591620717411303424"),
+        ([1, 2], "is not a number: [1, 2]"),
+    ],
+)
+def test_errors_name_nodes(weight, problem):
+    made = networkx.MultiGraph([("Delft", "Gouda", {"weight": 0.5})])
+    made.add_edge("Gouda", "Utrecht", weight=weight, key="rail")
+    message = re.escape(f"edge 1, ('Gouda', 'Utrecht', 'rail'): the weight {problem}")
+    with pytest.raises(GraphError, match=message):
+        mstflow.minimum_spanning_forest(made)
