@@ -61,9 +61,10 @@ def minimum_spanning_forest(
     backend : str
         A name from `mstflow.backends()`, or "auto".
     threads : int, optional
-        With scheduler "inline", the number of threads of compiled kernels; with "threads" and
-        "processes", the number of workers, which have one thread each. Default: all processors, or
-        for kernels at most the environment variable OMP_NUM_THREADS.
+        With scheduler "inline", the number of threads of compiled kernels; by default all
+        processors, or fewer if the environment variable OMP_NUM_THREADS says so. With "threads" and
+        "processes", the number of tasks that run at once, with one thread each; by default the
+        number of processors. On a cluster, the number of threads of each task; by default one.
     scheduler : str or distributed.Client
         "inline", "synchronous", "threads", "processes", "dask" (the scheduler that Dask is
         configured for), the address of a scheduler, or a client.

@@ -15,8 +15,8 @@ from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
-from ..runtime.team import kernel_threads
-from .terminal import add_inputs, print_lines, rss_bytes
+from ..runtime.team import kernel_threads, processors
+from .terminal import THREADS, add_inputs, print_lines, rss_bytes
 
 if TYPE_CHECKING:
     from ..pipeline.decided import Plan
@@ -38,13 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--scheduler", default="inline", metavar="S", help="scheduler, as for solve")
     bound = "memory bound of the command or, on a cluster, of each task"
     add("--memory", metavar="SIZE", help=bound)
-    workers = "number of workers of a cluster; default: no cluster"
+    workers = "number of tasks that a cluster runs at once; default: no cluster"
     add("--workers", type=int, default=1, metavar="W", help=workers)
-    threads = "threads of each worker; default: %(default)s"
-    add("--threads", type=int, default=kernel_threads(), metavar="T", help=threads)
-    disk = "bytes per second that each worker reads from disk; default: %(default)s"
+    add("--threads", type=int, metavar="T", help=THREADS)
+    disk = "bytes per second that each task reads from disk; default: %(default)s"
     add("--disk", default="2GB", metavar="RATE", help=disk)
-    network = "bytes per second that each worker sends; default: %(default)s"
+    network = "bytes per second that each task sends; default: %(default)s"
     add("--network", default="1GB", metavar="RATE", help=network)
     add("--json", action="store_true", help="print one JSON object")
 
@@ -59,13 +58,14 @@ def run(options: argparse.Namespace) -> None:
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
     names = algorithm("auto").name, FOR_SCANS, resolve_backend("auto", graph.size.num_edges)
     request = Request(*names, options.strategy, options.partitions, memory=memory)
+    where = _where(options)
     try:
-        found = plan(request, graph, _where(options), rates)
+        found = plan(request, graph, where, rates)
     except MemoryBoundError as error:
         needed = show_bytes(error.needed + own)
         message = f"the memory bound is too small: at least {needed} are needed ({error})"
         raise OptionError(message) from error
-    facts = _facts(found, own)
+    facts = _facts(found, where, graph.size.num_edges, own)
     if options.json:
         print(json.dumps(facts))
         return
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
             "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
             "strategy": f"{found.strategy} ({found.reason}); partitions: {found.partitions}",
             "by": f"{found.algorithm} on {found.backend}, {found.scheduler}",
-            **_costs(facts),
+            **_costs(facts, each=" for each task" if where.is_cluster else ""),
         }.items()
     )
 
@@ -84,13 +84,15 @@ def _where(options: argparse.Namespace) -> Where:
     """Return the description of the scheduler and its workers."""
     name, threads = options.scheduler, options.threads
     if options.workers > 1 or name not in ("inline", "synchronous", "threads", "processes"):
-        return Where("distributed", options.workers, threads, is_cluster=True, is_inline=False)
+        workers, threads = options.workers, threads or 1
+        return Where("distributed", workers, threads, is_cluster=True, is_inline=False)
     if name == "inline":
-        return Where(threads=threads)
-    return Where(name, 1 if name == "synchronous" else threads, is_inline=False)
+        return Where(threads=threads or kernel_threads())
+    workers = 1 if name == "synchronous" else threads or processors()
+    return Where(name, workers, is_inline=False)
 
 
-def _facts(found: Plan, own: int) -> dict[str, Any]:
+def _facts(found: Plan, where: Where, num_edges: int, own: int) -> dict[str, Any]:
     """Return a plan, ready for JSON; `own` is the memory of the process before it solves."""
     estimate = {} if found.estimate is None else found.estimate._asdict()
     return {
@@ -99,20 +101,24 @@ def _facts(found: Plan, own: int) -> dict[str, Any]:
         "strategy": found.strategy,
         "reason": found.reason,
         "scheduler": found.scheduler,
+        "threads": where.threads,
         "partitions": found.partitions,
         "peak": None if found.memory is None else found.memory + own,
         "least": None if found.least_memory is None else found.least_memory + own,
+        "task_edges": min(found.capacity, num_edges),
         **estimate,
     }
 
 
-def _costs(facts: dict[str, Any]) -> dict[str, str]:
+def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
+    """Return lines to print; `each` follows sizes that are those of one task on a cluster."""
     lines = {}
     if facts["peak"] is not None:
-        peak, least = show_bytes(facts["peak"]), show_bytes(facts["least"])
-        lines["peak memory"] = f"{peak}; at least {least}"
+        lines["peak memory"] = show_bytes(facts["peak"]) + each
+        lines["least memory"] = f"{show_bytes(facts['least'])}{each} (the smallest --memory)"
+        lines["edges held"] = f"at most {facts['task_edges']:,} in each task"
     if "scans" in facts:
-        lines["scans"] = f"{facts['scans']}, {facts['held']:,} edges held by a task"
+        lines["scans"] = str(facts["scans"])
         lines["read"] = show_bytes(facts["read"])
         lines["sent"] = show_bytes(facts["sent"])
         lines["time"] = f"about {facts['seconds']:,.1f} s"

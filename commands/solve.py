@@ -26,6 +26,7 @@ from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .terminal import (
     STDOUT,
+    THREADS,
     Stopwatch,
     add_inputs,
     add_output,
@@ -61,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(f"--{name}", default="auto", choices=known, metavar=letter, help=choices)
     values = "set a parameter of the algorithm, such as few=1000; repeatable"
     add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
-    threads = "threads of compiled kernels, or workers of the schedulers threads and processes"
-    add("--threads", type=int, metavar="T", help=threads)
+    add("--threads", type=int, metavar="T", help=THREADS)
     schedulers = "inline, synchronous, threads, processes, dask, or an address"
     add("--scheduler", default="inline", metavar="S", help=schedulers)
     add("--partitions", type=int, metavar="K", help="number of partitions of the edges")

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 #: The output that means standard output.
 STDOUT = "-"
+#: The meaning of --threads for each kind of scheduler.
+THREADS = (
+    "inline: threads of compiled kernels; threads, processes: tasks that run at once, with one "
+    "thread each; on a cluster: threads of each task, by default 1"
+)
 
 
 def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:

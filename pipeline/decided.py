@@ -12,15 +12,12 @@ class Estimate(NamedTuple):
     Attributes
     ----------
     scans : int
-    held : int
-        Edges that a task holds.
     read, sent : int
         Total bytes read from disks, and sent between workers.
     seconds : float
     """
 
     scans: int
-    held: int
     read: int
     sent: int
     seconds: float

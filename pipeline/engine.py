@@ -16,7 +16,7 @@ from ..primitives import Backend, array_module, resolve_backend
 from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
-from ..runtime.team import kernel_threads, sharing
+from ..runtime.team import sharing
 from .options import check_count, check_flag, choose_backend
 from .plan import Graph, Request, Where, plan
 from .run.execute import execute, forest_ids
@@ -114,8 +114,7 @@ def run_on(
     with (
         set_listener(progress),
         _opened(scheduler, threads) as where,
-        # Dask's tasks run in parallel with one thread each.
-        sharing(task_threads := (threads or kernel_threads()) if where.eager else 1),
+        sharing(where.task_threads if where.eager else 1),  # elsewhere, tasks run in parallel
     ):
         opened = open_graph(
             graph, num_vertices, weight, is_streamed=is_streamed, is_bounded=memory is not None
@@ -125,7 +124,7 @@ def run_on(
         on_device = source.is_on_device
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)
-        using = Backend(name, task_threads)
+        using = Backend(name, where.task_threads)
         solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
         request = Request(
             pipeline.name,
@@ -143,7 +142,7 @@ def run_on(
         # Reading the first chunk of an iterator would consume it.
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
-        decided = plan(request, facts, Where.of(where, task_threads))
+        decided = plan(request, facts, Where.of(where))
         flow = _flow(decided, pipeline, is_read_once=source.is_read_once)
         records = None
         if checkpoint is not None:
@@ -188,8 +187,8 @@ def run_on(
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:
     """Open the scheduler that a caller chose; Dask is imported only for its own."""
-    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
-        return contextlib.nullcontext(Inline() if isinstance(choice, str) else choice)
+    if isinstance(choice, str) and choice == "inline":
+        return contextlib.nullcontext(Inline(threads))
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)

@@ -62,7 +62,7 @@ class Where:
     threads : int
         Threads of each task.
     is_cluster : bool
-        Whether each worker has its own memory.
+        Whether each task has memory of its own.
     is_inline : bool
         Whether tasks run in the calling thread.
     worker_memory : int, optional
@@ -77,12 +77,16 @@ class Where:
     worker_memory: int | None = None
 
     @classmethod
-    def of(cls, scheduler: Scheduler, threads: int) -> Where:
-        """Return the properties of a scheduler whose tasks have `threads` threads."""
-        limit = scheduler.worker_memory
-        is_cluster = scheduler.name.startswith("distributed")
-        eager = scheduler.eager
-        return cls(scheduler.name, scheduler.workers, threads, is_cluster, eager, limit)
+    def of(cls, scheduler: Scheduler) -> Where:
+        """Return the properties of a scheduler."""
+        return cls(
+            scheduler.name,
+            scheduler.workers,
+            scheduler.task_threads,
+            scheduler.is_cluster,
+            scheduler.eager,
+            scheduler.worker_memory,
+        )
 
 
 @dataclass(frozen=True)

@@ -53,5 +53,5 @@ boruvka_csr = Pipeline(
         contract_fragments,
         until=no_edges_left,
     ),
-    summary="Boruvka on a CSR graph, contracted every round (Sousa, Mariano, Proenca)",
+    summary="Boruvka on a CSR graph (Sousa, Mariano and Proenca)",
 )

@@ -44,5 +44,5 @@ boruvka_edgelist = Pipeline(
     drop_loops,
     count_edges,
     Loop(*JOIN, *CONTRACT, until=no_edges_left),
-    summary="Boruvka on an edge list, loops filtered (Bhargava and Zaia)",
+    summary="Boruvka on an edge list (Bhargava and Zaia, version for CPUs)",
 )

@@ -26,5 +26,5 @@ boruvka_flatten = Pipeline(
         update_forest,
         until=no_tree_joined,
     ),
-    summary="Boruvka on flat trees, no filter (Bhargava and Zaia, three-kernel GPU form)",
+    summary="Boruvka on an edge list that never shrinks (Bhargava and Zaia, version for GPUs)",
 )

@@ -39,5 +39,5 @@ boruvka_sorted = Pipeline(
         contract_fragments,
         until=no_edges_left,
     ),
-    summary="Boruvka on both arcs, sorted each round (parallel-boruvka)",
+    summary="Boruvka on an edge list that is sorted in every round (parallel-boruvka)",
 )

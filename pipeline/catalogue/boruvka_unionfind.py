@@ -32,5 +32,5 @@ boruvka_unionfind = Pipeline(
         until=one_active_left,
     ),
     values={"by_rank": True},
-    summary="Boruvka on a union-find that threads share without locks (AlgoWiki)",
+    summary="Boruvka with a lock-free union-find (AlgoWiki)",
 )

@@ -93,5 +93,5 @@ filter_boruvka = Pipeline(
     ),
     *JOIN_REST,
     values=PARAMETERS,
-    summary="Boruvka on light edges, then on the heavy ones that join fragments; the default",
+    summary="Boruvka on the lightest edges first, then on the edges still needed; the default",
 )

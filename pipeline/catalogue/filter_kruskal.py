@@ -24,5 +24,5 @@ filter_kruskal = Pipeline(
     ),
     *JOIN_REST,
     values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
-    summary="Kruskal on light edges, then on the heavy ones that join trees",
+    summary="Kruskal on the lightest edges first, then on the edges still needed",
 )

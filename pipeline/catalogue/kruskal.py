@@ -17,5 +17,5 @@ kruskal = Pipeline(
     "kruskal",
     bring_edges_together,
     join_by_weight,
-    summary="Kruskal on sorted edges, the sequential baseline",
+    summary="Kruskal: sort the edges, then add them one by one",
 )

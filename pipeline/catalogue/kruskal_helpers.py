@@ -27,5 +27,5 @@ kruskal_helpers = Pipeline(
     bring_edges_together,
     sort_by_weight,
     join_with_helpers,
-    summary="Kruskal with helper threads that reject cycle edges early (Katsigiannis et al.)",
+    summary="Kruskal with threads that reject edges ahead of time (Katsigiannis et al.)",
 )

@@ -18,5 +18,5 @@ prim = Pipeline(
     bring_edges_together,
     build_whole_csr,
     grow_trees,
-    summary="Prim with a heap, tree by tree, a sequential baseline",
+    summary="Prim with a heap, one tree at a time",
 )

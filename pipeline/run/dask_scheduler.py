@@ -33,6 +33,8 @@ class LocalDask(Notes):
     Tasks are collected until `gather` is called, which computes the results of all live handles.
     """
 
+    task_threads = 1
+    is_cluster = False
     eager = False
     leaves_on_host = False
     input_folder: str | None = None
@@ -97,13 +99,20 @@ class Cluster:
         A folder for arrays of the caller that all workers can read.
     name : str
         The name in reports.
+    task_threads : int
+        Threads of each task.
+    is_cluster : bool
+        Whether each task has memory of its own; false if all workers are on this machine.
     """
 
     eager = False
     leaves_on_host = True
 
-    def __init__(self, client: Any, folder: str, name: str) -> None:
+    def __init__(
+        self, client: Any, folder: str, name: str, *, task_threads: int = 1, is_cluster: bool
+    ) -> None:
         self.name, self._client = name, client
+        self.task_threads, self.is_cluster = task_threads, is_cluster
         self.input_folder: str | None = folder
         self.workers = sum(client.nthreads().values()) or 1
         self.worker_memory = _task_memory(client)

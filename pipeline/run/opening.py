@@ -43,7 +43,8 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
         A name in `LOCAL`, "dask" (the scheduler that Dask is configured for), an address, or a
         client.
     threads : int, optional
-        Workers of a local scheduler; by default one per processor.
+        Workers of a local scheduler, by default one per processor; on a cluster the threads of each
+        task, by default one.
 
     Raises
     ------
@@ -64,7 +65,8 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 raise OptionError(message)
             name = f"distributed ({choice.scheduler.address})"
             stack.enter_context(_thread_released())
-            cluster = Cluster(choice, stack.enter_context(_input_folder()), name)
+            folder = stack.enter_context(_input_folder())
+            cluster = Cluster(choice, folder, name, task_threads=threads or 1, is_cluster=True)
             stack.callback(cluster.release)
             yield cluster
         elif choice in ("synchronous", "threads"):
@@ -79,7 +81,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 raise OptionError(message)
             folder = stack.enter_context(_input_folder())
             client = stack.enter_context(_local_cluster(threads or processors(), folder))
-            yield Cluster(client, folder, choice)
+            yield Cluster(client, folder, choice, is_cluster=False)
         else:
             message = (
                 f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...runtime.team import kernel_threads
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -23,6 +25,10 @@ class Scheduler(Protocol):
         The name in reports.
     workers : int
         Number of tasks that can run at once.
+    task_threads : int
+        Threads of each task.
+    is_cluster : bool
+        Whether each task has memory of its own.
     eager : bool
         Whether `submit` calls the function; then a handle is the result itself.
     leaves_on_host : bool
@@ -35,6 +41,8 @@ class Scheduler(Protocol):
 
     name: str
     workers: int
+    task_threads: int
+    is_cluster: bool
     eager: bool
     leaves_on_host: bool
     input_folder: str | None
@@ -83,14 +91,25 @@ class Notes:
 
 
 class Inline(Notes):
-    """The scheduler that calls each task when it is submitted."""
+    """The scheduler that calls each task when it is submitted.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads of each task; by default those of `kernel_threads`.
+    """
 
     name = "inline"
     workers = 1
+    is_cluster = False
     eager = True
     leaves_on_host = False
     input_folder: str | None = None
     worker_memory: int | None = None
+
+    def __init__(self, threads: int | None = None) -> None:
+        super().__init__()
+        self.task_threads = threads or kernel_threads()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Call the function."""

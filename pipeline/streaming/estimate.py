@@ -52,7 +52,7 @@ def estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) -> 
     forests = sum(min(vertices, held, each / parts) * size.held_edge for each in taken)
     sent = parts * (forests + (len(taken) - 1) * vertices * size.index) if parts > 1 else 0
     seconds = _LOADING + scanning + solving * 1e-9 + sent / rates.network / workers
-    return Estimate(len(taken), held, len(taken) * edges * record, int(sent), seconds)
+    return Estimate(len(taken), len(taken) * edges * record, int(sent), seconds)
 
 
 def edges_taken(size: Size, capacity: int, parts: int, num_light: int) -> list[float]:

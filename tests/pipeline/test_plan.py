@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 import mstflow
+from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
 from mstflow.pipeline.plan import Graph, Request, Where, plan
-from mstflow.pipeline.streaming.bounds import Size
+from mstflow.pipeline.streaming.bounds import Size, show_bytes
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
+from mstflow.primitives.vocabulary import ArrayModule
+from mstflow.stages.fields import Chosen, Count
 
 CASES = [
     (strategy, scheduler, partitions)
@@ -66,6 +69,29 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         done = solve(found["least"]).report.plan
         facts = (done.strategy, done.partitions, done.memory, done.reason)
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
+
+
+@pytest.mark.parametrize("threads", [None, 3])
+def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
+    monkeypatch.setattr(command, "rss_bytes", lambda: 0)
+    options = ["--scheduler", "tcp://host:8786", "--workers", "2", "--memory", "10GB"]
+    options += [] if threads is None else ["--threads", str(threads)]
+    assert main(["plan", str(folder), *options, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert main(["plan", str(folder), *options]) == 0
+    line = f"least memory  {show_bytes(planned['least'])} for each task (the smallest --memory)"
+    assert line in capsys.readouterr().out.splitlines()
+
+    @mstflow.stage(writes=("forest", "used"))
+    def count_threads(ops: ArrayModule) -> tuple[Chosen, Count]:
+        return ops.empty(0, "i8"), ops._team.size
+
+    use = {"scheduler": cluster, "threads": threads, "memory": "10GB"}
+    done = mstflow.minimum_spanning_forest(folder, **use).report.plan
+    assert (done.memory, done.least_memory) == (planned["peak"], planned["least"])
+    use = {"scheduler": cluster, "threads": threads, "backend": "numba"}
+    fields, _ = Pipeline("threads", count_threads).run(folder, result=("forest", "used"), **use)
+    assert fields["used"] == planned["threads"] == (threads or 1)
 
 
 def test_workers_memory_reduces_graphs_that_do_not_fit():
