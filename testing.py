@@ -107,7 +107,7 @@ class _Recorder(Inline):
     """An inline scheduler that records the tasks of one stage."""
 
     def __init__(self, stage: Stage) -> None:
-        super().__init__()
+        super().__init__(threads=1)
         self.stage, self.tasks = stage, list[Task]()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
@@ -123,7 +123,6 @@ def _record(
     fields, _ = pipeline.run(
         graph,
         backend="numpy",
-        threads=1,
         scheduler=recorder,
         partitions=partitions,
         strategy="whole" if partitions == 1 else "iterate",

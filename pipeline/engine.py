@@ -187,8 +187,8 @@ def run_on(
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:
     """Open the scheduler that a caller chose; Dask is imported only for its own."""
-    if isinstance(choice, str) and choice == "inline":
-        return contextlib.nullcontext(Inline(threads))
+    if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
+        return contextlib.nullcontext(Inline(threads) if isinstance(choice, str) else choice)
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)

@@ -1,4 +1,11 @@
-"""The five strategies as dataflows: from the partitions of a graph to its forest."""
+"""The five strategies. Each is a sequence of stages that finds the forest of a graph.
+
+"whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
+
+"fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
+scan. When the buffer is full, the scan runs an algorithm on the edges in the buffer, and keeps only
+their forest. `streaming.scan` has the details.
+"""
 
 from __future__ import annotations
 
@@ -31,50 +38,54 @@ if TYPE_CHECKING:
     from ..stages import Stage
     from .steps import Step
 
-#: The shared fields that every strategy starts from.
-SHARED = {
-    "num_vertices": Known(Field("", "count")),
-    "num_edges": Known(Field("", "count")),
+_COUNT = Known(Field("", "count"))
+_IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
+
+#: The fields that exist before the first stage, in every strategy.
+_SHARED = {
+    "num_vertices": _COUNT,
+    "num_edges": _COUNT,
     "maximum": Known(Field("", "verdict")),
     "weight_dtype": Known(ANYTHING),
     "forest": Known(Field("", "chosen")),
 }
-IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
 
+#: The stages that compute keys from weights. They write the field `edges`.
+_COMPUTE_KEYS = (find_signs, choose_weight_order, order_weights)
 
-#: The steps from `columns` to the fields `edges` and `weight_order` of a pipeline.
-TO_KEYS = (find_signs, choose_weight_order, order_weights)
+#: The first stages of "whole" and "iterate".
+LOAD = (load_partition, *_COMPUTE_KEYS)
 
-#: The first steps of "whole" and "iterate".
-LOAD = (load_partition, *TO_KEYS)
+#: The first stages of "iterate" if the edges do not fit in memory.
+HOLD = (hold_forest, *_COMPUTE_KEYS, count_edges)
 
-_COUNT = Known(Field("", "count"))
-#: The initial fields of scans; see `scan.scan_partition`.
+#: One scan: read the partitions, and merge their forests.
+_SCAN = (scan_partition, finish_forest, collect_forest)
+
+#: The fields that exist before the first stage of "fold", "tree" and "two-scan".
 _SCANNED = {
-    **SHARED,
-    "source": IN_PARTITIONS,
-    "num_edges": Known(ANYTHING),  # None for an iterator
-    "solver": Known(ANYTHING),
-    "capacity": _COUNT,
-    "can_rescan": Known(Field("", "verdict")),
-    "first_edge": _COUNT,
-    "num_light": _COUNT,
+    **_SHARED,
+    "source": _IN_PARTITIONS,
+    "num_edges": Known(ANYTHING),  # None if the graph is an iterator
+    "solver": Known(ANYTHING),  # runs the algorithm on the edges in a buffer
+    "capacity": _COUNT,  # the number of edges that a buffer can hold
+    "can_rescan": Known(Field("", "verdict")),  # whether the strategy is "two-scan"
+    "first_edge": _COUNT,  # the smallest edge id
+    "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
 }
 
-#: One scan of all partitions, whose forests are merged in a tree.
-SCAN = (scan_partition, finish_forest, collect_forest)
-
 
 def _scanning(name: str, *steps: Step, summary: str, **values: None) -> Dataflow:
+    """Return a strategy that consists of scans. `values` are further initial fields."""
     return Dataflow(name, (*steps, list_forest), _SCANNED, ("forest",), summary, values)
 
 
 fold = _scanning(
     "fold",
     start_scans,
-    *SCAN,
-    summary="one partition, read block by block; a full buffer is replaced by its forest",
+    *_SCAN,
+    summary="read the edges block by block, and replace a full buffer by its forest",
     labels=None,
     limit=None,
 )
@@ -82,8 +93,8 @@ fold = _scanning(
 tree = _scanning(
     "tree",
     start_scans,
-    *SCAN,
-    summary="a forest of each partition, merged in a tree",
+    *_SCAN,
+    summary="compute the forest of each partition, and merge these forests",
     labels=None,
     limit=None,
 )
@@ -93,48 +104,61 @@ two_scan = _scanning(
     start_scans,
     sample_weights,
     choose_limit,
-    *SCAN,
-    Loop(join_fragments, *SCAN, until=nothing_left_out),
-    summary="the lightest edges first, then those that join the remaining fragments",
+    *_SCAN,
+    Loop(join_fragments, *_SCAN, until=nothing_left_out),
+    summary="scan for the lightest edges, then for edges that join two fragments",
     labels=None,
 )
 
-#: The first steps of "iterate" if the memory does not hold all edges.
-HOLD = (hold_forest, *TO_KEYS, count_edges)
-
+#: The strategies that consist of scans, by name.
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
-#: The dataflows made of each pipeline: to make and check one takes longer than a small graph.
-_framed_of: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
+#: The dataflows that were built for each pipeline. Building and checking a dataflow takes longer
+#: than solving a small graph.
+_built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 
 def from_columns(pipeline: Dataflow) -> Dataflow:
-    """Return a dataflow from the field `columns` to the forest of a pipeline."""
-    flows = _framed_of.setdefault(pipeline, {})
-    if TO_KEYS not in flows:
-        inputs = {"columns": IN_PARTITIONS, **SHARED}
-        flow = _framed(pipeline.name, pipeline, pipeline.summary, inputs, TO_KEYS)
-        flows[TO_KEYS] = replace(flow, result=("forest",))
-    return flows[TO_KEYS]
+    """Return a dataflow that runs a pipeline on the field `columns`.
+
+    Scans use it to find the forest of the edges in their buffer.
+    """
+    flows = _built.setdefault(pipeline, {})
+    if _COMPUTE_KEYS not in flows:
+        inputs = {"columns": _IN_PARTITIONS, **_SHARED}
+        flow = _extended(pipeline.name, pipeline, pipeline.summary, inputs, _COMPUTE_KEYS)
+        flows[_COMPUTE_KEYS] = replace(flow, result=("forest",))
+    return flows[_COMPUTE_KEYS]
 
 
 def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
-    """Return a strategy: the stages `first`, which read the partitions, and then a pipeline."""
-    flows = _framed_of.setdefault(pipeline, {})
+    """Return a strategy that loads the partitions, and then runs a pipeline on them.
+
+    Parameters
+    ----------
+    strategy : {"whole", "iterate"}
+    pipeline : Dataflow
+    first : stages
+        `LOAD` or `HOLD`.
+    """
+    flows = _built.setdefault(pipeline, {})
     if (strategy, first) not in flows:
         where = "one partition" if strategy == "whole" else "all partitions"
-        summary = f"every round of {pipeline.name} over {where}"
-        inputs = {"source": IN_PARTITIONS, **SHARED}
+        summary = f"load the edges, and run {pipeline.name} on {where}"
+        inputs = {"source": _IN_PARTITIONS, **_SHARED}
         reads = first[0].reads.items()
         inputs |= {name: Known(field) for name, field in reads if name not in inputs}
-        flows[strategy, first] = _framed(strategy, pipeline, summary, inputs, first)
+        flows[strategy, first] = _extended(strategy, pipeline, summary, inputs, first)
     return flows[strategy, first]
 
 
-def _framed(
+def _extended(
     name: str, pipeline: Dataflow, summary: str, inputs: Mapping[str, Known], first: Sequence[Stage]
 ) -> Dataflow:
-    """Return the stages `first`, a pipeline, and the stage that lists the chosen edges."""
+    """Return a pipeline with the stages `first` before it, and `list_forest` after it.
+
+    `list_forest` is left out if the pipeline does not return a forest, or lists the edges itself.
+    """
     kinds = {stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes}
     last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()
     steps = (*first, *pipeline.steps, *last)

@@ -1,4 +1,8 @@
-"""Conversion between weights and keys: the key of a limit, and the weights of keys."""
+"""Conversion between weights and keys.
+
+A key is an unsigned integer that represents a weight. A weight that comes later in the order has a
+larger key.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,18 @@ _reference = NumpyArrays()
 
 @dataclass(frozen=True)
 class WeightOrder:
-    """The options with which `ArrayModule.order_key` converted weights to keys.
+    """The order of the weights, and their conversion to keys.
+
+    The attributes are the arguments with which `ArrayModule.order_key` computed the keys.
 
     Attributes
     ----------
-    dtype : dtype of the weights
+    dtype : dtype
+        The dtype of the weights.
     signed : bool
-        Whether sign bits may be set.
+        Whether weights may be negative or -0.0.
     descending : bool
-        Whether the heaviest weight comes first.
+        Whether heavier weights come first.
     """
 
     dtype: DType
@@ -37,15 +44,19 @@ class WeightOrder:
     descending: bool = False
 
     def weights_of(self, ops: ArrayModule, keys: Array) -> Array:
-        """Return the weights of these keys, exactly, with 0.0 in place of -0.0."""
+        """Return the weights that the keys represent; 0.0 if the weight was -0.0."""
         return ops.weights_of(keys, self.dtype, signed=self.signed, descending=self.descending)
 
     def key_of(self, value: float | Fraction) -> int:
-        """Return the largest key of a weight that comes no later than `value`, or -1.
+        """Return the key of `value`, for comparison with the keys of weights.
 
-        A weight comes no later than `value` if and only if its key is at most the result. The
-        comparison is exact, even if the dtype cannot represent `value`. Before comparing the result
-        with an array of unsigned keys, check whether it is -1.
+        A weight comes after `value` in the order if and only if its key is larger than the result.
+        This holds even if the dtype cannot represent `value` exactly.
+
+        Returns
+        -------
+        int
+            -1 if all weights come after `value`. Do not compare -1 with an array of unsigned keys.
 
         Raises
         ------
@@ -61,7 +72,8 @@ class WeightOrder:
         lowest = {"f": -highest, "i": -highest - 1}.get(kind, 0) if self.signed else 0
         first, last = sorted(self._keys(lowest, highest))
         low, high = first - 1, last
-        while low < high:  # `value` comes before keys above `high`, but not before `low`
+        # All keys above `high` come after `value`, and no key up to `low` does.
+        while low < high:
             middle = (low + high + 1) // 2
             if comes_no_later(self._weight(middle), value):
                 low = middle

@@ -1,4 +1,9 @@
-"""Stages that process light edges first, and then only heavy edges that join fragments."""
+"""Stages that split the edges into light and heavy ones, so that most heavy edges are never sorted.
+
+The lightest edges are processed first. Their forest connects most vertices, and its trees are
+called fragments. A heavy edge inside a fragment is the heaviest edge of a cycle, so it is dropped.
+Only the heavy edges between two fragments remain.
+"""
 
 from typing import Any
 
@@ -6,9 +11,10 @@ from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Count, Edges, Index, Keys, Number, Verdict
 
-#: The approximate size of a sample.
+#: The approximate number of edges in a sample.
 SAMPLE = 2**13
-#: Two vertices are near if their ids differ by less, so that the data between fits in a cache.
+#: Two vertices are near each other if their ids differ by less than this. The data of the vertices
+#: between them fit in the cache of a processor.
 NEAR = 2**14
 
 
@@ -16,14 +22,18 @@ NEAR = 2**14
 def sparse_graph_left(
     num_edges: Count, num_vertices: Count, small: Number, dense: Number
 ) -> Verdict:
-    """Return whether the graph has too few edges, in total or per vertex, for filtering to pay."""
+    """Return whether the graph has too few edges for the split to save time.
+
+    That is the case if there are at most `small` edges, or at most `dense` edges per vertex.
+    """
     return num_edges <= max(0, small, dense * num_vertices)
 
 
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
-    """Return columns of a sample of the edges; it does not depend on the partitions.
+    """Return the elements of `columns` that belong to a sample of the edges.
 
-    The sample consists of the edges whose ids are multiples of a power of two.
+    The sample consists of all edges whose ids are multiples of a power of two. Therefore it does
+    not depend on the partitions.
     """
     every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
     first = int(edge_id[0]) if count else 0
@@ -34,7 +44,7 @@ def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tu
 
 @stage(writes=("sample_u", "sample_v"), combine="concatenation")
 def sample_ends(ops: ArrayModule, edges: Edges, num_edges: Count) -> tuple[Index, Index]:
-    """Return the ends of a sample of the edges, in order."""
+    """Return both ends of each edge in a sample."""
     u, v = _sample(ops, edges.edge_id, num_edges, edges.u, edges.v)
     return u, v
 
@@ -43,10 +53,11 @@ def sample_ends(ops: ArrayModule, edges: Edges, num_edges: Count) -> tuple[Index
 def choose_few_edges(
     ops: ArrayModule, sample_u: Index, sample_v: Index, few: Number, scattered: Number
 ) -> Number:
-    """Choose the number of edges below which to join them one by one: more if ends are scattered.
+    """Choose the number of edges up to which Kruskal's algorithm is faster than Boruvka's.
 
-    Rounds read data of vertices in the order of the edges, which is fast if consecutive edges have
-    ends that are near. Joining by weight loses that order, so it pays earlier where there is none.
+    This number is `few` if consecutive edges usually have ends near each other. Boruvka's algorithm
+    is fast on such edges: it reads them in order, so the data of their ends are in the cache.
+    Otherwise the number is `few * scattered`.
     """
     near = 0
     for ends in (sample_u, sample_v):
@@ -59,23 +70,23 @@ def choose_few_edges(
 def rounds_are_over(
     num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number
 ) -> Verdict:
-    """Return whether joining the remaining edges one by one is faster than further rounds.
+    """Return whether Kruskal's algorithm is faster for the remaining edges than further rounds.
 
-    It is faster for few edges, and for many edges per fragment: rounds make little progress if most
-    edges join the same pairs of fragments.
+    That is the case if few edges remain. It is also the case if there are many edges per fragment:
+    many of them join the same two fragments, and a round of Boruvka's algorithm drops only a few.
     """
     return num_edges <= max(0, few_edges) or num_edges > dense * num_vertices
 
 
 @stage(writes="rounds_pay")
 def rounds_pay(num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number) -> Verdict:
-    """Return the negation of `rounds_are_over`."""
+    """Return the opposite of `rounds_are_over`."""
     return not rounds_are_over(num_edges, num_vertices, few_edges, dense)
 
 
 @stage(writes="sample", combine="concatenation")
 def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count) -> Keys:
-    """Return the keys of a sample of the edges."""
+    """Return the key of each edge in a sample."""
     return _sample(ops, edges.edge_id, num_edges, edges.key)[0]
 
 
@@ -83,7 +94,9 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count) -> Keys:
 def choose_pivot(
     ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Number
 ) -> Count:
-    """Choose the largest key of a light edge, for about `light_per_vertex` of them per vertex.
+    """Choose the pivot: the largest key of a light edge.
+
+    The pivot is chosen so that there are about `light_per_vertex` light edges per vertex.
 
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009. There the pivot is the median.
@@ -96,13 +109,13 @@ def choose_pivot(
 
 @stage(writes="held_edges")
 def hold_edges(edges: Edges) -> Edges:
-    """Keep all edges for the second scan, without copying."""
+    """Keep all edges for `select_joining_edges`, without a copy."""
     return edges
 
 
 @stage(writes="edges")
 def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
-    """Select the edges with keys up to the pivot, except loops: the first scan."""
+    """Select the edges whose keys are at most the pivot. Drop loops."""
     u, v, key, edge_id = edges
     dtype = ops.index_dtype(num_vertices)
     return Edges(*ops.compact_pairs(u, v, key, pivot, dtype, edge_id))
@@ -110,8 +123,8 @@ def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertice
 
 @stage(writes="edges")
 def select_joining_edges(ops: ArrayModule, held_edges: Edges, labels: Index) -> Edges:
-    """Select the edges that join two fragments of the light forest: the second scan.
+    """Select the edges between two fragments of the light forest. `labels` has their numbers.
 
-    All of them are heavy. A heavy edge inside a fragment is the heaviest of a cycle.
+    No light edge is selected, because both its ends are in the same fragment.
     """
     return Edges(*ops.relabel_pairs(labels, *held_edges))
