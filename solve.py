@@ -13,7 +13,7 @@ from .pipeline.pipeline import Pipeline
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .progress import Listener
 
@@ -23,6 +23,7 @@ def minimum_spanning_forest(
     *,
     num_vertices: int | None = None,
     weight: str | Callable[..., Any] | None = "weight",
+    ends: Sequence[str] | None = None,
     maximum: bool = False,
     algorithm: str | Pipeline = "auto",
     backend: str = "auto",
@@ -54,6 +55,12 @@ def minimum_spanning_forest(
         Which weights to use if they have names: the column of a table or the attribute of edges.
         Graphs with unnamed weights call them "weight". With None every weight is the integer 1.
         For a graph of networkx also a function of the two nodes and the attributes of an edge.
+    ends : sequence of two str, optional
+        Names of the columns that hold the two ends of each edge, for tables and for Parquet, Arrow
+        and CSV files. The values are names of vertices: strings or any integers. Vertices are
+        numbered in the order in which their names first appear, and the forest has these `names`.
+        Without `ends`, the columns are `u` and `v`, `source` and `target`, or `src` and `dst`, and
+        hold the numbers of the vertices.
     maximum : bool
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline
@@ -117,6 +124,7 @@ def minimum_spanning_forest(
         graph,
         num_vertices=num_vertices,
         weight=weight,
+        ends=ends,
         maximum=maximum,
         backend=backend,
         threads=threads,

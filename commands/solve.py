@@ -28,6 +28,7 @@ from .terminal import (
     STDOUT,
     THREADS,
     Stopwatch,
+    add_ends,
     add_inputs,
     add_output,
     costs,
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
+    add_ends(parser)
     add_output(parser, required=False)
     add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
     for name, known in (
@@ -84,7 +86,8 @@ def run(options: argparse.Namespace) -> None:
         output = None
         if options.output is not None:
             output = stack.enter_context(output_path(options.output))
-            check_output(output, places)  # fail before the work, not after it
+            # Fail before the work, not after it.
+            check_output(output, places, has_names=options.ends is not None)
         stack.enter_context(set_listener(not options.quiet))
         forest = _find_forest(options, watch)
         if output is not None:
@@ -117,6 +120,8 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     is_local = options.strategy in ("auto", "whole") and options.scheduler == "inline"
     streamed = options.memory is not None or not is_local
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
+    if options.ends is not None:
+        opened = partial(read, ends=options.ends)
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     watch.stop("read")
     with _cluster(options) as scheduler, _within(options.memory) as memory:

@@ -38,6 +38,12 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     add("--weight", default="weight", metavar="W", help="name of the column of weights")
 
 
+def add_ends(parser: argparse.ArgumentParser) -> None:
+    """Add the names of the columns that hold names of vertices."""
+    ends = "columns of the two ends; their values are names of vertices, strings or integers"
+    parser.add_argument("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
+
+
 def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the output file or folder, and --quiet."""
     places = f"file ({OUTPUTS}), new folder, or - for CSV on standard output"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import VerificationError
 from ..forest.verify import verify
 from ..graphs.open import open_files
+from ..graphs.read import read
 from ..progress import set_listener
-from .terminal import Stopwatch, add_inputs, costs, counts, peak_rss_bytes, print_lines
+from .terminal import Stopwatch, add_ends, add_inputs, costs, counts, peak_rss_bytes, print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
+    add_ends(parser)
     add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
     add("--maximum", action="store_true", help="check for the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")
@@ -34,7 +36,11 @@ def run(options: argparse.Namespace) -> int:
     watch.stop("start")
     try:
         with set_listener(not options.quiet):
-            graph = open_files(options.inputs, format=options.format, weight=options.weight)
+            how = {"format": options.format, "weight": options.weight}
+            if options.ends is None:
+                graph: Any = open_files(options.inputs, **how)
+            else:
+                graph = read(options.inputs, ends=options.ends, **how)
             watch.stop("read")
             found = verify(graph, options.forest, maximum=options.maximum)
     except VerificationError as error:

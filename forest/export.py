@@ -11,7 +11,10 @@ from ..errors import GraphError, OptionError
 from ..graphs.libraries.networkx import edges_of as networkx_edges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from ..graphs.edge_list import NamedColumns
+    from ..graphs.names.vertex_names import VertexNames
 
 
 def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
@@ -35,10 +38,10 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     return sparse.csr_array((weight, places), shape=(num_vertices, num_vertices))
 
 
-def to_networkx(columns: NamedColumns, num_vertices: int) -> Any:
+def to_networkx(columns: Mapping[str, Any], nodes: Iterable[Any]) -> Any:
     """Return a `networkx.Graph` of all vertices and the forest's edges.
 
-    Edges have the attributes `weight` and `edge_id`.
+    Edges have the attributes `weight` and `edge_id`. `nodes` are all vertices, in order.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def to_networkx(columns: NamedColumns, num_vertices: int) -> Any:
         If networkx is not installed.
     """
     graph = _library("networkx", "to_networkx").Graph()
-    graph.add_nodes_from(range(num_vertices))
+    graph.add_nodes_from(nodes)
     u, v, weight, edge_id = (columns[name].tolist() for name in ("u", "v", "weight", "edge_id"))
     graph.add_edges_from(
         (a, b, {"weight": w, "edge_id": e})
@@ -75,10 +78,10 @@ def edges_of(columns: NamedColumns, num_vertices: int, graph: Any) -> list[tuple
     return list(edges.tuples(ids))
 
 
-def to_igraph(columns: NamedColumns, num_vertices: int) -> Any:
+def to_igraph(columns: NamedColumns, num_vertices: int, names: VertexNames | None) -> Any:
     """Return an `igraph.Graph` of all vertices and the forest's edges.
 
-    Edges have the attributes `weight` and `edge_id`.
+    Edges have the attributes `weight` and `edge_id`. Vertices with names have the attribute `name`.
 
     Raises
     ------
@@ -88,21 +91,30 @@ def to_igraph(columns: NamedColumns, num_vertices: int) -> Any:
     library = _library("igraph", "to_igraph")
     ends = zip(columns["u"].tolist(), columns["v"].tolist(), strict=True)
     attributes = {name: columns[name].tolist() for name in ("weight", "edge_id")}
-    return library.Graph(n=num_vertices, edges=list(ends), edge_attrs=attributes)
+    named = {} if names is None else {"name": list(names)}
+    return library.Graph(
+        n=num_vertices, edges=list(ends), edge_attrs=attributes, vertex_attrs=named
+    )
 
 
-def to_pandas(columns: NamedColumns) -> Any:
-    """Return the columns as a `pandas.DataFrame`, with their dtypes.
+def to_pandas(columns: Mapping[str, Any]) -> Any:
+    """Return the columns as a `pandas.DataFrame`, with their dtypes; names as pandas' strings.
 
     Raises
     ------
     OptionError
         If pandas is not installed.
     """
-    return _library("pandas", "to_pandas").DataFrame(dict(columns))
+    pandas = _library("pandas", "to_pandas")
+    return pandas.DataFrame(
+        {
+            name: column if isinstance(column, np.ndarray) else column.to_pandas()
+            for name, column in columns.items()
+        }
+    )
 
 
-def to_polars(columns: NamedColumns) -> Any:
+def to_polars(columns: Mapping[str, Any]) -> Any:
     """Return the columns as a `polars.DataFrame`, with their dtypes.
 
     Raises
@@ -110,10 +122,16 @@ def to_polars(columns: NamedColumns) -> Any:
     OptionError
         If polars is not installed.
     """
-    return _library("polars", "to_polars").DataFrame(dict(columns))
+    polars = _library("polars", "to_polars")
+    return polars.DataFrame(
+        {
+            name: column if isinstance(column, np.ndarray) else polars.from_arrow(column)
+            for name, column in columns.items()
+        }
+    )
 
 
-def to_arrow(columns: NamedColumns) -> Any:
+def to_arrow(columns: Mapping[str, Any]) -> Any:
     """Return the columns as a `pyarrow.Table`, with their dtypes.
 
     Raises

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ..graphs.edge_list import EdgeList
+    from ..graphs.names.vertex_names import VertexNames
     from ..pipeline.report.report import Report
 
 
@@ -104,6 +105,11 @@ class Forest:
         return self.graph.num_vertices or 0
 
     @property
+    def names(self) -> VertexNames | None:
+        """The names of the vertices, if the graph has names (see ``ends=``); else None."""
+        return self.graph.names
+
+    @property
     def num_components(self) -> int:
         """Number of trees, including isolated vertices."""
         return self.num_vertices - len(self.edge_ids)
@@ -129,7 +135,8 @@ class Forest:
         """Write the forest to a file or folder; the suffix of `path` selects the format.
 
         `.npz`, `.parquet`, `.csv` and folders of `.npy` files have the columns edge_id, u, v and
-        weight; all except `.csv` also identify the graph (see `docs/forest-file.md`). `.gr` and
+        weight. If vertices have names, u and v are names, and only `.parquet` and `.csv` hold them;
+        all except `.csv` also identify the graph (see `docs/forest-file.md`). `.gr` and
         `.mtx` files hold the edges as a graph with 1-based vertices, `.geojson` files hold them as
         lines on a map. `docs/formats.md` has the details.
 
@@ -150,7 +157,7 @@ class Forest:
         check_overwrite([path], source_paths(source))
         write_columns(
             path,
-            self._columns,
+            self._named_columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
             identity=graph_identity(source),
@@ -262,7 +269,8 @@ class Forest:
         """Return an upper triangular `scipy.sparse.csr_array` of shape (n, n).
 
         Each edge is stored once. Weights keep their dtype (float16 becomes float32); zero weights
-        are stored explicitly. Pass ``directed=False`` to functions of `scipy.sparse.csgraph`.
+        are stored explicitly. Pass ``directed=False`` to functions of `scipy.sparse.csgraph`. Rows
+        are numbers of vertices, also if the vertices have `names`.
 
         Raises
         ------
@@ -274,12 +282,14 @@ class Forest:
     def to_networkx(self) -> Any:
         """Return a `networkx.Graph` of all vertices; edges have `weight` and `edge_id`.
 
+        Nodes are the names of the vertices, or their numbers.
+
         Raises
         ------
         OptionError
             If networkx is not installed.
         """
-        return interop.to_networkx(self._columns, self.num_vertices)
+        return interop.to_networkx(self._named_columns, self.names or range(self.num_vertices))
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
         """Return the forest's edges as networkx has them, in ascending order of edge ids.
@@ -305,42 +315,50 @@ class Forest:
     def to_igraph(self) -> Any:
         """Return an `igraph.Graph` of all vertices; edges have `weight` and `edge_id`.
 
+        Names of vertices become the vertex attribute `name`.
+
         Raises
         ------
         OptionError
             If igraph is not installed.
         """
-        return interop.to_igraph(self._columns, self.num_vertices)
+        return interop.to_igraph(self._columns, self.num_vertices, self.names)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the columns edge_id, u, v and weight.
+
+        If vertices have names, u and v are names.
 
         Raises
         ------
         OptionError
             If pandas is not installed.
         """
-        return interop.to_pandas(self._columns)
+        return interop.to_pandas(self._named_columns)
 
     def to_polars(self) -> Any:
         """Return a `polars.DataFrame` with the columns edge_id, u, v and weight.
+
+        If vertices have names, u and v are names.
 
         Raises
         ------
         OptionError
             If polars is not installed.
         """
-        return interop.to_polars(self._columns)
+        return interop.to_polars(self._named_columns)
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
+
+        If vertices have names, u and v are names.
 
         Raises
         ------
         OptionError
             If pyarrow is not installed.
         """
-        return interop.to_arrow(self._columns)
+        return interop.to_arrow(self._named_columns)
 
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:
@@ -360,6 +378,14 @@ class Forest:
         """The columns of the forest in host memory, for files and other libraries."""
         host = self.to_host()
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
+
+    @property
+    def _named_columns(self) -> dict[str, Any]:
+        """The columns; if vertices have names, u and v are `pyarrow.Array`s of names."""
+        columns: dict[str, Any] = self._columns
+        if self.names is not None:
+            columns.update({end: self.names.take(columns[end]) for end in ("u", "v")})
+        return columns
 
     def __repr__(self) -> str:
         return (

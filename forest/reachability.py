@@ -161,4 +161,10 @@ def mutual_reachability(
     fields, _ = reachability.given(min_samples=int(min_samples)).run(
         edges, backend=backend, strategy="whole", progress=False
     )
-    return EdgeList(edges.u, edges.v, fields["weights"], num_vertices=edges.num_vertices)
+    return EdgeList(
+        edges.u,
+        edges.v,
+        fields["weights"],
+        num_vertices=edges.num_vertices,
+        names=edges.names,
+    )

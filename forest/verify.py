@@ -39,7 +39,7 @@ from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -78,6 +78,7 @@ def verify(
     *,
     num_vertices: int | None = None,
     weight: str | Callable[..., Any] | None = "weight",
+    ends: Sequence[str] | None = None,
     maximum: bool = False,
     block_edges: int = BLOCK_EDGES,
     progress: bool | Listener = True,
@@ -96,6 +97,8 @@ def verify(
     num_vertices : int, optional
         Number of vertices; overrides that of the graph.
     weight : str, callable or None
+        As for `minimum_spanning_forest`.
+    ends : sequence of two str, optional
         As for `minimum_spanning_forest`.
     maximum : bool
         Check for the maximum spanning forest; ties still go to the smaller edge id.
@@ -121,28 +124,33 @@ def verify(
     check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
-        found = open_graph(graph, num_vertices, weight, is_streamed=True)
+        found = open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
         source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
         if source.is_read_once:
             message = "verification reads the graph several times; pass one that can be read again"
             raise GraphError(message)
         edges = source.with_sizes()
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
-        columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype)
+        names = edges.names
+        name_type = None if names is None else names.type
+        columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype, name_type)
         edge_ids = columns.pop("edge_id")
         sizes = edges.num_vertices, edges.num_edges
         with _mention_another_graph(edges, identity), memory_errors(*sizes):
             _check_ids(edge_ids, edges.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
             u, v, weights = edges.take(edge_ids)
-            _check_columns(columns, edge_ids, {"u": u, "v": v, "weight": weights})
+            known = {"u": u, "v": v, "weight": weights}
+            if names is not None and isinstance(forest, str | os.PathLike):
+                known.update({end: np.asarray(names.take(known[end])) for end in ("u", "v")})
+            _check_columns(columns, edge_ids, known)
             order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
             u, v = u[rank], v[rank]
             tree, closing = merge_tree(u, v, num_vertices)
             _check_cycles(edges, order.edge_id[closing])
             blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, maximum=maximum)
-            known = _shortcut(blocks(), order, tree, u, v)
-            _check_edges(edges, blocks(), order, tree, known, maximum=maximum)
+            shortcut = _shortcut(blocks(), order, tree, u, v)
+            _check_edges(edges, blocks(), order, tree, shortcut, maximum=maximum)
     return Verification(
         num_vertices,
         num_edges,
@@ -156,11 +164,11 @@ def verify(
 
 
 def _forest_columns(
-    forest: Any, weight_dtype: np.dtype[Any]
+    forest: Any, weight_dtype: np.dtype[Any], name_type: Any
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the forest's columns, including "edge_id", and the graph identity in its file."""
     if isinstance(forest, str | os.PathLike):
-        columns, identity = read_forest(Path(forest), weight_dtype)
+        columns, identity = read_forest(Path(forest), weight_dtype, name_type)
         return columns, identity or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()

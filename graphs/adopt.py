@@ -15,7 +15,7 @@ from .edge_list import EdgeList
 from .libraries.igraph import from_igraph
 from .libraries.networkx import from_networkx
 from .read import read
-from .tables import arrow_graph, choose_columns, chosen_weight
+from .tables import arrow_graph, choose_columns, chosen_weight, class_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,11 +108,6 @@ def _check_list(items: list[Any]) -> None:
 def is_known(graph: Any) -> bool:
     """Return whether an object is a graph or table of a supported library."""
     return _taker(graph) is not None
-
-
-def class_names(value: Any) -> list[str]:
-    """Return `library.Class` for the class of an object and each of its bases."""
-    return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
 
 
 def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:

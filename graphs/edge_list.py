@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .names.vertex_names import VertexNames
+
     #: u, v and weight (None: every edge weighs 1) of consecutive edges.
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
     #: Columns by name: u, v, weight, edge_id.
@@ -39,18 +41,22 @@ class EdgeList:
         Edge weights; by default every edge weighs integer 1.
     num_vertices : int, optional
         Number of vertices; by default the largest id plus one.
+    names : VertexNames, optional
+        The name of each vertex, as `read` with ``ends=`` creates them.
 
     Raises
     ------
     GraphError
         If the columns differ in length, a dtype is not supported, an id is negative or not less
-        than `num_vertices`, or a weight is NaN. Names the first such edge.
+        than `num_vertices`, a weight is NaN, or the number of names differs from that of the
+        vertices. Names the first such edge.
     """
 
     u: NDArray[Any]
     v: NDArray[Any]
     weight: NDArray[Any]
     num_vertices: int
+    names: VertexNames | None
 
     def __init__(
         self,
@@ -59,9 +65,14 @@ class EdgeList:
         weight: ArrayLike | None = None,
         *,
         num_vertices: int | None = None,
+        names: VertexNames | None = None,
     ) -> None:
+        if num_vertices is None and names is not None:
+            num_vertices = len(names)
         u, v, weight, num_vertices = checked(u, v, weight, num_vertices)
-        values = {"u": u, "v": v, "weight": weight, "num_vertices": num_vertices}
+        check_names(names, num_vertices)
+        columns = {"u": u, "v": v, "weight": weight}
+        values = {**columns, "num_vertices": num_vertices, "names": names}
         self.__dict__.update(values)  # a frozen dataclass refuses assignment
 
     @property
@@ -79,7 +90,7 @@ class EdgeList:
         if not self.is_on_device:
             return self
         columns = map(host_array, (self.u, self.v, self.weight))
-        return EdgeList(*columns, num_vertices=self.num_vertices)
+        return EdgeList(*columns, num_vertices=self.num_vertices, names=self.names)
 
     def on(self, num_vertices: int) -> EdgeList:
         """Return the same edges with another number of vertices.
@@ -87,8 +98,9 @@ class EdgeList:
         Raises
         ------
         GraphError
-            If an id is not less than `num_vertices`. Names the edge.
+            If an id is not less than `num_vertices`, or the vertices have names. Names the edge.
         """
+        check_names(self.names, num_vertices)
         if _checked_num_vertices(self.u[:0], self.v[:0], num_vertices, 0) < self.num_vertices:
             return EdgeList(self.u, self.v, self.weight, num_vertices=num_vertices)
         larger = object.__new__(EdgeList)  # skips the checks: the ids are known to be smaller
@@ -126,6 +138,19 @@ def checked(
         )
         raise GraphError(message)
     return u, v, weight, _checked_num_vertices(u, v, num_vertices, first_id)
+
+
+def check_names(names: VertexNames | None, num_vertices: int) -> None:
+    """Check that there is a name for each vertex, if there are names.
+
+    Raises
+    ------
+    GraphError
+        If there is not.
+    """
+    if names is not None and len(names) != num_vertices:
+        message = f"there are {len(names)} names for {num_vertices} vertices"
+        raise GraphError(message)
 
 
 def ones(column: NDArray[Any]) -> NDArray[np.int64]:

@@ -51,11 +51,12 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
     return {**sizes, "num_edges": graph.num_edges, "digest": digest}
 
 
-def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
+def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read the columns of a forest, and the identity of its graph.
 
     Weights in text are parsed in the dtype of the graph's weights, so none is rounded. The columns
-    are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order.
+    are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If
+    `name_type`, a `pyarrow.DataType`, is given, u and v are names of that type.
 
     Raises
     ------
@@ -64,16 +65,19 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
     """
     with file_errors(path):
         path.stat()
-    read = format_of(path).read_forest
-    if read is None:
+    format = format_of(path)  # noqa: A001
+    if format.read_forest is None:
         message = f"{path}: expected a forest as .npz, .parquet, .csv or a folder of .npy columns"
         raise FileFormatError(message)
-    columns, identity = read(path, weight_dtype)
+    has_names = name_type is not None and format.holds_names
+    columns, identity = format.read_forest(path, weight_dtype, *([name_type] * has_names))
     if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
         found = ", ".join(columns) or "nothing"
         message = f"{path}: expected columns edge_id and optionally u, v, weight; found {found}"
         raise FileFormatError(message)
-    problems = [column_problem(name, column) for name, column in columns.items()]
+    problems = [
+        column_problem(name, column, has_names=has_names) for name, column in columns.items()
+    ]
     if len({column.shape for column in columns.values()}) > 1:
         problems.append("the columns differ in length")
     for problem in filter(None, problems):
@@ -82,10 +86,12 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
     return columns, identity
 
 
-def column_problem(name: str, column: NDArray[Any]) -> str | None:
+def column_problem(name: str, column: NDArray[Any], *, has_names: bool = False) -> str | None:
     """Return why an array cannot be the column `name`, or None if it can."""
     if column.ndim != 1:
         return f"{name} must be one-dimensional, not of shape {column.shape}"
+    if has_names and name in ("u", "v") and column.dtype.kind == "O":
+        return None
     kinds = "biuf" if name == "weight" else "iu"
     if column.dtype.kind not in kinds or column.dtype.itemsize > 8:
         wanted = "numbers" if name == "weight" else "integers"

@@ -6,6 +6,8 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import OptionError
 from ..progress import report_progress
 from .files import FileState, unchanged
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from .edge_list import EdgeList, NamedColumns
@@ -52,6 +53,9 @@ class Format:
     read_forest : callable, optional
         Takes a path and the dtype of the graph's weights; returns all columns of a saved forest
         and the identity of its graph.
+    tables : callable, optional
+        Takes a path and a function from the names of all columns to `tables.ColumnNames`; yields
+        `pyarrow.Table` objects with the chosen columns.
     begins : callable, optional
         Takes a line and returns whether a file of this format may begin with it. Called with
         leading comments (`#`, `%`) and with the first other line.
@@ -61,6 +65,9 @@ class Format:
         Whether a graph is a folder instead of a file.
     needs_coordinates : bool
         Whether `write` needs the coordinates of the vertices.
+    holds_names : bool
+        Whether `write` accepts columns of names; `read_forest` then has the optional argument
+        `name_type`, their `pyarrow.DataType`.
     """
 
     name: str
@@ -68,12 +75,14 @@ class Format:
     read: Callable[..., EdgeList] | None = None
     stream: Callable[..., EdgeSource] | None = None
     write: Callable[[Path, EdgeTable], None] | None = None
-    read_forest: Callable[[Path, np.dtype[Any]], SavedForest] | None = None
+    read_forest: Callable[..., SavedForest] | None = None
     begins: Callable[[bytes], bool] | None = None
     blocks: Callable[..., Iterator[Any]] | None = None
+    tables: Callable[..., Iterator[Any]] | None = None
     has_columns: bool = False
     is_folder: bool = False
     needs_coordinates: bool = False
+    holds_names: bool = False
 
     def graph(self, path: Path, weight: str | None) -> EdgeList:
         """Read a graph with the weights of that name; with None every edge weighs 1."""
@@ -101,7 +110,7 @@ class EdgeTable:
     Parameters
     ----------
     dtypes : mapping of str to dtype
-        Dtype of each column.
+        Dtype of each column, or for names of vertices their `pyarrow.DataType`.
     num_edges : int
     num_vertices : int, optional
         Needed by formats that state it.
@@ -115,7 +124,7 @@ class EdgeTable:
         Degrees east and north of each vertex.
     """
 
-    dtypes: Mapping[str, np.dtype[Any]]
+    dtypes: Mapping[str, Any]
     num_edges: int
     num_vertices: int | None
     read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
@@ -127,6 +136,11 @@ class EdgeTable:
     def is_graph(self) -> bool:
         """Whether the table is a graph and not a forest, which has edge ids."""
         return "edge_id" not in self.dtypes
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a column holds names of vertices."""
+        return not all(isinstance(dtype, np.dtype) for dtype in self.dtypes.values())
 
     def blocks(self, size: int = 2**20) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield blocks of about `size` edges as columns by name, and report progress."""

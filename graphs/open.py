@@ -13,14 +13,15 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
-from .adopt import class_names, edge_list, is_known
+from .adopt import edge_list, is_known
 from .edge_list import EdgeList, checked_num_vertices
 from .files import FileState
 from .formats import format_of
+from .names.number import number_graph
 from .read import WholeFile
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
-from .tables import check_weight
+from .tables import check_weight, class_names
 from .text.table import stream_blocks
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def open_graph(
     num_vertices: int | None,
     weight: str | Callable[..., Any] | None,
     *,
+    ends: Sequence[str] | None = None,
     is_streamed: bool = False,
     is_bounded: bool = False,
 ) -> EdgeList | EdgeSource:
@@ -48,6 +50,8 @@ def open_graph(
         Overrides the number of vertices that the graph states.
     weight : str, callable or None
         As for `edge_list`.
+    ends : sequence of two str, optional
+        Columns that hold names of vertices; see `names.number`.
     is_streamed : bool
         Stream files, instead of loading them.
     is_bounded : bool
@@ -62,11 +66,13 @@ def open_graph(
     OptionError
         If `weight` is neither a name nor None, or the graph has no such weights.
     """
-    if callable(weight):
+    if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
     if not isinstance(weight, str | None):
         message = f"weight must be a name or None, not {weight!r}"
         raise OptionError(message)
+    if ends is not None:
+        return number_graph(graph, ends, weight, num_vertices=num_vertices)
     source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
     if source is None:
         return edge_list(graph, num_vertices, weight)

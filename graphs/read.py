@@ -13,6 +13,7 @@ from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
 from .files import FileState, file_errors, file_fingerprint, unchanged
 from .formats import format_of
+from .names.number import number_graph
 from .segments import ArraySegment, Sequential
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def read(
     format: str | None = None,  # noqa: A002  # the name users know
     num_vertices: int | None = None,
     weight: str | None = "weight",
+    ends: Sequence[str] | None = None,
     progress: bool | Listener = True,
 ) -> EdgeList:
     """Read a graph from one file, or from several that together are one graph.
@@ -42,6 +44,8 @@ def read(
         Overrides the number of vertices that the files state.
     weight : str or None
         Name of the column of weights, in formats with named columns. With None every edge weighs 1.
+    ends : sequence of two str, optional
+        As for `mstflow.minimum_spanning_forest`; the graph has `names`.
     progress : bool or callable
         As for `mstflow.minimum_spanning_forest`. Text files report the bytes that are read.
 
@@ -63,6 +67,8 @@ def read(
         message = f"expected a path or a list of paths, found {source!r}"
         raise OptionError(message)
     with set_listener(progress):
+        if ends is not None:
+            return number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)
         files = map(Path, paths)
         graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
     if num_vertices is None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .edge_list import Columns, EdgeList
+    from .names.vertex_names import VertexNames
     from .segments import Segment
 
 #: Number of edges in a block; a block stays in the cache while it is filtered.
@@ -56,6 +57,8 @@ class EdgeSource:
         different dtypes cannot be compared.
     least_vertices : int
         Lower bound on the number of vertices, used when only some inputs state it.
+    names : VertexNames, optional
+        The name of each vertex.
     """
 
     segments: tuple[Segment, ...]
@@ -65,12 +68,13 @@ class EdgeSource:
     is_checked: bool = False
     weight_dtype: np.dtype[Any] | None = None
     least_vertices: int = 0
+    names: VertexNames | None = None
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
         """Return an edge list as a source."""
         segment = ArraySegment(graph.u, graph.v, graph.weight)
-        return cls((segment,), graph.num_vertices, is_checked=True)
+        return cls((segment,), graph.num_vertices, is_checked=True, names=graph.names)
 
     @property
     def num_edges(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from .edge_list import EdgeList
 from .files import file_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -50,7 +51,13 @@ class ColumnNames(NamedTuple):
         return [name for name in self if name is not None]
 
 
-def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
+#: Chooses the columns of a graph among the names of all columns.
+Choose = Callable[[Sequence[str]], ColumnNames]
+
+
+def choose_columns(
+    names: Sequence[str], weight: str | None, ends: Sequence[str] | None = None
+) -> ColumnNames:
     """Find the columns of a graph among the columns of a table.
 
     Parameters
@@ -60,6 +67,8 @@ def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
     weight : str or None
         Name of the weights; with None every edge weighs 1. "weight", the default of all callers,
         may be missing if the table has no other columns than the ends and edge ids.
+    ends : sequence of two str, optional
+        Names of the columns of the two ends. Default: the first of `END_NAMES` that exist.
 
     Raises
     ------
@@ -70,21 +79,27 @@ def choose_columns(names: Sequence[str], weight: str | None) -> ColumnNames:
     """
     # Cut, since a line of prose may look like many long names.
     found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
-    ends = next((pair for pair in END_NAMES if set(pair) <= set(names)), None)
+    known = END_NAMES if ends is None else ((ends[0], ends[1]),)
+    chosen = next((pair for pair in known if set(pair) <= set(names)), None)
     repeated = {name for name in names if list(names).count(name) > 1}
-    if ends is None or repeated & {*ends, weight}:
-        pairs = ", or ".join(" and ".join(pair) for pair in END_NAMES)
+    if chosen is None or repeated & {*chosen, weight}:
+        pairs = ", or ".join(" and ".join(pair) for pair in known)
         message = f"expected one column each for {pairs}; found {found}"
         raise GraphError(message)
     if weight is None or weight in names:
-        return ColumnNames(*ends, weight)
-    if weight == "weight" and not set(names) - {*ends, "edge_id"}:
-        return ColumnNames(*ends, None)
+        return ColumnNames(*chosen, weight)
+    if weight == "weight" and not set(names) - {*chosen, "edge_id"}:
+        return ColumnNames(*chosen, None)
     # Otherwise a graph whose weights are misspelt would be taken as unweighted.
     message = (
         f"no column {weight!r} for the weights; found {found} (name it with weight=; None: all 1)"
     )
     raise (GraphError if weight == "weight" else OptionError)(message)
+
+
+def class_names(value: Any) -> list[str]:
+    """Return `library.Class` for the class of an object and each of its bases."""
+    return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
 
 
 def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
@@ -101,8 +116,23 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
     if any(is_kind(arrow_type) for is_kind in numbers):
         dtype: np.dtype[Any] = np.dtype(arrow_type.to_pandas_dtype())
         return dtype
-    message = f"column {name!r} must hold numbers, not {arrow_type}"
+    hint = "; name the ends with ends= to use strings" if kinds.is_string(arrow_type) else ""
+    message = f"column {name!r} must hold numbers, not {arrow_type}{hint}"
     raise GraphError(message)
+
+
+def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
+    """Check that an Arrow column, or rows of it from `first_edge` on, has no missing value.
+
+    Raises
+    ------
+    GraphError
+        If it has. Names the edge.
+    """
+    if column.null_count:
+        edge = first_edge + column.is_null().index(True).as_py()
+        message = f"edge {edge}: column {name!r} has no value"
+        raise GraphError(message)
 
 
 def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
@@ -113,10 +143,7 @@ def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
     GraphError
         If a value is missing. Names the edge.
     """
-    if column.null_count:
-        edge = first_edge + column.is_null().index(True).as_py()
-        message = f"edge {edge}: column {name!r} has no value"
-        raise GraphError(message)
+    check_no_nulls(name, column, first_edge)
     return np.asarray(column)
 
 
@@ -176,7 +203,9 @@ def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
         If `weight` is another name.
     """
     check_weight(weight)
-    return graph if weight else EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices)
+    if weight:
+        return graph
+    return EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices, names=graph.names)
 
 
 def check_weight(weight: str | None, owner: str = "the graph") -> None:

@@ -19,21 +19,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from .edge_list import NamedColumns
     from .source import EdgeSource
 
 
-def check_output(path: str | os.PathLike[str], coordinates: ArrayLike | None = None) -> None:
+def check_output(
+    path: str | os.PathLike[str],
+    coordinates: ArrayLike | None = None,
+    *,
+    has_names: bool = False,
+) -> None:
     """Check that an output can be written to `path`, before the work that computes it.
 
     Raises
     ------
     OptionError
-        If the suffix is unknown, coordinates are missing or not supported, the parent folder is
-        missing, a folder stands in place of a file or a file in place of a folder, or the folder
-        is not empty.
+        If the suffix is unknown, coordinates are missing or not supported, names of vertices are
+        not supported, the parent folder is missing, a folder stands in place of a file or a file in
+        place of a folder, or the folder is not empty.
     """
-    writer_of(path, has_coordinates=coordinates is not None)
+    writer_of(path, has_coordinates=coordinates is not None, has_names=has_names)
     _check_place(path)
 
 
@@ -65,7 +69,7 @@ def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
 
 def write_columns(
     path: str | os.PathLike[str],
-    columns: NamedColumns,
+    columns: Mapping[str, Any],
     *,
     num_vertices: int | None = None,
     coordinates: ArrayLike | None = None,
@@ -79,6 +83,7 @@ def write_columns(
         `docs/formats.md` lists the formats. A path without a suffix, or with a trailing slash, is a
         folder of `.npy` files.
     columns : mapping of str to bool, integer or floating array of length m
+        Names of vertices are a `pyarrow.Array`.
     num_vertices : int, optional
         Number of vertices; `.gr`, `.mtx` and `.geojson` need it.
     coordinates : array of shape (n, 2), optional
@@ -91,7 +96,10 @@ def write_columns(
     OptionError
         As `write_table`, and if coordinates are invalid.
     """
-    dtypes = {name: values.dtype for name, values in columns.items()}
+    dtypes = {
+        name: values.dtype if hasattr(values, "dtype") else values.type
+        for name, values in columns.items()
+    }
     num_edges = len(next(iter(columns.values())))
 
     def read(size: int) -> Iterator[list[Any]]:
@@ -111,7 +119,8 @@ def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
     OptionError
         As `check_output`, or if writing fails. Nothing is left behind then.
     """
-    write = writer_of(path, has_coordinates=table.coordinates is not None)
+    has_coordinates = table.coordinates is not None
+    write = writer_of(path, has_coordinates=has_coordinates, has_names=table.has_names)
     with replacing(path) as draft:
         write(draft, table)
 

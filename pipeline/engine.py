@@ -29,7 +29,7 @@ from .streaming.solver import Solver
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..progress import Listener
     from .dataflow import Dataflow
@@ -86,6 +86,7 @@ def run_on(
     *,
     num_vertices: int | None = None,
     weight: str | Callable[..., Any] | None = "weight",
+    ends: Sequence[str] | None = None,
     maximum: bool = False,
     backend: str = "auto",
     threads: int | None = None,
@@ -117,10 +118,16 @@ def run_on(
         sharing(where.task_threads if where.eager else 1),  # elsewhere, tasks run in parallel
     ):
         opened = open_graph(
-            graph, num_vertices, weight, is_streamed=is_streamed, is_bounded=memory is not None
+            graph,
+            num_vertices,
+            weight,
+            ends=ends,
+            is_streamed=is_streamed,
+            is_bounded=memory is not None,
         )
         source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
-        source = sized(source, where)
+        names = source.names
+        source = sized(replace(source, names=None), where)  # tasks need no names
         on_device = source.is_on_device
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)
@@ -182,7 +189,9 @@ def run_on(
                 for name, value in fields.items()
             }
         report.plan = decided
-        return Run(fields, report, opened if isinstance(opened, EdgeList) else source)
+        return Run(
+            fields, report, opened if isinstance(opened, EdgeList) else replace(source, names=names)
+        )
 
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:

@@ -33,6 +33,8 @@ _READABLE = {each.name: each for each in FORMATS if each.read}
 _FOLDER = next(each for each in FORMATS if each.is_folder)
 _WRITABLE = {each.suffixes[0]: each for each in FORMATS if each.write and each.suffixes}
 
+#: The suffixes that names of vertices can be written to, for messages.
+NAMED_OUTPUTS = " or ".join(suffix for suffix, each in _WRITABLE.items() if each.holds_names)
 #: The suffixes that any graph can be written to, for messages.
 OUTPUTS = ", ".join(suffix for suffix, each in _WRITABLE.items() if not each.needs_coordinates)
 
@@ -77,14 +79,14 @@ def format_of(path: Path, name: str | None = None) -> Format:
 
 
 def writer_of(
-    path: str | PathLike[str], *, has_coordinates: bool = False
+    path: str | PathLike[str], *, has_coordinates: bool = False, has_names: bool = False
 ) -> Callable[[Path, EdgeTable], None]:
     """Return the function that writes a file or folder of that name.
 
     Raises
     ------
     OptionError
-        If there is none, or coordinates are missing or not supported.
+        If there is none, coordinates are missing or not supported, or names are not supported.
     """
     suffix = Path(path).suffix.lower()
     found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
@@ -95,6 +97,9 @@ def writer_of(
         raise OptionError(message)
     if found is None or found.write is None:
         message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
+        raise OptionError(message)
+    if has_names and not found.holds_names:
+        message = f"{path}: vertices have names; use {NAMED_OUTPUTS}"
         raise OptionError(message)
     return found.write
 

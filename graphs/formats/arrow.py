@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..format import Format
 from ..tables import arrow_graph, naming
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ..edge_list import EdgeList
+    from ..tables import Choose
 
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 
@@ -20,6 +22,17 @@ def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
 
     The file is not mapped: access to a map of a file that is truncated ends the process.
     """
+    with naming(path):
+        return arrow_graph(_table(path), weight)
+
+
+def arrow_tables(path: Path, choose: Choose) -> Iterator[Any]:
+    """Yield the chosen columns as one table."""
+    table = _table(path)
+    yield table.select(choose(table.column_names).present)
+
+
+def _table(path: Path) -> Any:
     import pyarrow as pa
 
     with naming(path):
@@ -31,7 +44,7 @@ def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
         ):
             table = reader.read_all()
             table.validate()  # damaged lengths would lead beyond the end of a buffer
-            return arrow_graph(table, weight)
+            return table
 
 
 FORMAT = Format(
@@ -39,5 +52,6 @@ FORMAT = Format(
     (".arrow", ".feather"),
     read_arrow,
     begins=lambda line: line.startswith(_MAGIC),
+    tables=arrow_tables,
     has_columns=True,
 )

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ...errors import OptionError
 from ..format import Format
 from ..tables import choose_columns, naming
-from ..text.columns import BLOCK_SIZE, Row, read_rows, records
+from ..text.columns import (
+    BLOCK_SIZE,
+    Row,
+    check_last_line,
+    parse_weights,
+    read_rows,
+    records,
+    whole_lines,
+)
 from ..text.files import (
     fail,
     first_row,
@@ -20,12 +30,12 @@ from ..text.files import (
 from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    import numpy as np
 
     from ..edge_list import EdgeList
     from ..format import EdgeTable, SavedForest
+    from ..tables import Choose, ColumnNames
     from ..text.table import Blocks
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
@@ -49,46 +59,95 @@ def read_csv(
 def csv_blocks(path: Path, weight: str | None = "weight", block_size: int = BLOCK_SIZE) -> Blocks:
     """Yield the header and the blocks of a table."""
     with open_text(path) as handle:
-        number, line = first_row(path, head_lines(path, handle), b"#", "edges")
-        delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
-        ((_, fields),) = records(path, line.rstrip(b"\n"), number, delimiter)
-        names, start, pending = (
-            [field.decode(errors="replace") for field in fields],
-            number + 1,
-            b"",
-        )
-        if len(names) > _MOST_COLUMNS:
-            fail(path, number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
-        try:
-            if any(map(is_number, names)):
-                names, start, pending = ["u", "v", "weight"][: len(names)], number, line
-            chosen = choose_columns(names, weight)
-        except OptionError:
-            raise
-        except ValueError as error:
-            fail(path, number, str(error))
-        known = {name: field for field, name in zip(("u", "v", "weight"), chosen, strict=True)}
+        head = _read_head(path, handle, lambda names: choose_columns(names, weight))
+        fields = zip(("u", "v", "weight"), head.chosen, strict=True)
+        known = {name: field for field, name in fields}
         row = Row(
             b"",
-            tuple(known.get(name, str(at)) for at, name in enumerate(names)),
-            delimiter=delimiter,
-            header=delimiter.decode().join(names),
+            tuple(known.get(name, str(at)) for at, name in enumerate(head.names)),
+            delimiter=head.delimiter,
+            header=head.delimiter.decode().join(head.names),
         )
         yield Header()
         yield from read_rows(
-            path, handle, row, number=start, pending=pending, block_size=block_size
+            path, handle, row, number=head.number, pending=head.pending, block_size=block_size
         )
 
 
-def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
-    """Read all columns of a forest: ids as int64, weights as `weight_dtype`."""
+def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:
+    """Yield blocks of the chosen columns as tables: names as strings, weights as numbers."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    with open_text(path) as handle:
+        head = _read_head(path, handle, choose)
+        number, wanted = head.number, head.chosen.present
+        types = pa.schema([(name, pa.string()) for name in wanted])
+        for block in whole_lines(handle, head.pending, block_size, is_quoted=True):
+            check_last_line(path, block, number)
+            if block.isspace():
+                continue
+            with naming(path):
+                table = arrow_csv.read_csv(
+                    pa.BufferReader(block),
+                    arrow_csv.ReadOptions(column_names=head.names, block_size=len(block) + 1),
+                    arrow_csv.ParseOptions(delimiter=head.delimiter.decode()),
+                    arrow_csv.ConvertOptions(
+                        column_types=types, include_columns=wanted, null_values=[]
+                    ),
+                )
+            if head.chosen.weight is not None:
+                weights = parse_weights(path, table[head.chosen.weight].combine_chunks(), number)
+                table = table.set_column(len(wanted) - 1, head.chosen.weight, pa.array(weights))
+            yield table
+            number += block.count(b"\n")
+
+
+class _Head(NamedTuple):
+    """The beginning of a table: its columns, and the first line that is data."""
+
+    delimiter: bytes
+    names: list[str]
+    chosen: ColumnNames
+    number: int
+    pending: bytes
+
+
+def _read_head(path: Path, handle: IO[bytes], choose: Choose) -> _Head:
+    """Read the first line, and choose the columns.
+
+    Raises
+    ------
+    FileFormatError
+        If the line has no such columns. Names the line.
+    """
+    number, line = first_row(path, head_lines(path, handle), b"#", "edges")
+    delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
+    ((_, fields),) = records(path, line.rstrip(b"\n"), number, delimiter)
+    names, pending = [field.decode(errors="replace") for field in fields], b""
+    if len(names) > _MOST_COLUMNS:
+        fail(path, number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
+    try:
+        if any(map(is_number, names)):
+            names, pending = ["u", "v", "weight"][: len(names)], line
+        chosen = choose(names)
+    except OptionError:
+        raise
+    except ValueError as error:
+        fail(path, number, str(error))
+    return _Head(delimiter, names, chosen, number + (not pending), pending)
+
+
+def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
+    """Read all columns of a forest: ids as int64 or `name_type`, weights as `weight_dtype`."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     # `write_csv` writes float16 as float32, and bool as 0 and 1.
     written_as = {"float16": pa.float32(), "bool": pa.uint8()}
     weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
-    types = dict.fromkeys(("edge_id", "u", "v"), pa.int64())
+    name_type = name_type or pa.int64()
+    types = {"edge_id": pa.int64(), "u": name_type, "v": name_type}
 
     def parse(types: dict[str, Any]) -> Any:
         options = arrow_csv.ConvertOptions(column_types=types, null_values=[])
@@ -102,7 +161,7 @@ def read_csv_forest(path: Path, weight_dtype: np.dtype[Any]) -> SavedForest:
         if len(set(table.column_names)) < len(table.column_names):
             message = "two columns have the same name"
             raise ValueError(message)
-        return {name: table[name].to_numpy() for name in table.column_names}, None
+        return {name: np.asarray(table[name]) for name in table.column_names}, None
 
 
 def write_csv(path: Path, table: EdgeTable) -> None:
@@ -137,5 +196,7 @@ FORMAT = Format(
     write=write_csv,
     read_forest=read_csv_forest,
     begins=_begins,
+    tables=csv_tables,
     has_columns=True,
+    holds_names=True,
 )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..edge_list import Columns
     from ..format import EdgeTable, SavedForest
     from ..segments import Read
+    from ..tables import Choose
 
 _GROUP_EDGES = 2**20
 
@@ -66,6 +67,14 @@ def row_groups(
             start = sum(sizes[:group])
             u, v, *rest = (arrow_values(name, table[name], start) for name in names.present)
             yield u, v, rest[0] if rest else None
+
+
+def parquet_tables(path: Path, choose: Choose) -> Iterator[Any]:
+    """Yield the chosen columns of each row group as a table."""
+    with _opened(path) as file:
+        names = choose(file.schema_arrow.names).present
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group, columns=names)
 
 
 def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
@@ -135,7 +144,7 @@ def _opened(path: Path) -> Iterator[Any]:
         yield file
 
 
-def read_parquet_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
+def read_parquet_forest(path: Path, _: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns, and the identity of the graph from the metadata."""
     with _opened(path) as file:
         table = file.read()
@@ -150,7 +159,10 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
 
     stated = {NUM_VERTICES: table.num_vertices, IDENTITY: table.identity}
     metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
-    fields = [(name, pa.from_numpy_dtype(dtype)) for name, dtype in table.dtypes.items()]
+    fields = [
+        (name, pa.from_numpy_dtype(dtype) if isinstance(dtype, np.dtype) else dtype)
+        for name, dtype in table.dtypes.items()
+    ]
     schema = pa.schema(fields, metadata)
     # Dictionaries of ids and weights save no space, and take twice as long to read.
     with ParquetWriter(path, schema, use_dictionary=False) as file:
@@ -166,5 +178,7 @@ FORMAT = Format(
     write_parquet,
     read_parquet_forest,
     begins=lambda line: line.startswith(b"PAR1"),
+    tables=parquet_tables,
     has_columns=True,
+    holds_names=True,
 )

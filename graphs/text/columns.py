@@ -306,6 +306,29 @@ def _weights(strings: Any) -> NDArray[Any]:
     return weight
 
 
+def parse_weights(path: Path, strings: Any, number: int) -> NDArray[Any]:
+    """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`.
+
+    Raises
+    ------
+    FileFormatError
+        If one is malformed or would be rounded. Names the line, if no line is empty.
+    """
+    from pyarrow import compute
+
+    strings = compute.ascii_trim_whitespace(strings)
+    try:
+        _require(not compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
+        return _weights(strings)
+    except ValueError:
+        tokens = [token.encode() for token in strings.to_pylist()]
+    for line, token in enumerate(tokens, number):
+        problem = _weight_problem(token)
+        if problem:
+            fail(path, line, problem)
+    return _exact_weights(path, list(range(number, number + len(tokens))), tuple(tokens))
+
+
 def _require(is_plain: bool) -> None:
     if not is_plain:
         message = "pyarrow might misread this block"

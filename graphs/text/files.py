@@ -210,16 +210,21 @@ def write_rows(
     """Write a line for each row of the columns; each line begins with `tag`, if given.
 
     Booleans become 0 and 1. Floats become the shortest text that reads back as the same value in
-    their dtype (float16: in float32).
+    their dtype (float16: in float32). Names of vertices, `pyarrow.Array`s, are quoted.
     """
     import pyarrow as pa
     from pyarrow import csv
 
-    arrays = [pa.array(_as_numbers(values)) for values in columns]
+    is_named = [isinstance(values, pa.Array) for values in columns]
+    arrays = [
+        values if named else pa.array(_as_numbers(values))
+        for values, named in zip(columns, is_named, strict=True)
+    ]
     if tag:
         arrays.insert(0, pa.repeat(tag, len(columns[0])))
     table = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
-    form = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+    quotes = "needed" if any(is_named) else "none"
+    form = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes)
     csv.write_csv(table, handle, form)
 
 

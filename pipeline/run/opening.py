@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import dask
 
 from ...errors import OptionError
+from ...runtime.scratch import scratch_folder
 from ...runtime.team import processors
 from .dask_scheduler import Cluster, LocalDask
-from .scratch import scratch_folder
 from .workers import this_worker
 
 if TYPE_CHECKING:

@@ -116,6 +116,17 @@ def test_standard_output_conflicts(folder, capsys, arguments, message):
     assert not (folder / "-").exists()
 
 
+def test_names(folder, capsys):
+    (folder / "pairs.csv").write_text("left,right,score\nx7,k2,1\nk2,x7,3\nx7,k2,2\n")
+    options = ["pairs.csv", "--ends", "left", "right", "--weight", "score", "--maximum"]
+    assert main(["solve", *options, "-o", "forest.csv", "--strategy", "fold", "--quiet"]) == 0
+    assert (folder / "forest.csv").read_text() == 'edge_id,u,v,weight\n1,"k2","x7",3\n'
+    verify = ["verify", "pairs.csv", "forest.csv", *options[1:]]
+    assert main([*verify, "--json"]) == 0
+    assert main(["solve", *options, "-o", "forest.npz"]) == 2
+    assert "vertices have names" in capsys.readouterr().err
+
+
 def test_no_file_is_named_minus(folder):
     forest = minimum_spanning_forest(EdgeList(np.array([0]), np.array([1])))
     with pytest.raises(OptionError, match="-: only commands can write to standard output"):

@@ -21,9 +21,9 @@ from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
 from mstflow.pipeline.run.schedulers import Inline
-from mstflow.pipeline.run.scratch import scratch_folder
 from mstflow.pipeline.run.workers import worker_backend
 from mstflow.primitives import Backend
+from mstflow.runtime.scratch import scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
 
 RANDOM = np.random.default_rng(5)
@@ -414,7 +414,7 @@ def test_folders_that_may_be_in_use_stay(tmp_path):
         (tmp_path / "mstflow-another_host-x").mkdir()
         (tmp_path / "mstflow-another_host-x" / "lock").touch()
         locked = f"""
-from mstflow.pipeline.run.scratch import scratch_folder
+from mstflow.runtime.scratch import scratch_folder
 with scratch_folder({str(tmp_path)!r}):
     pass
 """

@@ -1,0 +1,148 @@
+"""Pairs of names: the rows of tables and files in which names stand for vertices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import GraphError, OptionError
+from ...progress import report_progress
+from ..files import FileState, file_errors, unchanged
+from ..formats import format_of
+from ..tables import arrow_dtype, arrow_values, check_no_nulls, choose_columns, class_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..tables import Choose
+
+
+class Pairs(NamedTuple):
+    """Consecutive edges whose ends are names.
+
+    Attributes
+    ----------
+    left, right : pyarrow.ChunkedArray
+        The names of the two ends: strings or integers.
+    weight : array or None
+        None if every edge weighs 1.
+    """
+
+    left: Any
+    right: Any
+    weight: NDArray[Any] | None
+
+
+def named_pairs(
+    graph: Any,
+    ends: Sequence[str],
+    weight: str | None,
+    format: str | None = None,  # noqa: A002
+) -> Iterator[Pairs]:
+    """Yield the pairs of a graph whose vertices are known by names, in order.
+
+    Parameters
+    ----------
+    graph
+        A table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path of a
+        Parquet, Arrow or CSV file; or an iterable of these.
+    ends : sequence of two str
+        Names of the columns of the two ends.
+    weight : str or None
+        Name of the column of weights; with None every edge weighs 1.
+    format : str, optional
+        Format of the files.
+
+    Raises
+    ------
+    GraphError
+        If a column is missing, a name or weight is missing, or a column has another type. Names the
+        file if there is one, the column and the edge.
+    OptionError
+        If `graph` is anything else.
+    """
+    choose = partial(choose_columns, weight=weight, ends=ends)
+    first = 0
+    for table in _tables(graph, choose, format):
+        left, right, *rest = choose(table.column_names).present
+        pairs = Pairs(
+            _names(left, table[left], first),
+            _names(right, table[right], first),
+            _weights(rest[0], table[rest[0]], first) if rest else None,
+        )
+        first += len(pairs.left)
+        report_progress("read pairs", first, 0)
+        yield pairs
+
+
+def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
+    """Yield `pyarrow.Table` objects with at least the chosen columns."""
+    names = set(class_names(graph))
+    if isinstance(graph, str | os.PathLike):
+        yield from _of_file(Path(graph), choose, format)
+    elif names & {"dask.Delayed", "distributed.Future"}:
+        value = graph.compute() if hasattr(graph, "compute") else graph.result()
+        yield from _tables(value, choose, format)
+    elif hasattr(graph, "to_delayed") and hasattr(graph, "columns"):
+        for chunk in graph.to_delayed():
+            yield from _tables(chunk, choose, format)
+    elif "pandas.DataFrame" in names or hasattr(graph, "__arrow_c_stream__"):
+        yield _converted(graph, choose)
+    elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
+        for item in graph:
+            yield from _tables(item, choose, format)
+    else:
+        message = (
+            "ends= needs a table of pandas, polars, pyarrow, Dask or any library that supports "
+            f"Arrow, or .parquet, .arrow or .csv files; found {type(graph).__name__}"
+        )
+        raise OptionError(message)
+
+
+def _of_file(path: Path, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
+    found = format_of(path, format)
+    if found.tables is None:
+        message = f"{path}: format {found.name!r} has no named columns for ends="
+        raise OptionError(message)
+    with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
+        yield from found.tables(path, choose)
+
+
+def _converted(table: Any, choose: Choose) -> Any:
+    import pyarrow as pa
+
+    try:
+        if "pandas.DataFrame" in class_names(table):
+            names = choose(list(table.columns)).present
+            return pa.Table.from_pandas(table[names], preserve_index=False)
+        return pa.table(table)
+    except (pa.ArrowException, TypeError) as error:
+        message = f"the table cannot be converted to Arrow: {error}"
+        raise GraphError(message) from error
+
+
+def _names(name: str, column: Any, first_edge: int) -> Any:
+    """Return a column of names without missing values: of strings or of integers."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    check_no_nulls(name, column, first_edge)
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kinds.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    is_name = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
+    if not any(is_kind(column.type) for is_kind in is_name):
+        message = f"column {name!r} must hold names, strings or integers, not {column.type}"
+        raise GraphError(message)
+    return column
+
+
+def _weights(name: str, column: Any, first_edge: int) -> NDArray[Any]:
+    arrow_dtype(name, column.type)
+    return arrow_values(name, column, first_edge)

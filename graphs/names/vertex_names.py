@@ -1,0 +1,158 @@
+"""The names of the vertices of a graph: an Arrow array in memory, or a Parquet file."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import OptionError
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+class VertexNames:
+    """The names of the vertices: strings or integers, all different.
+
+    Vertices are numbered in the order in which their names first appear in the pairs: row by row,
+    the first end before the second.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        The name of each vertex.
+    """
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    @property
+    def values(self) -> Any:
+        """The name of each vertex, as a `pyarrow.Array`."""
+        return self._values
+
+    @property
+    def type(self) -> Any:
+        """The `pyarrow.DataType` of the names."""
+        return self._values.type
+
+    def take(self, vertices: Any) -> Any:
+        """Return the names of the vertices of an integer array, as a `pyarrow.Array`."""
+        return self.values.take(_arrow(vertices))
+
+    def numbers(self, names: Any) -> NDArray[np.int64]:
+        """Return the vertices that have the given names.
+
+        Parameters
+        ----------
+        names : sequence of str or int, or pyarrow.Array of length p
+
+        Returns
+        -------
+        int64 array of length p
+
+        Raises
+        ------
+        OptionError
+            If no vertex has one of the names, or a name is of another type.
+        """
+        import pyarrow as pa
+        from pyarrow import compute
+
+        try:
+            known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
+            found = compute.index_in(known.cast(self.type), value_set=self.values)
+        except (pa.ArrowException, TypeError) as error:
+            message = f"names of vertices must be of type {self.type}: {error}"
+            raise OptionError(message) from error
+        if found.null_count:
+            unknown = known[found.is_null().index(True).as_py()].as_py()
+            message = f"no vertex has the name {unknown!r}"
+            raise OptionError(message)
+        numbers: NDArray[np.int64] = np.asarray(found).astype(np.int64)
+        return numbers
+
+    def blocks(self, size: int) -> Iterator[Any]:
+        """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
+        for start in range(0, len(self), size):
+            yield self.values[start : start + size]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[str | int]:
+        for block in self.blocks(2**16):
+            yield from block.to_pylist()
+
+    def __getitem__(self, vertex: int) -> str | int:
+        name: str | int = self.values[int(vertex)].as_py()
+        return name
+
+    def __repr__(self) -> str:
+        return f"<VertexNames: {len(self)} of type {self.type}>"
+
+
+class StoredNames(VertexNames):
+    """Names in the column `name` of a Parquet file, which is read on each use.
+
+    Parameters
+    ----------
+    path : Path
+    resources : ExitStack
+        Closed when the names are no longer used; removes a temporary file.
+    """
+
+    def __init__(self, path: Path, resources: contextlib.ExitStack) -> None:
+        from pyarrow.parquet import ParquetFile
+
+        self._path = path
+        with ParquetFile(path) as file:
+            self._length = file.metadata.num_rows
+            self._type = file.schema_arrow.field("name").type
+        weakref.finalize(self, resources.close)
+
+    @property
+    def values(self) -> Any:
+        """The name of each vertex, as a `pyarrow.Array`; reads the file."""
+        from pyarrow import parquet
+
+        return parquet.read_table(self._path)["name"].combine_chunks()
+
+    @property
+    def type(self) -> Any:
+        """The `pyarrow.DataType` of the names."""
+        return self._type
+
+    def blocks(self, size: int) -> Iterator[Any]:
+        """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(self._path) as file:
+            held, count = [], 0
+            for batch in file.iter_batches(size):
+                held.append(batch.column(0))
+                count += len(batch)
+                while count >= size:
+                    whole = pa.concat_arrays(held)
+                    yield whole[:size]
+                    held, count = [whole[size:]], count - size
+            if count:
+                yield pa.concat_arrays(held)
+
+    def __len__(self) -> int:
+        length: int = self._length
+        return length
+
+
+def _arrow(values: Any) -> Any:
+    import pyarrow as pa
+
+    is_arrow = isinstance(values, pa.Array | pa.ChunkedArray)
+    return values if is_arrow else pa.array(np.asarray(values))

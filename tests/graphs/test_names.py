@@ -1,0 +1,212 @@
+"""Vertices known by names: every table and file gives the same numbers, and names come back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import csv as arrow_csv
+from pyarrow import feather, parquet
+
+import mstflow
+from mstflow.errors import FileFormatError, GraphError, OptionError, VerificationError
+from mstflow.graphs.names.pairs import named_pairs
+
+ENDS = ("record_l", "record_r")
+TABLE = pa.table(
+    {
+        "record_l": ["b-1", "a, 2", "b-1", "zoé"],
+        "record_r": ["a, 2", "zoé", "zoé", "007"],
+        "score": [0.5, 0.25, 0.125, 1.0],
+        "note": ["x", "y", "z", "w"],
+    }
+)
+NAMES = ["b-1", "a, 2", "zoé", "007"]
+
+
+def numbered(u, v):
+    """Number the vertices in the order in which they first appear, as a loop."""
+    numbers = {}
+    ends = [
+        numbers.setdefault(name, len(numbers)) for pair in zip(u, v, strict=True) for name in pair
+    ]
+    return list(numbers), ends[::2], ends[1::2]
+
+
+def forms(folder):
+    """Yield the table in every form in which it can be read."""
+    yield TABLE
+    yield TABLE.to_pandas()
+    yield TABLE.to_pandas().astype({"record_l": "category"})
+    yield [TABLE.slice(0, 1), TABLE.slice(1)]
+    polars = pytest.importorskip("polars")
+    yield polars.from_arrow(TABLE)
+    dask = pytest.importorskip("dask.dataframe")
+    frame = dask.from_pandas(TABLE.to_pandas(), npartitions=2)
+    yield frame
+    yield frame.to_delayed()
+    parquet.write_table(TABLE, folder / "pairs.parquet", row_group_size=3)
+    yield folder / "pairs.parquet"
+    feather.write_feather(TABLE, folder / "pairs.arrow")
+    yield str(folder / "pairs.arrow")
+    arrow_csv.write_csv(TABLE, folder / "pairs.csv")
+    yield folder / "pairs.csv"
+    parquet.write_table(TABLE.slice(0, 2), folder / "first.parquet")
+    arrow_csv.write_csv(TABLE.slice(2), folder / "second.csv")
+    yield [folder / "first.parquet", folder / "second.csv"]
+
+
+def test_every_form_of_a_table(tmp_path):
+    for form in forms(tmp_path):
+        forest = mstflow.minimum_spanning_forest(form, ends=ENDS, weight="score")
+        assert list(forest.names) == NAMES
+        assert forest.edge_ids.tolist() == [1, 2, 3]
+        assert (forest.u.tolist(), forest.v.tolist()) == ([1, 0, 2], [2, 2, 3])
+        assert forest.weight.tolist() == [0.25, 0.125, 1.0]
+
+
+KINDS = (st.text(max_size=2), st.integers(-(2**63), 2**63 - 1), st.integers(2**63, 2**64 - 1))
+LISTS = [
+    st.lists(st.tuples(kind, kind), min_size=1, max_size=30) for kind in (*KINDS, st.integers(0, 9))
+]
+
+
+@given(st.one_of(LISTS), st.integers(1, 7))
+def test_numbers_are_in_the_order_of_first_appearance(pairs, size):
+    u, v = ([pair[end] for pair in pairs] for end in (0, 1))
+    table = pa.table({"u": u, "v": v})
+    parts = [table.slice(start, size) for start in range(0, len(u), size)]
+    graph = mstflow.graphs.names.number.number_graph(parts, ("u", "v"), "weight")
+    names, *ends = numbered(u, v)
+    assert list(graph.names) == names
+    assert [graph.u.tolist(), graph.v.tolist()] == ends
+    assert graph.names.numbers(names).tolist() == list(range(len(names)))
+    assert graph.names.take([0]).to_pylist() == names[:1]
+    assert (graph.names[len(names) - 1], len(graph.names)) == (names[-1], len(names))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("names", [NAMES, [-5, 2**62, 7, 0]])
+def test_names_come_back(tmp_path, suffix, names):
+    number = {name: i for i, name in enumerate(NAMES)}
+    columns = {end: [names[number[name]] for name in TABLE[end].to_pylist()] for end in ENDS}
+    table = pa.table({**columns, "score": TABLE["score"]})
+    graph = mstflow.read(write(tmp_path, table), ends=ENDS, weight="score")
+    forest = mstflow.minimum_spanning_forest(graph, maximum=True)
+    expected = {"edge_id": [0, 1, 3], "weight": [0.5, 0.25, 1.0]}
+    for end, name in zip(("u", "v"), ENDS, strict=True):
+        expected[end] = [columns[name][i] for i in (0, 1, 3)]
+    assert forest.to_arrow().to_pydict() == expected
+    assert forest.to_pandas().to_dict("list") == expected
+    assert forest.to_polars().to_dict(as_series=False) == expected
+    assert set(forest.to_networkx().nodes) == set(names)
+    assert forest.to_igraph().vs["name"] == names
+    assert forest.to_scipy().shape == (4, 4)
+    path = tmp_path / f"forest{suffix}"
+    forest.save(path)
+    saved = parquet.read_table(path) if suffix == ".parquet" else arrow_csv.read_csv(path)
+    assert saved["u"].to_pylist() == expected["u"]
+    assert mstflow.verify(graph, path, maximum=True).compared == ("u", "v", "weight")
+    again = mstflow.minimum_spanning_forest(mstflow.mutual_reachability(graph, min_samples=1))
+    assert list(again.names) == names
+
+
+def write(folder, table):
+    parquet.write_table(table, folder / "pairs.parquet")
+    return folder / "pairs.parquet"
+
+
+def test_streaming_strategies_keep_names(tmp_path):
+    path = write(tmp_path, TABLE)
+    for options in ({"memory": "1GB"}, {"strategy": "fold"}, {"scheduler": "threads"}):
+        forest = mstflow.minimum_spanning_forest(path, ends=ENDS, weight="score", **options)
+        assert list(forest.names) == NAMES
+        assert forest.edge_ids.tolist() == [1, 2, 3]
+
+
+def test_a_forest_with_another_name_is_wrong(tmp_path):
+    graph = mstflow.read(write(tmp_path, TABLE), ends=ENDS, weight="score")
+    table = mstflow.minimum_spanning_forest(graph).to_arrow()
+    parquet.write_table(table.set_column(1, "u", [["a, 2", "eve", "zoé"]]), tmp_path / "f.parquet")
+    with pytest.raises(VerificationError, match="edge 2: u is eve in the forest, but b-1 in the"):
+        mstflow.verify(graph, tmp_path / "f.parquet")
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "message"),
+    [
+        ({"record_r": None}, {}, "expected one column each for record_l and record_r; found"),
+        ({"score": None}, {}, "no column 'score' for the weights"),
+        ({"record_r": ["a", None, "b", "c"]}, {}, "edge 1: column 'record_r' has no value"),
+        ({"score": [1.0, 2.0, None, 3.0]}, {}, "edge 2: column 'score' has no value"),
+        ({"score": [1.0, 2.0, np.nan, 3.0]}, {}, "edge 2: the weight is NaN"),
+        ({"score": ["1"] * 4}, {}, "column 'score' must hold numbers, not string"),
+        (
+            {"record_r": [1.5] * 4},
+            {},
+            "'record_r' must hold names, strings or integers, not double",
+        ),
+        ({"record_r": [1, 2, 3, 4]}, {}, "names must all be strings or all integers"),
+        ({}, {"ends": "record_l"}, "ends must be the names of two columns, not 'record_l'"),
+        ({}, {"ends": ("record_l", "record_l")}, "ends must be the names of two columns"),
+        ({}, {"num_vertices": 9}, "with ends=, the names determine it"),
+    ],
+)
+def test_bad_tables(changes, options, message):
+    columns = {name: TABLE[name] for name in TABLE.column_names} | changes
+    table = pa.table({name: column for name, column in columns.items() if column is not None})
+    with pytest.raises((GraphError, OptionError), match=message):
+        mstflow.minimum_spanning_forest(table, **{"ends": ENDS, "weight": "score", **options})
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,b,1\nc,d,high\n", r"pairs.csv: line 3: 'high' is not a weight"),
+        ("a,b,1\nc,d\n", "pairs.csv: .*Expected 3 columns"),
+        ("a,b,nan\n", "pairs.csv: line 2: the weight is NaN"),
+    ],
+)
+def test_bad_text(tmp_path, rows, message):
+    (tmp_path / "pairs.csv").write_text(f"record_l,record_r,score\n{rows}")
+    with pytest.raises(FileFormatError, match=message):
+        mstflow.read(tmp_path / "pairs.csv", ends=ENDS, weight="score")
+
+
+def test_what_has_no_columns(tmp_path):
+    (tmp_path / "graph.gr").write_text("a 1 2 3\n")
+    for graph, message in (
+        (tmp_path / "graph.gr", "graph.gr: format 'gr' has no named columns for ends="),
+        ((np.arange(2), np.arange(2)), "ends= needs a table of pandas, .*; found ndarray"),
+        (7, "ends= needs a table of pandas, .*; found int"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            mstflow.minimum_spanning_forest(graph, ends=ENDS)
+    with pytest.raises(GraphError, match="must hold numbers, not string; name the ends with ends="):
+        mstflow.minimum_spanning_forest(TABLE.rename_columns(["u", "v", "weight", "note"]))
+
+
+def test_outputs_without_names(tmp_path):
+    forest = mstflow.minimum_spanning_forest(TABLE, ends=ENDS, weight="score")
+    for name in ("forest.npz", "forest", "forest.gr"):
+        with pytest.raises(OptionError, match=r"vertices have names; use \.csv or \.parquet"):
+            forest.save(tmp_path / name)
+    with pytest.raises(OptionError, match="no vertex has the name 'eve'"):
+        forest.names.numbers(["zoé", "eve"])
+    with pytest.raises(OptionError, match="names of vertices must be of type string"):
+        forest.names.numbers([3])
+    with pytest.raises(GraphError, match="there are 4 names for 9 vertices"):
+        forest.graph.on(9)
+
+
+def test_blocks_of_text(tmp_path):
+    (tmp_path / "pairs.csv").write_text(
+        '# made up\nu\tv\tweight\n"a"\tb\t1\nb\tc\t18446744073709551615\n'
+    )
+    table = mstflow.read(tmp_path / "pairs.csv", ends=("u", "v"))
+    assert list(table.names) == ["a", "b", "c"]
+    assert table.weight.tolist() == [1, 2**64 - 1]
+    (pairs,) = named_pairs(tmp_path / "pairs.csv", ("u", "v"), None)
+    assert pairs.weight is None
