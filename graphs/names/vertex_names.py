@@ -68,7 +68,7 @@ class VertexNames:
         try:
             known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
             found = compute.index_in(known.cast(self.type), value_set=self.values)
-        except (pa.ArrowException, TypeError) as error:
+        except (pa.ArrowException, TypeError, OverflowError) as error:
             message = f"names of vertices must be of type {self.type}: {error}"
             raise OptionError(message) from error
         if found.null_count:
