@@ -49,6 +49,9 @@ __all__ = [
     "verify",
 ]
 
+#: Modules that serve the interfaces of other libraries; `import *` leaves them out.
+_INTEROP = ("csgraph",)
+
 # Names are imported when they are first used. So the command line can start before NumPy is loaded,
 # and report an interrupt or a lack of memory meanwhile in one line.
 _MODULES = {
@@ -100,11 +103,11 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = found
         return found
-    if name in __all__:
+    if name in (*__all__, *_INTEROP):
         return importlib.import_module(f".{name}", __name__)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_INTEROP})
