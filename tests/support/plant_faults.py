@@ -30,8 +30,8 @@ def main(words):
         copy = Path(folder) / "mstflow"
         shutil.copytree(ROOT, copy, ignore=IGNORED)
         for tests, only in dict.fromkeys((fault.tests, fault.only) for fault in chosen):
-            if not passes(copy, tests.split(), only):
-                sys.exit(f"without a fault, these tests fail: {tests} {only}")
+            if failure := failed(copy, tests.split(), only):
+                sys.exit(f"without a fault, these tests fail: {tests} {only}\n{failure}")
         missed = [fault for fault in chosen if not is_caught(copy, fault)]
     print(f"{len(chosen) - len(missed)} of {len(chosen)} faults caught")
     return 1 if missed else 0
@@ -43,7 +43,7 @@ def is_caught(copy, fault):
     source = path.read_text()
     path.write_text(planted(source, fault))
     try:
-        found = not passes(copy, fault.tests.split(), fault.only)
+        found = bool(failed(copy, fault.tests.split(), fault.only))
     finally:
         path.write_text(source)
     print(f"{'caught' if found else 'MISSED'}: {fault.file}: {fault.title}", flush=True)
@@ -59,8 +59,8 @@ def planted(source, fault):
     return before + fault.new + after
 
 
-def passes(copy, tests, only=""):
-    """Return whether pytest passes on the copy; compiled kernels are kept beside it."""
+def failed(copy, tests, only=""):
+    """Return pytest's output if tests of the copy fail; compiled kernels are kept beside it."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(copy.parent),
@@ -71,10 +71,10 @@ def passes(copy, tests, only=""):
     try:
         run = subprocess.run(command, timeout=LONGEST, **options)
     except subprocess.TimeoutExpired:  # a loop without end
-        return False
+        return f"longer than {LONGEST} seconds"
     if run.returncode in NOTHING_RAN:
         sys.exit(run.stdout + run.stderr)
-    return run.returncode == 0
+    return run.stdout[-2000:] or "crashed" if run.returncode else ""
 
 
 if __name__ == "__main__":
