@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
 from .forest.forest import Forest
-from .pipeline.catalogue import FOR_SCANS
+from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
 from .pipeline.pipeline import Pipeline
@@ -118,7 +118,8 @@ def minimum_spanning_forest(
             "use Pipeline.run"
         )
         raise OptionError(message)
-    known = named_algorithm(FOR_SCANS) if algorithm == "auto" else pipeline
+    is_auto = algorithm == "auto"
+    known = named_algorithm(FOR_SCANS) if is_auto else pipeline
     done = run_on(
         pipeline,
         graph,
@@ -136,6 +137,7 @@ def minimum_spanning_forest(
         checkpoint=checkpoint,
         progress=progress,
         for_scans=None if pipeline is algorithm else known,
+        for_few=named_algorithm(FOR_FEW) if is_auto else None,
     )
     found = done.fields.get("found")
     columns = () if found is None else tuple(found[:3])

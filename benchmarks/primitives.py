@@ -72,6 +72,8 @@ def arguments(size: int) -> dict[str, Call]:
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
     found["consecutive"] = ((0, size), {"dtype": "int32"})
+    some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
+    found["join_by_weight"] = some, {"descending": False}
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
-from ..pipeline.catalogue import FOR_SCANS, algorithm
+from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
 from ..pipeline.options import check_count
 from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
 from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
@@ -56,8 +56,16 @@ def run(options: argparse.Namespace) -> None:
     check_count("partitions", options.partitions, 1)
     memory = None if options.memory is None else max(1, parse_bytes(options.memory) - own)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
-    names = algorithm("auto").name, FOR_SCANS, resolve_backend("auto", graph.size.num_edges)
-    request = Request(*names, options.strategy, options.partitions, memory=memory)
+    num_edges = graph.size.num_edges
+    names = algorithm("auto").name, FOR_SCANS, resolve_backend("auto", num_edges)
+    request = Request(
+        *names,
+        options.strategy,
+        options.partitions,
+        memory=memory,
+        for_few=FOR_FEW,
+        backend_for_few=resolve_backend("auto", num_edges, are_few=True),
+    )
     where = _where(options)
     try:
         found = plan(request, graph, where, rates)

@@ -140,6 +140,8 @@ def _source(
     graph: Any, weight: str | None, *, is_streamed: bool, is_bounded: bool
 ) -> EdgeSource | None:
     """Return a source if the graph is one or must be streamed, else None."""
+    if isinstance(graph, EdgeList) or _is_columns(graph):  # the usual cases
+        return None
     if isinstance(graph, EdgeSource):
         check_weight(weight, "a source")
         return graph
@@ -165,6 +167,10 @@ def _source(
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):
         return EdgeSource((Chunks(graph, adopt),))
     return None
+
+
+def _is_columns(graph: Any) -> bool:
+    return isinstance(graph, tuple) and {*map(type, graph)} == {np.ndarray}
 
 
 def _is_delayed(item: Any) -> bool:

@@ -74,7 +74,13 @@ class EdgeSource:
     def of(cls, graph: EdgeList) -> EdgeSource:
         """Return an edge list as a source."""
         segment = ArraySegment(graph.u, graph.v, graph.weight)
-        return cls((segment,), graph.num_vertices, is_checked=True, names=graph.names)
+        return cls(
+            (segment,),
+            graph.num_vertices,
+            is_checked=True,
+            weight_dtype=graph.weight.dtype,
+            names=graph.names,
+        )
 
     @property
     def num_edges(self) -> int | None:
@@ -140,6 +146,8 @@ class EdgeSource:
                 raise GraphError(message)
             return self
         if self.num_vertices is not None and self.num_edges is not None:
+            if self.weight_dtype is not None:
+                return self
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
         segments, largest, first, dtype = [], self.least_vertices, self.first_id, None
         uncounted = replace(self, is_checked=False)
@@ -189,6 +197,10 @@ class EdgeSource:
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of all edges, in memory."""
+        if self.is_checked and not self.unweighted and len(self.segments) == 1:
+            (segment,) = self.segments
+            if isinstance(segment, ArraySegment) and segment.weight is not None:
+                return segment.u, segment.v, segment.weight
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()

@@ -76,8 +76,8 @@ class Dataflow:
 
     @cached_property
     def moves_edges(self) -> bool:
-        """Whether stages write edges: rounds run over them, not scans."""
-        return any("edges" in stage.writes for stage in self.stages())
+        """Whether stages write the edges as fields: rounds run over them, not scans."""
+        return any({"columns", "edges"} & stage.writes.keys() for stage in self.stages())
 
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values for a backend."""
@@ -97,7 +97,8 @@ class Dataflow:
 
     def draw(self, path: str | PathLike[str] | None = None) -> str:
         """Return the data flow as SVG; also write it to `path` if given."""
-        given = [*self.inputs, *self.values]
+        read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
+        given = [name for name in (*self.inputs, *self.values) if name in read]
         picture = as_svg(self.name, self.steps, self._in_partitions, given)
         if path is not None:
             Path(path).write_text(picture, encoding="utf-8")

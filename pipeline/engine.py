@@ -18,7 +18,7 @@ from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from .options import check_count, check_flag, choose_backend
-from .plan import Graph, Request, Where, plan
+from .plan import FEW, Graph, Request, Where, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, placed, sized, split
 from .run.schedulers import Inline
@@ -98,11 +98,12 @@ def run_on(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | Listener = True,
     for_scans: Dataflow | None = None,
+    for_few: Dataflow | None = None,
 ) -> Run:
     """Run a pipeline on a graph; for the options see `minimum_spanning_forest`.
 
-    Scans hold few edges per vertex. For these `for_scans` replaces the pipeline; it must find the
-    same forest.
+    Two pipelines may replace it, which must find the same forest: `for_scans` for the edges that
+    scans hold, which are few per vertex, and `for_few` for graphs with few edges.
     """
     check_flag("maximum", maximum)
     check_count("threads", threads, 1)
@@ -133,6 +134,10 @@ def run_on(
         name = choose_backend(backend, num_edges, on_device=on_device)
         using = Backend(name, where.task_threads)
         solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
+        few: dict[str, str] = {}
+        if for_few is not None and num_edges <= FEW:
+            name = choose_backend(backend, num_edges, on_device=on_device, are_few=True)
+            few = {"for_few": for_few.name, "backend_for_few": name}
         request = Request(
             pipeline.name,
             solver.flow.name,
@@ -145,11 +150,15 @@ def run_on(
             gives_fields=pipeline.result != ("forest",),
             keeps_checkpoint=checkpoint is not None,
             device_memory=array_module(using).device_memory() if where.eager else None,
+            **few,
         )
         # Reading the first chunk of an iterator would consume it.
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
         decided = plan(request, facts, Where.of(where))
+        if for_few is not None and decided.algorithm == for_few.name:
+            pipeline = for_few
+        using = using._replace(name=decided.backend)
         flow = _flow(decided, pipeline, is_read_once=source.is_read_once)
         records = None
         if checkpoint is not None:

@@ -41,8 +41,10 @@ def check_flag(name: str, value: Any) -> None:
         raise OptionError(message)
 
 
-def choose_backend(backend: str, num_edges: int, *, on_device: bool) -> str:
+def choose_backend(backend: str, num_edges: int, *, on_device: bool, are_few: bool = False) -> str:
     """Return the name of the array module for a graph; arrays on a GPU stay there.
+
+    With `are_few`, a single function of the module joins all edges.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def choose_backend(backend: str, num_edges: int, *, on_device: bool) -> str:
         If the backend does not exist or does not support arrays on a GPU.
     """
     if not on_device:
-        return resolve_backend(backend, num_edges)
+        return resolve_backend(backend, num_edges, are_few=are_few)
     if backend not in ("auto", DEVICE_BACKEND):
         message = (
             f"backend {backend!r} does not support arrays on a GPU; choose {DEVICE_BACKEND!r}, or "

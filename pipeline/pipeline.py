@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PipelineError
-from ..stages.fields import EDGES, Field
+from ..stages.fields import ANYTHING, EDGES, Field
 from .check import Known
 from .dataflow import ByBackend, Dataflow
 from .engine import OF_EVERY_RUN, run
@@ -24,6 +24,7 @@ __all__ = ["ByBackend", "Pipeline"]
 
 #: The initial fields of every pipeline; `edges` has a value in each partition.
 INPUTS = {
+    "columns": Known(ANYTHING, in_partitions=True),
     "edges": Known(EDGES, in_partitions=True),
     "weight_order": Known(Field("", "any")),
     "num_vertices": Known(Field("", "count")),
@@ -37,10 +38,12 @@ INPUTS = {
 class Pipeline(Dataflow):
     """An algorithm: steps from a graph's edges to the fields in `result`.
 
-    The initial fields are ``edges`` (`stages.fields.Edges`, in partitions), ``weight_order``
+    The initial fields are ``columns`` and ``edges`` (`stages.fields.Columns`, with weights, and
+    `stages.fields.Edges`, with keys, both in partitions), ``weight_order``
     (`primitives.weight_order.WeightOrder`), ``num_vertices``, ``num_edges``, ``maximum``, an empty
     ``forest``, and the values that `given` adds. The run collects the edge ids that stages write to
-    ``forest`` as `stages.fields.Chosen` over all rounds, and sorts them at the end.
+    ``forest`` as `stages.fields.Chosen` over all rounds, and sorts them at the end. If no stage
+    reads ``edges`` or ``weight_order``, weights are not converted to keys.
 
     A pipeline is checked when it runs, so edits may go through states that do not fit.
 

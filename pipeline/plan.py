@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
     from .run.schedulers import Scheduler
 
+#: The largest number of edges for which `Request.for_few` replaces the pipeline.
+FEW = 2**16
+
 #: The names of all strategies.
 STRATEGIES = ("whole", *SCANNING, "iterate")
 
@@ -111,6 +114,9 @@ class Request:
     keeps_checkpoint : bool
     device_memory : int, optional
         Free bytes of the device, if tasks compute on one.
+    for_few, backend_for_few : str
+        Names of the pipeline that replaces `algorithm` for at most `FEW` edges in memory, in one
+        partition, and of its array module; empty if none does.
     """
 
     algorithm: str
@@ -124,6 +130,8 @@ class Request:
     gives_fields: bool = False
     keeps_checkpoint: bool = False
     device_memory: int | None = None
+    for_few: str = ""
+    backend_for_few: str = ""
 
     @property
     def bound(self) -> int | None:
@@ -154,14 +162,19 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     if strategy == "fold":
         partitions = 1
     _check_strategy(request, strategy)
+    algorithm, backend = request.algorithm, request.backend
+    if strategy in SCANNING:
+        algorithm = request.for_scans
+    elif strategy == "whole" and request.for_few and graph.size.num_edges <= FEW:
+        algorithm, backend = request.for_few, request.backend_for_few
     unbounded = Plan(
         strategy,
         partitions,
         graph.size.num_edges,
         reason,
         where.name,
-        algorithm=request.for_scans if strategy in SCANNING else request.algorithm,
-        backend=request.backend,
+        algorithm=algorithm,
+        backend=backend,
     )
     is_bounded = strategy in SCANNING
     if strategy == "iterate":

@@ -18,6 +18,7 @@ from ..stages.fields import ANYTHING, Field
 from ..stages.fragments import list_forest
 from .check import Known
 from .dataflow import Dataflow
+from .run.order import needed_before
 from .run.partitions import load_partition
 from .steps import Loop
 from .streaming.scan import (
@@ -161,5 +162,16 @@ def _extended(
     """
     kinds = {stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes}
     last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()
-    steps = (*first, *pipeline.steps, *last)
+    steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
     return Dataflow(name, steps, inputs, pipeline.result, summary, pipeline.values)
+
+
+def _without_unused_keys(first: Sequence[Stage], pipeline: Dataflow) -> list[Stage]:
+    """Return the stages `first`, without those that compute keys if no later stage reads keys."""
+    needed = set(needed_before(pipeline.steps, frozenset(pipeline.result)))
+    kept: list[Stage] = []
+    for stage in reversed(first):
+        if stage not in _COMPUTE_KEYS or not needed.isdisjoint(stage.writes):
+            kept.insert(0, stage)
+            needed.update(stage.reads)
+    return kept

@@ -74,8 +74,11 @@ def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def resolve_backend(backend: str, num_edges: int) -> str:
+def resolve_backend(backend: str, num_edges: int, *, are_few: bool = False) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
+
+    With `are_few`, the only kernel in use is that of `join_by_weight`. "auto" loads it once this
+    process has solved so many graphs without it that loading it first would have been faster.
 
     "auto" never chooses a GPU for host arrays: its speed has not been measured.
 
@@ -85,10 +88,12 @@ def resolve_backend(backend: str, num_edges: int) -> str:
         If the backend is unknown or not usable here.
     """
     if backend == "auto":
-        if num_edges < USED_FROM or why_not("numba"):
+        if (num_edges < USED_FROM and not are_few) or why_not("numba"):
             return "numpy"
-        from .numba.arrays import trees
+        from .numba.arrays import few, trees
 
+        if are_few:
+            return "numba" if few.pay_after(num_edges) else "numpy"
         return "numba" if trees.pay_for(num_edges) else "numpy"
     if backend not in known_backends():
         known = ", ".join(backends())

@@ -7,6 +7,7 @@ with loops over elements override it and return the same result.
 |-------------------|-----------------------------------------------------------------------------|
 | join_in_order     | pairs that join two sets when taken in order, and the set of each node      |
 | join_by_key       | the same, in ascending order of keys                                        |
+| join_by_weight    | the same, in the order of weights, without keys; listed by position         |
 | join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
 | unite             | sets joined by all pairs at once, and pairs that joined two sets            |
 """
@@ -81,6 +82,33 @@ class Joins(Protocol):
         order = self.argsort(key)
         joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
         return self.gather(order, joining), root
+
+    def join_by_weight(
+        self: Any, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
+    ) -> Array:
+        """Join pairs as `join_by_key` does, by the keys of their weights.
+
+        Modules may override it for few pairs, where the calls of several functions would take
+        longer than their loops.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes below `size`.
+        weight : array of length m
+            As `order_key` accepts it.
+        size : int
+        descending : bool
+            Whether the heaviest pair comes first.
+
+        Returns
+        -------
+        index array
+            The positions of the pairs that joined two sets, ascending.
+        """
+        key = self.order_key(weight, signed=self.any_signed(weight), descending=descending)
+        joining, _ = self.join_by_key(u, v, key, size)
+        return self.sort(joining)
 
     def join_with_helpers(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.

@@ -36,6 +36,9 @@ LOADED_FROM = 500_000
 #: and kernels that must be compiled, which takes some seconds.
 COMPILED_FROM = 4_000_000
 
+#: The number of edges that take about as long as the calls that solve any small graph.
+_SMALL = 2_500
+
 #: The number of int64 values in each return type of a kernel.
 _NUM_RESULTS = {"none": 0, "bool": 1, "int64": 1, "UniTuple(int64 x 2)": 2}
 #: The status codes of calls that end without an exception: with a result, and with None.
@@ -57,6 +60,7 @@ class Kernels:
     def __init__(self, module: str) -> None:
         self._module = module
         self._are_used = False
+        self._solved_without = 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -71,6 +75,15 @@ class Kernels:
         if num_edges < LOADED_FROM:
             return num_edges >= USED_FROM and self.are_loaded()
         return num_edges >= COMPILED_FROM or self.are_cached()
+
+    def pay_after(self, num_edges: int) -> bool:
+        """Return whether using these kernels pays for the graphs that this method was called for.
+
+        The first graphs are solved without them, until together they have as many edges as a
+        single graph for which the kernels pay.
+        """
+        self._solved_without += num_edges + _SMALL
+        return self.are_loaded() or self.pay_for(self._solved_without)
 
     def are_loaded(self) -> bool:
         """Return whether this process has used any of these kernels."""

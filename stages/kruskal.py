@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 from ..primitives.vocabulary import ArrayModule
 from .csr import build_csr
 from .declare import stage
-from .fields import Arcs, Chosen, Count, Edges, VertexIndex
+from .fields import Arcs, Chosen, Columns, Count, Edges, Index, Verdict, VertexIndex
 
 
 @stage(writes=("forest", "color"))
@@ -19,6 +19,25 @@ def join_by_weight(
     u, v, key, edge_id = whole_edges
     joining, color = ops.join_by_key(u, v, key, num_vertices)
     return ops.gather(edge_id, joining), color
+
+
+@stage(writes="whole_columns", combine="concatenation")
+def bring_columns_together(columns: Columns) -> Columns:
+    """Concatenate the columns of all partitions."""
+    return columns
+
+
+@stage(writes="forest")
+def join_columns(
+    ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict
+) -> Index:
+    """List the edges that join two fragments, taken in ascending order of weights.
+
+    Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
+    """
+    u, v, weight, edge_id = whole_columns
+    joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum)
+    return ops.gather(edge_id, joining)
 
 
 @stage(writes="sorted_edges")

@@ -14,11 +14,14 @@ from .boruvka_unionfind import boruvka_unionfind
 from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
+from .kruskal_few import kruskal_few
 from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
 #: The algorithm of "auto" for the edges that a scan holds: it needs the least memory.
 FOR_SCANS = "filter-kruskal"
+#: The algorithm of "auto" for few edges.
+FOR_FEW = "kruskal-few"
 
 _CATALOGUE = {
     pipeline.name: pipeline
@@ -31,6 +34,7 @@ _CATALOGUE = {
         boruvka_unionfind,
         filter_kruskal,
         kruskal,
+        kruskal_few,
         kruskal_helpers,
         prim,
     )

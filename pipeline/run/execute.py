@@ -194,7 +194,7 @@ class _Run:
             self.checkpoint.record(step) if self.checkpoint and keeps else None,
         )
         self.submitted += 1
-        if self.scheduler.eager:
+        if self.scheduler.eager and has_listener():
             self.report_progress(name)
         # A stage may occur more than once in a round: the number makes the key unique.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
@@ -204,6 +204,8 @@ class _Run:
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
         """Do the same as `_slots`, and also replace chunks that Dask computes."""
+        if self.scheduler.eager:  # values are at hand
+            return value
         if type(value) is not Chunked:
             return _slots(value, handles)
         slots = []
@@ -219,8 +221,9 @@ class _Run:
                 if declared.kind != "chosen":
                     fields.pop(name, None)
         for fields, result in zip(places, results, strict=True):
-            items = [_Item(result, item) for item in range(len(stage.writes))]
-            _store(fields, stage, result if self.scheduler.eager else items)
+            if not self.scheduler.eager:
+                result = [_Item(result, item) for item in range(len(stage.writes))]
+            _store(fields, stage, result)
 
     def fields(self, name: str) -> list[Any]:
         """Return the shared value of a field, or its value in each partition."""
@@ -289,7 +292,7 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
 
 def _keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
     """Drop the fields that no later step needs."""
-    for name in fields.keys() - needed:
+    for name in [name for name in fields if name not in needed]:
         del fields[name]
 
 

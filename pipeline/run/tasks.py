@@ -32,6 +32,8 @@ _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
 #: Types whose values messages show: the value of a source of edges would fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
 _REPORTED = ("count", "number")
+#: Types of values that tasks take as they are.
+_PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
 class Slot(NamedTuple):
@@ -47,7 +49,7 @@ class Collected(tuple[Any, ...]):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # a frozen one takes three times as long to make
 class Task:
     """A call of a stage, or with `parts` a combination of its results in several partitions.
 
@@ -105,10 +107,10 @@ class Task:
             fields = {name: _loaded(ops, results, value) for name, value in self.fields.items()}
             parts = [_loaded(ops, (), part) for part in results[: self.parts]]
             lengths = {} if parts else _lengths(self.stage, fields)
-            function, cause = self._function(ops, parts, fields), None
-            start = time.perf_counter()
+            function, arguments, options = self._call_of(ops, parts, fields)
+            cause, start = None, time.perf_counter()
             try:
-                result = function()
+                result = function(*arguments, **options)
             except (MemoryError, MstflowError):
                 raise
             except Exception as error:  # a stage may raise anything
@@ -118,7 +120,7 @@ class Task:
                 raise self._failure(fields, parts, cause)
             outputs = self._outputs(result, lengths)
             if self.note is not None:
-                moved = _num_bytes((*fields.values(), *parts, *outputs))
+                moved = _num_bytes(fields.values()) + _num_bytes(parts) + _num_bytes(outputs)
                 call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
                 self.note(Note(self.number, call, self._scalars(outputs)))
             return _on_host(ops, outputs) if self.leaves_on_host else outputs
@@ -128,20 +130,22 @@ class Task:
             add_place(error, self.name, on_cluster=self.leaves_on_host)
             raise
 
-    def _function(self, ops: Any, parts: list[Any], fields: dict[str, Any]) -> Callable[[], Any]:
-        """Return the call of the stage, or of its combination."""
-        given = {"ops": ops, "record": self.record}
+    def _call_of(
+        self, ops: Any, parts: list[Any], fields: dict[str, Any]
+    ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        """Return the function of the stage, or of its combination, and its arguments."""
         if not parts:
+            given = {"ops": ops, "record": self.record}
             injected = {name: given[name] for name in self.stage.injected}
-            return partial(self.stage.function, **injected, **fields)
+            return self.stage.function, (), injected | fields
         assert self.stage.combiner is not None
-        kept = {"record": self.record} if self.record is not None else {}
-        return partial(self.stage.combiner, ops, parts, **fields, **kept)
+        kept = {} if self.record is None else {"record": self.record}
+        return self.stage.combiner, (ops, parts), fields | kept
 
     def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
         """Return the result as a tuple of fields, checked against the declaration."""
         is_several = type(result) is tuple and (self.parts or len(self.stage.writes) > 1)
-        outputs = tuple(map(_plain, result if is_several else (result,)))
+        outputs = tuple([_plain(value) for value in (result if is_several else (result,))])
         _check_outputs(self.stage, outputs, lengths)
         return outputs
 
@@ -157,23 +161,26 @@ class Task:
         return failure
 
     def _scalars(self, outputs: tuple[Any, ...]) -> dict[str, Any]:
+        if not self.is_shared:
+            return {}
         written = zip(self.stage.writes.items(), outputs, strict=True)
-        reported = {name: value for (name, field), value in written if is_reported(field)}
-        return reported if self.is_shared else {}
+        return {name: value for (name, field), value in written if is_reported(field)}
 
 
 def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     """Replace slots by items of results, and arrays by those of the array module."""
+    if type(value) in _PLAIN:
+        return value
     if type(value) is Slot:
         value = results[value.argument][value.item]
     if type(value) is Chunked:
         chunks = tuple(results[slot.argument] for slot in value.chunks)
         return value._replace(chunks=chunks).filled()
+    if isinstance(value, np.ndarray):
+        return ops.asarray(value)
     if isinstance(value, tuple):
-        return _rebuilder(value)(map(partial(_loaded, ops, results), value))
-    if isinstance(value, np.generic):  # such as a limit computed by NumPy
-        return value.item()
-    return ops.asarray(value) if isinstance(value, np.ndarray) else value
+        return _rebuilder(value)([_loaded(ops, results, each) for each in value])
+    return value.item() if isinstance(value, np.generic) else value  # such as a limit
 
 
 def _on_host(ops: Any, value: Any) -> Any:
@@ -188,15 +195,20 @@ def _rebuilder(value: tuple[Any, ...]) -> Callable[[Iterable[Any]], Any]:
     return getattr(type(value), "_make", type(value))
 
 
-def _num_bytes(value: Any) -> int:
-    if isinstance(value, tuple):
-        return sum(map(_num_bytes, value))
-    return getattr(value, "nbytes", 0)
+def _num_bytes(values: Iterable[Any]) -> int:
+    """Return the bytes of the arrays among some values, and in records and tuples of arrays."""
+    total = 0
+    for value in values:
+        if isinstance(value, tuple):
+            total += _num_bytes(value)
+        elif type(value) not in _PLAIN:
+            total += getattr(value, "nbytes", 0)
+    return total
 
 
 def _plain(value: Any) -> Any:
     """Convert a scalar of an array library to Python's; return other values unchanged."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value
+    return value.item() if type(value) not in _PLAIN and getattr(value, "ndim", 1) == 0 else value
 
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
@@ -246,8 +258,10 @@ def _is_kind(value: Any, declared: Field) -> bool:
     if declared.kind in _ARRAY_KINDS:
         return _is_array(value, _ARRAY_KINDS[declared.kind])
     if declared.kind == "edges":
-        is_edges = isinstance(value, Edges) and len(set(map(len, value))) == 1
-        return is_edges and all(map(_is_array, value, _COLUMN_KINDS.values()))
+        if not isinstance(value, Edges) or not all(map(_is_array, value, _COLUMN_KINDS.values())):
+            return False
+        u, v, key, edge_id = map(len, value)
+        return u == v == key == edge_id
     if declared.kind == "verdict":
         return isinstance(value, bool)
     if is_reported(declared):
@@ -262,8 +276,8 @@ def is_reported(declared: Field) -> bool:
 
 
 def _is_array(value: Any, kinds: str) -> bool:
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    return getattr(value, "ndim", 0) == 1 and kind != "" and kind in kinds
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
 
 
 def _shown(value: Any) -> str:

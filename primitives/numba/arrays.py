@@ -32,10 +32,13 @@ pairs = Kernels(f"{__package__}.pairs")
 trees = Kernels(f"{__package__}.trees")
 sorting = Kernels(f"{__package__}.sorting")
 kruskal = Kernels(f"{__package__}.kruskal")
+few = Kernels(f"{__package__}.few")
 union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 paths = Kernels(f"{__package__}.paths")
 
+#: The most pairs and nodes that one call of a kernel joins by weight.
+FEW = 2**16
 #: The least number of labels for which `_most_frequent` may pay, because they exceed a cache.
 _MANY_LABELS = 2**17
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
@@ -265,6 +268,29 @@ class NumbaArrays(NumpyArrays):
             return super().join_by_key(u, v, key, size)
         trees.flatten(_words(root))
         return joining[:count], root
+
+    def join_by_weight(
+        self, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
+    ) -> Any:
+        length = len(u)
+        if not length or max(length, size) > FEW:
+            return super().join_by_weight(u, v, weight, size, descending=descending)
+        kind, top = weight.dtype.kind, 8 * weight.itemsize - 1
+        joining = np.empty(min(length, size), self.index_dtype(length))
+        count = few.join_few(
+            u.astype(np.uint32),
+            v.astype(np.uint32),
+            _words(weight).astype(np.uint64),
+            *(top, kind in "fi", kind == "f", descending),
+            np.empty(length, np.uint64),
+            np.empty((2 * length, 2), np.uint64),
+            np.empty(size, np.uint32),
+            np.empty(length, np.uint8),
+            _words(joining),
+        )
+        if count < 0:
+            return super().join_by_weight(u, v, weight, size, descending=descending)
+        return joining[:count]
 
     def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
         """Distribute pairs to runs; None if a run is too long, or a record cannot hold a pair."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, fetch, kernel
+from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, kernel
 
 
 @kernel(0, 2, 3, [5, 6, 7, 8, 9])
@@ -37,14 +37,21 @@ def gather_or_fill(start, stop, values, index, fill, out):
         out[i] = values[place] if place < len(values) else fill[np.uint64(i) * step]
 
 
+@helper
+def key_of(word, top, signed, is_float, descending):
+    """Flip the sign bit, whose index is `top`, and of a negative float all bits.
+
+    Bits above `top` are unspecified.
+    """
+    sign = ONE << top
+    turned = sign * np.uint64(signed)
+    if is_float and signed:
+        word *= np.uint64(word != sign)  # -0.0 becomes 0.0
+        turned |= np.uint64(0) - (word >> top)
+    return word ^ turned ^ (np.uint64(0) - np.uint64(descending))
+
+
 @kernel(0, 3, [1, 9, 64], 6, True, True, False, [0] * 3)
 def order_key(start, stop, bits, top, signed, is_float, descending, out):
-    """Flip the sign bit, whose index is `top`, and of a negative float all bits."""
-    sign, all_bits = ONE << top, np.uint64(0) - np.uint64(descending)
     for i in range(start, stop):
-        word = np.uint64(bits[i])
-        turned = sign * np.uint64(signed)
-        if is_float and signed:
-            word *= np.uint64(word != sign)  # -0.0 becomes 0.0
-            turned |= np.uint64(0) - (word >> top)
-        out[i] = word ^ turned ^ all_bits
+        out[i] = key_of(np.uint64(bits[i]), top, signed, is_float, descending)

@@ -29,7 +29,7 @@ from .trees import join
 
 _DIGITS = 2**DIGIT
 #: The largest number of pairs that is sorted by insertion.
-_FEW = 24
+FEW = 24
 #: The state of a run: 0 if no thread has it, `TAKEN` while it is sorted, then `SORTED` plus the
 #: number of pairs left.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
@@ -138,9 +138,9 @@ def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
     if load(is_late, _ZERO):
         own = own[: drop_inside(own, parent)]
     size = len(own)
-    if size > _FEW:
+    if size > FEW:
         sort_run(own, bits[run], other)
-    if (size <= _FEW or len(key)) and not insert(own, key, _FEW * size):
+    if (size <= FEW or len(key)) and not insert(own, key, FEW * size):
         failed[0] = 1
     return np.uint64(size)
 

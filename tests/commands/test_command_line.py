@@ -164,7 +164,7 @@ def test_summary(capsys, graph, tmp_path):
     assert main(["solve", graph, "-o", str(tmp_path / "f.npz")]) == 0
     out = capsys.readouterr().out
     assert "total weight  8" in out
-    assert "filter-boruvka on numpy, inline (whole)" in out
+    assert "kruskal-few on num" in out
     assert f"written to    {tmp_path / 'f.npz'}" in out
 
 
@@ -316,7 +316,7 @@ def test_plan(capsys, tmp_path):
     [
         ("mstflow ver", "verify"),
         ("mstflow solve --alg", "--algorithm"),
-        ("mstflow solve --algorithm kruskal-", "kruskal-helpers"),
+        ("mstflow solve --algorithm kruskal-h", "kruskal-helpers"),
         ("mstflow solve gra", "graph.txt"),
         ("mstflow convert graph.txt -o gra", "graph.txt"),
     ],

@@ -73,11 +73,14 @@ VIOLATIONS = [
     *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
     ("range_max", "last", (TABLE, ints(0, 0), ints(1))),
     ("range_max", "range", (TABLE, ints(0, 2), ints(1, 1))),
+    ("join_by_weight", "weights", (THREE - 7, THREE - 7, np.array([1, np.nan, 2]), 3)),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
         for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])
     ),
 ]
+#: Arguments that a primitive takes only by name.
+OPTIONS = {"join_by_weight": {"descending": False}}
 
 
 def test_every_check_has_a_violation():
@@ -87,4 +90,4 @@ def test_every_check_has_a_violation():
 @pytest.mark.parametrize(("primitive", "argument", "args"), VIOLATIONS)
 def test_a_violation_names_primitive_and_argument(checked, primitive, argument, args):
     with pytest.raises(PrimitiveError, match=rf"^{primitive}: .*\b{argument}\b"):
-        getattr(checked, primitive)(*args)
+        getattr(checked, primitive)(*args, **OPTIONS.get(primitive, {}))

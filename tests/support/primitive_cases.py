@@ -575,6 +575,19 @@ def join_by_key(rng, dtype, n):
     return arguments, {}, joined_by_key(*arguments)
 
 
+@case(ALL)
+def join_by_weight(rng, dtype, n):
+    weight = some_values(rng, dtype, n)
+    if dtype.kind == "u":  # keys that differ in few low bits
+        weight = weight ^ np.array([rng.getrandbits(3) for _ in range(n)], dtype)
+    size, descending = n // rng.choice([1, 2, 10]) + 1, bool(rng.randrange(2))
+    options = {"signed": True, "descending": descending}
+    key = np.array([key_of(word, dtype, **options) for word in words(weight)], np.uint64)
+    u, v = some_pairs(rng, size, n)
+    joining, _ = joined_by_key(u, v, key, size)
+    return (u, v, weight, size), {"descending": descending}, np.sort(joining)
+
+
 @case(INDEX)
 def join_with_helpers(rng, dtype, n):
     """The number of pairs that helpers reject depends on timing."""
