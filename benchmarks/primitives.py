@@ -66,6 +66,7 @@ def arguments(size: int) -> dict[str, Call]:
         "join_by_key": (u[:size], v[:size], key[:size], size),
         "join_with_helpers": (u[order], v[order], size),
         "path_sums": (np.minimum(nearby, size - 1), node & 1),
+        "cover_paths": (node[1:], np.maximum(2 * node[1:] - nearby[1:], 0), u, v, size),
         "range_max": (table, first, last),
     }
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}

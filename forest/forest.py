@@ -15,10 +15,12 @@ from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..primitives import Backend
 from ..runtime.device import host_array, is_on_device
+from ..runtime.team import kernel_threads
 from . import export as interop
 from .components import component_labels
 from .edges import ForestEdges
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
+from .replacement import replacement_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +119,7 @@ class Forest:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Component of each vertex (int64, length n), numbered in the order of first vertices."""
-        return component_labels(self.u, self.v, self.num_vertices, Backend(self.backend))
+        return component_labels(self.u, self.v, self.num_vertices, self._using)
 
     @cached_property
     def total_weight(self) -> int | float:
@@ -221,6 +223,34 @@ class Forest:
     def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
         """Return the bottleneck of the path between each pair; see `Dendrogram.bottleneck`."""
         return self.dendrogram().bottleneck(a, b)
+
+    def replacement_edges(self, **options: Any) -> NDArray[np.int64]:
+        """Return for each edge of the forest the lightest other edge that would replace it.
+
+        Without an edge of the forest, its tree falls into two parts. The replacement is the first
+        other edge of the graph between both parts in the order (weight, edge id). The graph is read
+        again.
+
+        Parameters
+        ----------
+        **options
+            Options of `minimum_spanning_forest` such as `memory`, `strategy` or `scheduler`, to
+            stream the graph; its other edges are first reduced to their forest. Without any, a
+            graph in memory is processed there, and other graphs as "auto" chooses.
+
+        Returns
+        -------
+        int64 array of length f
+            An edge id for each of `edge_ids`; -1 for a bridge, which has no replacement.
+
+        Raises
+        ------
+        GraphError
+            If the graph can be read only once.
+        OptionError
+            If an option is invalid.
+        """
+        return replacement_edges(self.to_host()._edges, self.graph, self._using, options)
 
     def plot(
         self,
@@ -366,7 +396,12 @@ class Forest:
 
     @cached_property
     def _dendrogram(self) -> Dendrogram:
-        return dendrogram(self._edges, Backend(self.backend))
+        return dendrogram(self._edges, self._using)
+
+    @property
+    def _using(self) -> Backend:
+        """The backend of the run, with the default number of threads."""
+        return Backend(self.backend, kernel_threads())
 
     @property
     def _edges(self) -> ForestEdges:

@@ -59,6 +59,8 @@ class EdgeSource:
         Lower bound on the number of vertices, used when only some inputs state it.
     names : VertexNames, optional
         The name of each vertex.
+    removed : int64 array, optional
+        Ids of edges to read as loops, ascending. All other edges keep their ids.
     """
 
     segments: tuple[Segment, ...]
@@ -69,6 +71,7 @@ class EdgeSource:
     weight_dtype: np.dtype[Any] | None = None
     least_vertices: int = 0
     names: VertexNames | None = None
+    removed: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
@@ -114,6 +117,10 @@ class EdgeSource:
                 segments.append(segment if high - low == size else segment.slice(low, high))
             first += size
         return replace(self, segments=tuple(segments), first_id=self.first_id + start)
+
+    def without(self, edge_ids: NDArray[np.int64]) -> EdgeSource:
+        """Return this source with these edges removed; `edge_ids` must be ascending."""
+        return replace(self, removed=host_array(edge_ids))
 
     def blocks(
         self, size: int = BLOCK_EDGES
@@ -193,11 +200,13 @@ class EdgeSource:
             If computing a digest would need a scan.
         """
         found = [segment.fingerprint() for segment in self.segments]
-        return digest(repr((self.first_id, self.unweighted, found)).encode())
+        removed = [] if self.removed is None else [np.ascontiguousarray(self.removed).data]
+        return digest(repr((self.first_id, self.unweighted, found)).encode(), *removed)
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of all edges, in memory."""
-        if self.is_checked and not self.unweighted and len(self.segments) == 1:
+        is_unchanged = self.is_checked and not self.unweighted and self.removed is None
+        if is_unchanged and len(self.segments) == 1:
             (segment,) = self.segments
             if isinstance(segment, ArraySegment) and segment.weight is not None:
                 return segment.u, segment.v, segment.weight
@@ -260,7 +269,17 @@ class EdgeSource:
                 raise
             message = f"{where.file}: {error}"
             raise FileFormatError(message) from error
-        return _Block(u, v, weight, known)
+        return _Block(u, self._without_removed(first, u, v), weight, known)
+
+    def _without_removed(self, first: int, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return `v` with the ends of removed edges replaced by those in `u`."""
+        if self.removed is None:
+            return v
+        low, high = np.searchsorted(self.removed, [first, first + len(u)])
+        place = self.removed[low:high] - first
+        v = join_ids([v, u[:0]])  # a copy in a dtype that holds the ids of both
+        v[place] = u[place]
+        return v
 
 
 class _Block(NamedTuple):

@@ -201,6 +201,13 @@ def _check_path_sums(name: str, parent: Any, values: Any) -> None:
         raise PrimitiveError(message)
 
 
+def _check_cover_paths(name: str, u: Any, v: Any, a: Any, b: Any, size: int) -> None:
+    _check_join_in_order(name, u, v, size)
+    _places(name, "a", a, size)
+    _places(name, "b", b, size)
+    _same_length(name, a=a, b=b)
+
+
 def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:
     size = len(table[0]) // (BLOCK + 1)
     _places(name, "first", first, size)
@@ -234,5 +241,6 @@ CHECKS: dict[str, Callable[..., None]] = {
     "weights_of": _check_weights_of,
     "pointer_jump": _check_pointer_jump,
     "path_sums": _check_path_sums,
+    "cover_paths": _check_cover_paths,
     "range_max": _check_range_max,
 }

@@ -1,11 +1,20 @@
-"""Stages that process edges one at a time: the algorithms of Kruskal and of Prim."""
+"""Stages that process edges one at a time: the algorithms of Kruskal and Prim, replacements."""
 
 from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
 from ..primitives.vocabulary import ArrayModule
 from .csr import build_csr
 from .declare import stage
 from .fields import Arcs, Chosen, Columns, Count, Edges, Index, Verdict, VertexIndex
+
+
+class Uncovered(NamedTuple):
+    """The edges of the forest that no edge covers yet: their ends and their positions in it."""
+
+    u: Any
+    v: Any
+    position: Any
 
 
 @stage(writes=("forest", "color"))
@@ -104,3 +113,39 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
                 chosen.append(edge)
                 reach(vertex)
     return ops.gather(whole_edges.edge_id, ops.asarray(chosen, whole_arcs.edge.dtype))
+
+
+@stage(writes=("uncovered", "replacement"))
+def start_covering(ops: ArrayModule, forest_u: Any, forest_v: Any) -> tuple[Any, Index]:
+    """Start with no edge of the forest covered; every replacement is -1."""
+    position = ops.arange(len(forest_u), dtype=ops.index_dtype(len(forest_u)))
+    uncovered = Uncovered(ops.asarray(forest_u), ops.asarray(forest_v), position)
+    return uncovered, ops.full(len(forest_u), -1, dtype="int64")
+
+
+@stage(writes=("uncovered", "replacement", "color"))
+def cover_by_weight(
+    ops: ArrayModule, whole_edges: Edges, uncovered: Any, replacement: Index, num_vertices: Count
+) -> tuple[Any, Index, VertexIndex]:
+    """Find the first edge, in ascending order of weights, that covers each edge of the forest.
+
+    An edge covers the path of the forest between its ends. The vertices of covered edges get one
+    color: no later edge between them is the first to cover any.
+
+    Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979), section
+    on sensitivity; the edges are taken in order, and the nodes on their paths are joined.
+    """
+    u, v, key, edge_id = whole_edges
+    order = ops.argsort(key)
+    ends = ops.gather(u, order), ops.gather(v, order)
+    first, color = ops.cover_paths(uncovered.u, uncovered.v, *ends, num_vertices)
+    first, place = ops.compact(first < len(order), first, uncovered.position)
+    found = ops.gather(edge_id, ops.gather(order, first))
+    found = ops.scatter(place, found, len(replacement), -1, dtype=replacement.dtype)
+    return uncovered, ops.maximum(replacement, found), color
+
+
+@stage(writes="uncovered")
+def contract_uncovered(ops: ArrayModule, uncovered: Any, labels: Index) -> Any:
+    """Relabel the ends of the edges of the forest, and drop those that are covered."""
+    return Uncovered(*ops.relabel_pairs(labels, *uncovered))

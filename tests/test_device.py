@@ -174,6 +174,19 @@ def test_what_follows_from_the_edge_ids(graph, k, distance):
     assert repr(device) == repr(host)
 
 
+@given(graph=edge_lists())
+def test_what_a_forest_is_asked(graph):
+    host, device = mstflow.minimum_spanning_forest(graph), solve(on_device(graph))
+    pairs = np.divmod(np.arange(graph.num_vertices**2), max(1, graph.num_vertices))
+    for ours, theirs in (
+        *zip(host.bottleneck(*pairs), device.bottleneck(*pairs), strict=True),
+        (host.replacement_edges(), device.replacement_edges()),
+        (host.replacement_edges(), device.replacement_edges(strategy="fold")),
+    ):
+        assert (type(theirs), theirs.dtype) == (np.ndarray, ours.dtype)
+        assert theirs.tolist() == ours.tolist()
+
+
 def test_what_follows_from_a_graph_of_the_host():
     forest = solve(GRAPH, backend="cupy")
     assert type(forest.labels) is type(forest.cut(k=3)) is np.ndarray

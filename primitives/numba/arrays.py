@@ -352,6 +352,22 @@ class NumbaArrays(NumpyArrays):
         paths.path_sums(_words(parent), _words(values), _words(out))
         return out
 
+    def cover_paths(
+        self, u: Array, v: Array, a: Array, b: Array, size: int, /
+    ) -> tuple[Array, Array]:
+        dtype, position = self.index_dtype(max(size, len(u))), self.index_dtype(len(a))
+        nodes = np.zeros((size, 3), f"u{dtype.itemsize}")
+        number, parent, edge, smallest = (empty(size, nodes.dtype) for _ in range(4))
+        first, root = self.full(len(u), len(a), position), empty(size, self.index_dtype(size))
+        joined, smallest = self.arange(size, nodes.dtype), self.full(size, size, nodes.dtype)
+        paths.count_neighbors(_words(u), _words(v), nodes)
+        paths.strip_leaves(nodes, number, parent, edge)
+        parent = self.gather(number, parent)
+        ends = _words(a), _words(b)
+        paths.cover_paths(*ends, number, parent, edge, joined, _words(first))
+        paths.smallest_joined(number, joined, smallest, _words(root))
+        return first, root
+
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
         near, far = map(np.ascontiguousarray, table)
         out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)

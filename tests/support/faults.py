@@ -296,6 +296,22 @@ FAULTS = [
         "tests/forest/test_dendrogram.py",
     ),
     Fault(
+        "a range of gaps takes one too many",
+        "stages/hierarchy.py", "ops.maximum(high - 1, low)", "high",
+        "tests/forest/test_dendrogram.py",
+    ),
+    Fault(
+        "an edge of the forest may replace another",
+        "graphs/source.py", "v[place] = u[place]", "pass",
+        "tests/forest/test_replacement.py",
+    ),
+    Fault(
+        "a path of two ends is covered from the lower one only",
+        "primitives/paths.py", "climb(level, low, differ), climb(level, high, differ)",
+        "climb(level, low, differ), self.gather(climbs[level], high)",
+        "tests/forest/test_replacement.py",
+    ),
+    Fault(
         "an edge that is given twice counts as two neighbours",
         "forest/reachability.py", "(neighbor > ops.gather(core_neighbor, sample))",
         "(neighbor >= ops.gather(core_neighbor, sample))", "tests/forest/test_hdbscan.py",

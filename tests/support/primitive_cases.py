@@ -528,6 +528,41 @@ def path_sums(rng, dtype, n):
     return (parent, values), {}, np.array(sums, dtype)
 
 
+@case(INDEX)
+def cover_paths(rng, dtype, n):
+    """Mark the paths, of few edges each, of a forest whose nodes have small or random numbers."""
+    size, name = n + 1, list(range(n + 1))
+    if rng.randrange(2):
+        rng.shuffle(name)
+    above = [max(0, node - rng.choice([1, 1, 1, 2, 9])) for node in range(size)]
+    kept = [node for node in range(1, size) if rng.randrange(8)]
+    rng.shuffle(kept)
+    u, v = np.array([[name[node], name[above[node]]] for node in kept], dtype).reshape(-1, 2).T
+    edge = {node: place for place, node in enumerate(kept)}
+    below = [[] for _ in range(size)]
+    for node in kept:
+        below[above[node]].append(node)
+    m, first, ends = rng.randint(0, n), {}, []
+    for path in range(m):
+        node, passed = rng.randrange(size), set()
+        ends.append([name[node]])
+        for _ in range(rng.randint(0, 6)):
+            if node in edge:
+                passed, node = passed ^ {edge[node]}, above[node]
+        for _ in range(rng.randint(0, 6)):
+            if below[node]:
+                node = rng.choice(below[node])
+                passed ^= {edge[node]}
+        ends[path].append(name[node])
+        for place in passed:
+            first.setdefault(place, path)
+    a, b = np.array(ends, rng.choice(INDEX)).reshape(-1, 2).T
+    covered = sorted(first)
+    _, root = joined(u[covered].tolist(), v[covered].tolist(), size)
+    found = positions([first.get(place, m) for place in range(len(kept))], m)
+    return (u, v, a, b, size), {}, (found, positions(root, size))
+
+
 def windows(items, count):
     """Return the maxima of windows of 1, 2, 4, ... items, up to the end at most."""
     lengths = [2**level for level in range(count)]
