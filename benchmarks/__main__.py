@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare codes, print the ratios, and keep the record if it gets a name."""
+    """Compare codes and print the ratios; with `--keep`, keep the record."""
     external, versions = turns.externals(options.external)
     for code in options.codes:
         codes.name_of(code)
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record(options: argparse.Namespace) -> int:
-    """Measure the benchmarks whose records are stale or missing; write each as it ends."""
+    """Measure the benchmarks whose records are stale or missing; write each record at once."""
     external, versions = turns.externals(options.external)
     if external and len(options.names) != 1:
         message = "--external needs the name of the one benchmark that other programs take part in"
@@ -83,7 +83,7 @@ def record(options: argparse.Namespace) -> int:
 
 
 def stale(_: argparse.Namespace) -> int:
-    """List every record as current or stale, then the quoted tables of stale records."""
+    """List every record as current or stale, then the tables on pages that quote stale records."""
     for path, reasons in pages.stale_records(records.ROOT):
         state = f"stale: {'; '.join(reasons)}" if reasons else "current"
         print(f"{path.parent.name}/{path.stem}: {state}")
@@ -95,7 +95,7 @@ def stale(_: argparse.Namespace) -> int:
 
 
 def write_tables(options: argparse.Namespace) -> int:
-    """Write all tables on pages, or return 1 if one is not as its record has it."""
+    """Write all tables on pages; with `--check`, return 1 if one differs from its record."""
     different = 0
     for page in pages.all_pages(records.ROOT):
         text = pages.written(page, records.ROOT)
@@ -110,8 +110,8 @@ def write_tables(options: argparse.Namespace) -> int:
 def show_list(_: argparse.Namespace) -> int:
     """Print the named graphs and the benchmarks."""
     print("graphs")
-    for name, (what, spec) in graphs.GRAPHS.items():
-        print(f"  {name:5} {what}: {spec}")
+    for name, (description, spec) in graphs.GRAPHS.items():
+        print(f"  {name:5} {description}: {spec}")
     print("benchmarks")
     for name, benchmark in suite.SUITE.items():
         print(f"  {name:24} {benchmark.about}")

@@ -1,4 +1,4 @@
-"""Rates of reading files, in turns with pandas (text), scipy (Matrix Market) and pyarrow (Parquet).
+"""Times of reading files with mstflow, pandas (text), scipy (Matrix Market), pyarrow (Parquet).
 
 All files are in the system's cache.
 """
@@ -39,7 +39,7 @@ ROWS = {
 
 
 def write_files(folder: Path, m: int) -> None:
-    """Write m random edges in every form."""
+    """Write m random edges in every format."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -80,7 +80,7 @@ def rivals(path: Path) -> dict[str, Callable[[], Any]]:
 def measure(
     edges: int = 2_000_000, threads: Sequence[int] = (1, 2), rounds: int = 5
 ) -> dict[str, Any]:
-    """Write a file of each kind, and read it by each reader in turns.
+    """Write a file of each format, and read it with all readers in turn.
 
     Returns
     -------

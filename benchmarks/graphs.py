@@ -1,4 +1,4 @@
-"""The graphs that are measured, by name; each is made once and kept as a folder of columns.
+"""The graphs of benchmarks, by name. Each is generated once and stored as a folder of columns.
 
 A name is one of `GRAPHS`, the path of a file, or a family of generated graphs with its options,
 such as `random:n=262144,m=4194304,weights=float64,ids=int64`. There n and m stand for `vertices`
@@ -25,7 +25,7 @@ CACHE = Path(tempfile.gettempdir()) / "mstflow-benchmarks"
 
 #: Description and specification of each named graph.
 GRAPHS = {
-    "E": ("random, 5 edges a vertex", "random:n=1000000,m=5000000"),
+    "E": ("random, 5 edges for each vertex", "random:n=1000000,m=5000000"),
     "Ei": ("E with integer weights, 1 to 1000", "random:n=1000000,m=5000000,weights=int:1:1000"),
     "G": ("grid, 65% of its edges", "grid:rows=2000,columns=2000,keep=0.65"),
     "Gs": (
@@ -34,9 +34,9 @@ GRAPHS = {
     ),
     "R": ("R-MAT of scale 20", "rmat:scale=20"),
     "C": ("connected caveman, 10,000 cliques of 40", "connected-caveman:cliques=10000,size=40"),
-    "K": ("circulant of degree 10, twenty neighbours each", "circulant:n=1000000,degree=10"),
-    "L": ("random, 16 edges a vertex", "random:n=4000000,m=64000000"),
-    "N": ("roads of New York, shipped", "examples/data/USA-road-d.NY.gr.gz"),
+    "K": ("circulant, 20 neighbours of each vertex", "circulant:n=1000000,degree=10"),
+    "L": ("random, 16 edges for each vertex", "random:n=4000000,m=64000000"),
+    "N": ("roads of New York, from `examples/data`", "examples/data/USA-road-d.NY.gr.gz"),
     "D": ("random, for runs from disk", "random:n=4000000,m=100000000"),
     "tiny": ("random, to try a benchmark", "random:n=300,m=900"),
 }
@@ -53,7 +53,7 @@ class Graph(NamedTuple):
 
 
 def ensure(name: str, cache: Path | None = None) -> Path:
-    """Return the folder `u.npy v.npy w.npy n.txt` of a graph; make it if it is missing.
+    """Return the folder `u.npy v.npy w.npy n.txt` of a graph; create it if it is missing.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def title(name: str) -> str:
 
 
 def parse_options(text: str) -> dict[str, Any]:
-    """Parse `NAME=VALUE,...`; values are Python's literals, or else words."""
+    """Parse `NAME=VALUE,...`; a value that is not a Python literal is a string."""
     pairs = (option.partition("=") for option in text.split(",") if option)
     return {name: _value(value) for name, _, value in pairs}
 
@@ -135,7 +135,7 @@ def _generate(spec: str) -> Graph:
 
 
 def _read(path: Path) -> Graph:
-    """Read a file of a graph, its ids as int32."""
+    """Read a graph file, with ids as int32."""
     from mstflow.graphs.read import read
 
     graph = read(path)

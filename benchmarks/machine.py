@@ -1,4 +1,4 @@
-"""The machine of a measurement: what it is, its versions, and how to use part of it."""
+"""The machine of a measurement: its description, its versions, and use of some processors."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def about() -> dict[str, Any]:
     Returns
     -------
     dict
-        `cores` counts those that the system reports; a virtual machine may report one for each
-        thread. `parallel_arithmetic` is measured: the arithmetic that all processors do in a
-        second, divided by that of one. It is near 1 where two processors are threads of one core.
+        `cores` is the number that the system reports; a virtual machine may report one for each
+        thread. `parallel_arithmetic` is measured: the speed of arithmetic on all processors in
+        parallel, divided by that on one. It is near 1 if two processors are threads of one core.
     """
     processors = sorted(os.sched_getaffinity(0))
     topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
@@ -79,7 +79,7 @@ def versions() -> dict[str, str]:
 
 @contextmanager
 def pinned(threads: int) -> Iterator[None]:
-    """Restrict this thread, and all that it starts meanwhile, to the first processors."""
+    """Restrict this thread, and the threads and processes it starts, to the first processors."""
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(processors)[:threads])
     try:
@@ -89,32 +89,32 @@ def pinned(threads: int) -> Iterator[None]:
 
 
 class OtherPrograms:
-    """The processors that other programs keep busy from now on."""
+    """A meter of the processors that other programs keep busy, from its creation on."""
 
     def __init__(self) -> None:
         self._start, self._before = time.monotonic(), processor_seconds() - _used_here()
 
     def busy(self) -> float:
-        """Return the mean number of processors they used so far."""
+        """Return the mean number of processors that other programs have used."""
         worked = processor_seconds() - _used_here() - self._before
         return round(max(worked / (time.monotonic() - self._start), 0.0), 2)
 
 
 def processor_seconds() -> float:
-    """Return the seconds that all processors have worked since the machine started."""
+    """Return the seconds that all processors have been busy since the machine started."""
     ticks = [int(text) for text in Path("/proc/stat").read_text().split()[1:9]]
     idle, waiting = ticks[3:5]
     return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
 
 
 def _used_here() -> float:
-    """Return the seconds that this process and its children that ended have worked."""
+    """Return the processor time of this process and of its finished children."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _hash_rate(threads: int) -> float:
-    """Return the blocks a second that some threads hash, which takes arithmetic only."""
+    """Return the number of blocks that threads hash in a second: arithmetic, without memory."""
     block = bytes(2**20)  # hashlib releases the GIL
 
     def hash_blocks(_: int) -> int:

@@ -1,4 +1,4 @@
-"""Tables on pages: written from records between two marks; those of stale records are found."""
+"""Tables on pages: write them from records between two marks, and find those of stale records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def quotes(page: Path) -> list[Quote]:
 
 
 def written(page: Path, root: Path) -> str:
-    """Return the text of a page with its tables as the records have them."""
+    """Return the text of a page with its tables written from the records."""
 
     def table(match: re.Match[str]) -> str:
         quote = Quote(page, match[2], match[3])
@@ -61,7 +61,7 @@ def written(page: Path, root: Path) -> str:
 
 
 def stale_records(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield every record and the reasons why it is stale; a current one has none."""
+    """Yield every record and the reasons why it is stale: none if it is current."""
     for path in sorted((root / records.RESULTS).glob("*/*.json")):
         options = SUITE[path.stem].options if path.stem in SUITE else None
         yield path, list(records.reasons(records.read(path), options, root))

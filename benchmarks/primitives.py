@@ -1,4 +1,4 @@
-"""Time of each compiled primitive beside its definition, in turns in one process.
+"""Times of each compiled primitive and of its definition, in turns in one process.
 
 The definition of a plain primitive is the `numpy` module's; that of a fused one is written in
 plain primitives of the same module, on the same threads. Arguments are those of a round on a random
@@ -25,7 +25,7 @@ EDGES_PER_VERTEX = 3
 
 
 def arguments(size: int) -> dict[str, Call]:
-    """Return the arguments of each overridden primitive, by its name and the case.
+    """Return the arguments of each overridden primitive, by primitive and case.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7)
 
 
 def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
-    """Return the function that an override must equal, at its best without it."""
+    """Return the function that runs without the override: that of NumPy, or the definition."""
     from mstflow.primitives.numpy_arrays import NumpyArrays
     from mstflow.primitives.vocabulary import ArrayModule
 
@@ -137,6 +137,6 @@ def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
 
 
 def _elements(given: tuple[Any, ...]) -> int:
-    """Return the length of the largest array, or the largest number if there is none."""
+    """Return the length of the largest array, or the largest number if there are no arrays."""
     flat = [part for each in given for part in (each if isinstance(each, tuple | list) else [each])]
     return int(max([len(part) for part in flat if np.ndim(part)] or given))

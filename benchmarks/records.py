@@ -1,4 +1,4 @@
-"""Records of measurements: how they are written, and whether the code they measured has changed.
+"""Records of measurements: write them, and find out whether the measured code has changed.
 
 A record is a file `results/MACHINE/NAME.json`. It names the commit, the machine and the versions,
 and holds a fingerprint of each measured part of the code. It is current while these fingerprints
@@ -40,16 +40,16 @@ def make(
     others: float,
     programs: Mapping[str, str] | None = None,
 ) -> Record:
-    """Return a record of measurements that were just taken.
+    """Return a record of new measurements.
 
     Parameters
     ----------
     name : str
         The benchmark.
     options : mapping
-        Its options: other options are another measurement.
+        Its options. A record with other options is stale.
     measured : iterable of str
-        Files and folders of the code it measures, folders without their subfolders.
+        Files and folders of the measured code. Subfolders are not included.
     result : mapping
         All raw figures.
     others : float
@@ -74,7 +74,7 @@ def make(
 
 
 def write(record: Record, folder: Path) -> Path:
-    """Write a record to the folder of a machine; a file appears whole or not at all."""
+    """Write a record to the folder of a machine, atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{record['benchmark']}.json"
     draft = path.with_suffix(".draft")
@@ -94,7 +94,7 @@ def reasons(record: Record, options: Mapping[str, Any] | None, root: Path) -> It
     ----------
     record : dict
     options : mapping or None
-        The options that the benchmark has now; None if any will do.
+        The options that the benchmark has now; None to accept any.
     root : path
         The working tree.
     """
@@ -110,9 +110,9 @@ def reasons(record: Record, options: Mapping[str, Any] | None, root: Path) -> It
 
 
 def fingerprint(path: str, root: Path) -> str:
-    """Return a digest of the code in a file or a folder; comments and docstrings do not count.
+    """Return a digest of the code in a file or a folder, without comments and docstrings.
 
-    A folder's subfolders are not part of it.
+    Subfolders are not included.
     """
     place = root / path
     files = [place] if place.is_file() else sorted(place.glob("*")) if place.is_dir() else []
@@ -124,7 +124,7 @@ def fingerprint(path: str, root: Path) -> str:
 
 
 def check_import(paths: Iterable[str]) -> None:
-    """Refuse to measure another copy of mstflow than the one in this working tree."""
+    """Check that the imported mstflow is the one in this working tree."""
     imported = Path(mstflow.__file__).resolve().parent
     if imported != ROOT and any(fingerprint(p, imported) != fingerprint(p, ROOT) for p in paths):
         message = f"mstflow is imported from {imported}, whose code differs: pip install -e ."
@@ -132,7 +132,7 @@ def check_import(paths: Iterable[str]) -> None:
 
 
 def _code(file: Path) -> str:
-    """Return the code of a file in a form without comments, docstrings and layout."""
+    """Return the code of a file, without comments, docstrings and layout."""
     text = file.read_text()
     if file.suffix == ".py":
         return _shape(ast.parse(text))
@@ -140,7 +140,7 @@ def _code(file: Path) -> str:
 
 
 def _shape(node: Any) -> str:
-    """Write a syntax tree; empty fields are left out, since they differ between versions."""
+    """Write a syntax tree without empty fields, which differ between versions of Python."""
     if isinstance(node, list):
         return "[" + ",".join(map(_shape, node)) + "]"
     if not isinstance(node, ast.AST):
@@ -153,7 +153,7 @@ def _shape(node: Any) -> str:
 
 
 def _git(*arguments: str) -> str:
-    """Return the output of git, or nothing if this is no repository."""
+    """Return the output of git, or an empty string outside a repository."""
     try:
         done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     except OSError:

@@ -33,7 +33,7 @@ print(json.dumps(seconds))
 def measure(edges: Sequence[int], rounds: int = 5) -> dict[str, Any]:
     """Measure random graphs with two edges for each vertex.
 
-    Compiling the kernels, once on a machine, is not part of it.
+    The time to compile kernels is not included.
 
     Returns
     -------

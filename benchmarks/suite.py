@@ -28,7 +28,7 @@ SOLVE = (
     "primitives/numba",
     "runtime",
 )
-#: The same of a graph that stays on disk.
+#: The code that a solve from disk runs.
 STREAM = (
     *SOLVE,
     "graphs/formats/npy.py",
@@ -46,10 +46,10 @@ TINY = {"graphs": ["tiny"], "threads": [1], "rounds": 1}
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A function that measures, its options, and the files and folders it measures.
+    """A benchmark: a function, its options, and the files and folders of the measured code.
 
-    `tiny` replaces options to try the benchmark in seconds. One that is not `usual` is measured
-    only if it is named.
+    `tiny` replaces options to try the benchmark in seconds. A benchmark that is not `usual` is
+    measured only if it is named.
     """
 
     about: str
@@ -66,7 +66,7 @@ def solver(algorithm: str) -> str:
 
 
 def sequential(algorithm: str) -> str:
-    """Return the same on one thread, as a baseline."""
+    """Return the code of an algorithm on compiled kernels and one thread, as a baseline."""
     return f"{solver(algorithm)},threads=1"
 
 
@@ -82,7 +82,7 @@ ALGORITHMS = (
 SEQUENTIAL = ("filter-kruskal", "kruskal", "prim")
 ONE_TO_1000 = "weights=int:1:1000"
 
-#: In the order of importance: `record` can be stopped and goes on later.
+#: The most important come first, because `record` can be stopped and continued later.
 SUITE = {
     "codes": Benchmark(
         "mstflow, scipy, igraph and networkx on the named graphs",
@@ -265,9 +265,9 @@ SUITE = {
 
 
 def named(names: list[str]) -> dict[str, Benchmark]:
-    """Return the benchmarks of these names; `papers` are all that begin with `papers-`.
+    """Return benchmarks by name; `papers` stands for all whose names begin with `papers-`.
 
-    Without names, return those that are usual.
+    Without names, return the usual benchmarks.
     """
     if not names:
         return {name: benchmark for name, benchmark in SUITE.items() if benchmark.usual}

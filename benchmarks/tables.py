@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     Result = Mapping[str, Any]
     Rows = Iterator[Sequence[str]]
 
-#: If other programs used more processors than this, the line below a table says so.
+#: If other programs used more processors than this, the line below a table reports it.
 DISTURBED = 0.1
-#: A stage that takes less of the time on every graph has no row.
+#: A stage has a row if it takes at least this share of the time on some graph.
 SHOWN = 0.05
 README_GRAPHS = ("E", "G", "R", "N")
 VERSIONS = ("python", "numpy", "numba", "scipy", "igraph", "networkx")
 
 
 def markdown(table: str, record: Mapping[str, Any]) -> str:
-    """Return a table of a record, and a line on where its figures come from."""
+    """Return a table of a record, and a line that names the origin of its figures."""
     _, rows = TABLES[table]
     head, *body = rows(record["result"])
     rule = ["---", *("---:" for _ in head[1:])]
@@ -38,11 +38,11 @@ def origin(record: Mapping[str, Any]) -> str:
     text = (
         f"Commit {record['commit'][:7] or 'unknown'}, {record['date']}: {machine['cpu']} "
         f"(family {machine['cpu_family']}, model {machine['cpu_model']}), "
-        f"{machine['processors']} processors that do {machine['parallel_arithmetic']:.1f} times "
-        f"the arithmetic of one, {machine['memory_gb']:.0f} GB; {', '.join(shown)}."
+        f"{machine['processors']} processors, in parallel {machine['parallel_arithmetic']:.1f} "
+        f"times as fast as one, {machine['memory_gb']:.0f} GB; {', '.join(shown)}."
     )
     if record["others"] > DISTURBED:
-        text += f" Other programs used {record['others']:.1f} processors meanwhile."
+        text += f" Other programs kept {record['others']:.1f} processors busy."
     return text
 
 
@@ -72,7 +72,7 @@ def ratios(result: Result, graphs: Iterable[str] = ()) -> Rows:
     described = any(name in GRAPHS for name in names)
     yield (
         "graph",
-        *(["what"] if described else []),
+        *(["description"] if described else []),
         "edges",
         *(f"{_column(*each, columns)}, {unit}" for each in times),
         *(_column(*each, columns) for each in others),
@@ -113,7 +113,7 @@ def seconds(result: Result) -> Rows:
 
 
 def memory(result: Result) -> Rows:
-    """Yield the peak of memory beyond the input, in bytes an edge."""
+    """Yield the peak of memory beyond the input, in bytes for each edge."""
     peaks: dict[tuple[str, str], int] = {}
     for row in figures(result):
         if row.peak is not None:
@@ -148,12 +148,12 @@ def stages(result: Result) -> Rows:
 
 
 def by_code(result: Result) -> Rows:
-    """Yield a row for each code on the only graph: times, and bytes an edge."""
+    """Yield a row for each code on the only graph: times, and bytes for each edge."""
     found = figures(result)
     (facts,) = result["graphs"].values()
     unit, factor = _unit(found)
     threads = sorted({row.threads for row in found})
-    yield "algorithm", *(f"{_threads(count)}, {unit}" for count in threads), "bytes an edge"
+    yield "algorithm", *(f"{_threads(count)}, {unit}" for count in threads), "bytes per edge"
     for code in dict.fromkeys(row.code for row in found):
         own = {row.threads: row for row in found if row.code == code}
         peak = max((row.peak for row in own.values() if row.peak is not None), default=None)
@@ -185,7 +185,7 @@ def on_disk(result: Result) -> Rows:
 
 
 def helpers(result: Result) -> Rows:
-    """Yield times of Kruskal's loop without and with a helper, and what the helper rejects."""
+    """Yield times of Kruskal's loop without and with a helper, and the shares of rejected edges."""
     times = {
         (graph, code): statistics.median(
             run["seconds"]
@@ -201,8 +201,8 @@ def helpers(result: Result) -> Rows:
         "alone, ms",
         "with a helper, ms",
         "speed-up",
-        "rejected of the helper's part",
-        "rejected by the main thread, of all",
+        "share of the helper's part that it rejects",
+        "share of all edges that the main thread rejects",
     )
     for graph in result["graphs"]:
         alone, helped = (times[graph, code] for code in ("kruskal", "kruskal-helpers"))
@@ -220,7 +220,7 @@ def helpers(result: Result) -> Rows:
 
 
 def load(result: Result) -> Rows:
-    """Yield the excess of the fullest partition by rounds."""
+    """Yield the excess of the largest partition over the mean, by round."""
     longest = max(map(len, result["rounds"].values()))
     yield "partitions", *(f"round {number}" for number in range(1, longest + 1))
     for partitions, excess in result["rounds"].items():
@@ -229,7 +229,7 @@ def load(result: Result) -> Rows:
 
 
 def overrides(result: Result) -> Rows:
-    """Yield nanoseconds an element of each primitive: its definition, and the compiled one."""
+    """Yield nanoseconds per element of the definition and the compiled version of primitives."""
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
     heads = (
         f"{kind}, {_threads(count)}" for count in threads for kind in ("definition", "compiled")
@@ -247,7 +247,7 @@ def overrides(result: Result) -> Rows:
 
 
 def readers(result: Result) -> Rows:
-    """Yield million edges a second of each file, by mstflow and by another library."""
+    """Yield million edges per second of each file, by mstflow and by another library."""
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
     heads = (f"{who}, {_threads(count)}" for count in threads for who in ("mstflow", "other"))
     yield "file", *heads, "other"
@@ -260,7 +260,13 @@ def readers(result: Result) -> Rows:
 
 def starts(result: Result) -> Rows:
     """Yield the milliseconds of the import and of first solves, by number of edges."""
-    yield "edges", "import, ms", "NumPy, first solve", "kernels, first solve", "kernels, second"
+    yield (
+        "edges",
+        "import, ms",
+        "NumPy, first solve, ms",
+        "kernels, first solve, ms",
+        "kernels, second solve, ms",
+    )
     for edges in dict.fromkeys(row["edges"] for row in result["rows"]):
         own = [row for row in result["rows"] if row["edges"] == edges]
         numpy, numba = (
@@ -284,7 +290,7 @@ def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
 
 
 def _column(code: str, threads: int, columns: Iterable[tuple[str, int]]) -> str:
-    """Name a column; the number of threads matters only if the code has several."""
+    """Return the head of a column, with the number of threads if the code has several."""
     several = len([each for each in columns if each[0] == code]) > 1
     return f"{label(code)}, {_threads(threads)}" if several else label(code)
 
@@ -298,7 +304,7 @@ def _graph(name: str) -> str:
 
 
 def _unit(found: Iterable[Figures]) -> tuple[str, float]:
-    """Return the unit of times, and how many of it are a second."""
+    """Return the unit of times, and the number of units in a second."""
     least = min((row.seconds for row in found if row.seconds is not None), default=1.0)
     return ("ms", 1e3) if least < 0.01 else ("s", 1)
 

@@ -392,7 +392,7 @@ def test_tables_are_written_between_marks(tree):
     text = pages.written(page, tree)
     assert "| `g` | 100 | 0.5 |" in text
     assert "Commit 0123456, 2026-01-01" in text
-    assert "Other programs used 0.3 processors meanwhile." in text
+    assert "Other programs kept 0.3 processors busy." in text
     assert text.endswith("<!-- end -->\nText.\n")
     page.write_text(text)
     assert pages.written(page, tree) == text  # again is the same

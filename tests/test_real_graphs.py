@@ -1,4 +1,4 @@
-"""Real graphs with known forests: the shipped one, and a collection beside the checkout."""
+"""Real graphs with known forests: that of `examples/data`, and a collection beside the checkout."""
 
 import json
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_expected(name, algorithm):
         assert forest.total_weight == expected["msf_weight"]
 
 
-def test_new_york_as_shipped(new_york, algorithm):
+def test_new_york(new_york, algorithm):
     forest = mstflow.minimum_spanning_forest(new_york, algorithm=algorithm)
     assert (forest.num_vertices, forest.graph.num_edges) == (264346, 733846)
     assert (forest.num_components, forest.total_weight) == (1, 261159288)

@@ -1,1 +1,1 @@
-"""Measurements of a GPU: equal edges, times, memory, and the share of the bus."""
+"""Measurements of a GPU: equality of edge ids, times, memory, and bandwidth."""

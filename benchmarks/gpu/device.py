@@ -19,7 +19,7 @@ class Gpu:
     Raises
     ------
     OptionError
-        If none can be used, with the reason.
+        If no GPU is usable. Names the reason.
     """
 
     def __init__(self) -> None:
@@ -60,11 +60,11 @@ class Gpu:
         return int(self._pool.total_bytes())
 
     def held(self) -> int:
-        """Return the bytes that the pool holds: the peak in use since `free`, or more."""
+        """Return the bytes that the pool holds: at least the peak in use since `free`."""
         return int(self._pool.total_bytes())
 
     def limit(self, size: int) -> None:
-        """Limit the pool to some bytes; 0 removes the limit."""
+        """Limit the pool to a number of bytes; 0 removes the limit."""
         self._pool.set_limit(size)
 
     def _bus(self) -> float:

@@ -1,4 +1,4 @@
-"""Comparison of the edges that a GPU finds with those of the NumPy module."""
+"""Comparison of forests found on a GPU with those found by NumPy."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
     {"strategy": "iterate", "partitions": 5},
     {"strategy": "whole", "maximum": True},
 )
-#: All but the one that follows one edge after another.
+#: All algorithms except for the one that processes one edge after another.
 ALGORITHMS = tuple(name for name in mstflow.algorithms() if name != "prim")
 
 
 def tied_weights(size: int, dtype: str) -> np.ndarray[Any, Any]:
-    """Return weights in random order with many ties, among them zeros and negative ones."""
+    """Return weights in random order with many ties, including zeros and negative weights."""
     drawn = np.random.default_rng(size).integers(-50, 50, size)
     return (abs(drawn) if dtype[0] in "?u" else drawn).astype(dtype)
 

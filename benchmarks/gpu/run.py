@@ -1,4 +1,4 @@
-"""All measurements of a GPU: whether it finds the same edges, then times and memory."""
+"""All measurements of a GPU: equality of edge ids, then times and memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def measure(
     stream : str
         The graph that is solved from the host's memory with a small pool on the device.
     pool : int
-        Bytes of that pool.
+        The size of this pool in bytes.
     rounds : int
     external : mapping of str to str, optional
         Commands of other programs by name; each solves every large graph.
@@ -41,7 +41,7 @@ def measure(
     Raises
     ------
     OptionError
-        If no GPU can be used, with the reason.
+        If no GPU is usable. Names the reason.
     """
     gpu = Gpu()
     result: dict[str, Any] = {"gpu": gpu.about(), "timing": {}}

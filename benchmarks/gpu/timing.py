@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..graphs import Graph
     from .device import Gpu
 
-#: Similar to the graphs that published codes are timed on; each edge is listed once.
+#: Similar to the graphs of published measurements; each edge is listed once.
 GRAPHS = (
     "grid:rows=1024,columns=1024",
     "grid:rows=4900,columns=4900,keep=0.6",  # the size of the roads of the USA
@@ -27,7 +27,7 @@ WARM_UPS = 2
 
 
 def measure(gpu: Gpu, graph: Graph, rounds: int) -> dict[str, Any]:
-    """Return times, rates and memory of one graph, each edge counted as two arcs."""
+    """Return times, rates and memory of one graph. Rates count two arcs for each edge."""
     edges, size = len(graph.u), sum(column.nbytes for column in graph[:3])
     before = gpu.free()
     on_device = _seconds(gpu, _solver(gpu.columns(graph), graph.n, "auto"), rounds)

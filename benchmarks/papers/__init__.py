@@ -1,1 +1,1 @@
-"""Measurements of the papers that the algorithms come from, besides those that the suite lists."""
+"""Measurements of papers that are not comparisons of codes on graphs."""

@@ -29,7 +29,7 @@ def measure(
     Returns
     -------
     dict
-        `graphs`, `reference` and `runs`, as of a comparison. A run with a helper has `offloaded`,
+        `graphs`, `reference` and `runs`, as in a comparison. A run with a helper has `offloaded`,
         the share that helpers reject of the cycle edges in their parts, and `main_share`, the share
         of all cycle edges that the main thread rejects (their figure 7).
     """

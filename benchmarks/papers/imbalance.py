@@ -1,4 +1,4 @@
-"""The load of Sousa, Mariano and Proenca: the arcs of the fullest partition, round by round.
+"""The imbalance of Sousa, Mariano and Proenca: arcs of the largest partition, round by round.
 
 The load is a count, so it is the same on every machine.
 """
@@ -23,7 +23,7 @@ def measure(graph: str, partitions: Sequence[int] = (2, 4, 8, 16)) -> dict[str, 
 
 
 def excess(graph: graphs.Graph, partitions: int) -> list[float]:
-    """Return by round how many arcs the fullest partition has above the mean, as a share of it."""
+    """Return, for each round, by which share the arcs of the largest partition exceed the mean."""
     counts: list[int] = []
 
     @stage(writes="num_edges", combine="sum")

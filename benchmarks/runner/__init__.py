@@ -1,1 +1,1 @@
-"""Several codes on several graphs: each measurement in a fresh process, all codes in turns."""
+"""Comparison of codes on graphs: each measurement in a fresh process, all codes in turn."""

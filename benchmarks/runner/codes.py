@@ -1,4 +1,4 @@
-"""The codes that are compared: from NumPy columns to a forest, as their users would call them.
+"""The codes that are compared, from NumPy columns to a forest, called as their users would.
 
 A code is first prepared (imports, loading of compiled kernels), which is not timed. Solving is
 timed and includes making the code's own graph from the columns.
@@ -33,8 +33,8 @@ CALL_OPTIONS = {"backend", "strategy", "partitions", "scheduler", "memory", "spl
 class Answer(NamedTuple):
     """A forest that a code found.
 
-    `ids` are ascending edge ids, of codes that promise which they are. `solver` is the algorithm
-    and the backend that mstflow chose, and `stages` the seconds of its stages.
+    `ids` are ascending edge ids, or None if the code does not define them. `solver` is the
+    algorithm and the backend that mstflow chose. `stages` has the seconds of its stages.
     """
 
     edges: int
@@ -46,14 +46,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A code that is ready to solve one graph: `solve` is timed, `answer` reads its result."""
+    """A code prepared for one graph: `solve` is timed, `answer` converts its result."""
 
     solve: Callable[[], Any]
     answer: Callable[[Any], Answer]
 
 
 def name_of(code: str) -> str:
-    """Return the name of a code without its options; refuse an unknown one with OptionError."""
+    """Return the name of a code without its options; raise OptionError if it is unknown."""
     name, colon, _ = code.partition(":")
     if name not in CODES or (colon and name != "mstflow"):
         known = ", ".join([*CODES, "mstflow:OPTION=VALUE,..."])
@@ -63,7 +63,7 @@ def name_of(code: str) -> str:
 
 
 def uses_threads(code: str) -> bool:
-    """Return whether a code can use more than one thread; `mstflow:threads=1` shall not."""
+    """Return whether a code uses more than one thread; `mstflow:threads=1` does not."""
     name, options = name_of(code), parse_options(code.partition(":")[2])
     return name == "networkit" or (name == "mstflow" and options.get("threads") != 1)
 
@@ -78,12 +78,12 @@ def prepare(code: str, folder: Path, threads: int, on_disk: bool = False) -> Pre
     threads : int
         The threads that it may use; most codes use one.
     on_disk : bool
-        Leave the columns on disk; only mstflow can.
+        Leave the columns on disk. Only mstflow supports this.
 
     Raises
     ------
     OptionError
-        If the code is unknown or does not take this graph.
+        If the code is unknown or does not accept this graph.
     ModuleNotFoundError
         If its library is not installed.
     """
@@ -101,7 +101,7 @@ def prepare(code: str, folder: Path, threads: int, on_disk: bool = False) -> Pre
 
 
 def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
-    """Prepare mstflow; warm up every stage on a small graph of the same dtypes and density."""
+    """Prepare mstflow: run every stage once, on a small graph of the same dtypes and density."""
     import mstflow
     from mstflow.primitives import backends
     from mstflow.testing import EVERY_STAGE
@@ -146,7 +146,7 @@ def _cluster(workers: int) -> Any:
 
 
 def _scipy(graph: Graph, _: int) -> Prepared:
-    """Scipy as one would write it: it sums parallel edges and drops edges of weight zero."""
+    """Prepare scipy, called directly: it sums parallel edges and drops edges of weight zero."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -158,7 +158,7 @@ def _scipy(graph: Graph, _: int) -> Prepared:
 
 
 def _scipy_exact(graph: Graph, _: int) -> Prepared:
-    """Scipy with ranks for weights, so that zeros, ties and parallel edges are right.
+    """Prepare scipy on ranks of weights, so that zeros, ties and parallel edges are right.
 
     Its tree is Kruskal's over the entries of the matrix as they are, so parallel edges need no
     search of their own: they must only not be summed, which a claim of canonical format prevents.
@@ -182,7 +182,7 @@ def _igraph(graph: Graph, _: int) -> Prepared:
     import igraph
 
     def solve() -> NDArray[np.int64]:
-        # Lists of Python's own numbers: igraph takes arrays too, but item by item.
+        # Lists of Python numbers are faster: igraph reads arrays item by item.
         ends = list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
         whole = igraph.Graph(n=graph.n, edges=ends)
         found = whole.spanning_tree(weights=graph.w.tolist(), return_tree=False)
@@ -210,13 +210,13 @@ def _networkit(graph: Graph, threads: int) -> Prepared:
     networkit.setNumberOfThreads(threads)
 
     def solve() -> Any:
-        # It views the columns as intp and double without a check of their dtypes.
+        # It reads the columns as intp and double without a check of their dtypes.
         u, v = (ends.astype(np.intp, copy=False) for ends in (graph.u, graph.v))
         columns = (graph.w.astype(np.float64, copy=False), (u, v))
         whole = networkit.GraphFromCoo(columns, n=graph.n, weighted=True)
         return networkit.graph.KruskalMSF(whole).run()
 
-    # The edges of its forest weigh 1 each; their sum is a method of its own.
+    # The edges of its forest have weight 1; a separate method returns the total weight.
     return Prepared(solve, lambda f: Answer(f.getForest().numberOfEdges(), f.getTotalWeight()))
 
 

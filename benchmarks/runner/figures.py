@@ -1,4 +1,4 @@
-"""Figures of a comparison: median times, ratios within rounds, memory, and verdicts on answers."""
+"""Figures of a comparison: median times, ratios within rounds, memory, verdicts on answers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     Run = Mapping[str, Any]
 
 ANSWER = ("edges", "weight", "checksum")
-#: Sums of floating weights depend on the order of addition.
+#: Tolerance of total weights: sums of floats depend on the order of addition.
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a code on a graph with a number of threads; None where there are none.
+    """The figures of a code on a graph with a number of threads; None for a missing figure.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def _by_round(runs: list[Run]) -> dict[int, float]:
 
 
 def _expected(runs: list[Run], reference: str) -> Run:
-    """Return the answer to compare with: the reference's, or else that of an exact code."""
+    """Return the answer to compare with: that of the reference if present, or of an exact code."""
     ordered = sorted(runs, key=lambda run: (run["code"] != reference, "checksum" not in run))
     found: dict[str, Any] = {}
     for run in ordered:

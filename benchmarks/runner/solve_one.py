@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: A solve that is shorter is repeated, since one would measure the clock and the caches.
+#: A shorter solve is repeated, because a single one would measure the clock and cold caches.
 SHORT_SECONDS = 0.02
 REPEATS = 20
-#: More than any code adds to the memory of a named graph, except on the largest graphs.
+#: More memory than any code uses beyond its input, except on the largest graphs.
 TOUCHED_BYTES = 2**30
 
 
 def main(code: str, folder: str, on_disk: str = "") -> None:
-    """Print the measurement, or why there is none."""
+    """Print the measurement or the error."""
     threads = int(os.environ.get("MST_THREADS", "1"))
     try:
         prepared = codes.prepare(code, Path(folder), threads, bool(on_disk))
@@ -58,7 +58,7 @@ def touch_memory() -> None:
 
 
 def measure(prepared: codes.Prepared) -> dict[str, Any]:
-    """Solve once, or several times if that is short; `seconds` is the median of these."""
+    """Solve once, or several times if one solve is short; `seconds` is the median."""
     with suppress(OSError):  # or the peak may be that of loading
         Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")

@@ -1,4 +1,4 @@
-"""Measure codes in turns: every measurement in a fresh process, all codes in every round."""
+"""Measure codes in turn: every measurement in a fresh process, all codes in every round."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compare(
     on_disk: bool = False,
     external: Mapping[str, str] | None = None,
 ) -> Facts:
-    """Measure all codes on all graphs in turns, so that a change of the machine's speed meets all.
+    """Measure all codes on all graphs in turn, so a change of the machine's speed affects all.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def compare(
         in the first only.
     rounds : int
     budget : float, optional
-        Seconds of solving after which a code has no more turns on a graph.
+        Seconds of solving after which a code is no longer measured on a graph.
     limit : float, optional
-        Seconds after which a process is ended.
+        Seconds after which a process is killed.
     on_disk : bool
         Leave the graph on disk, and measure the memory of the whole process tree.
     external : mapping of str to str, optional
@@ -103,7 +103,7 @@ def _turns(
 def measure(
     command: list[str], threads: int, limit: float | None = None, whole_tree: bool = False
 ) -> Facts:
-    """Run a program on some processors and return the facts on its last line, or an error.
+    """Run a program on some processors; return the facts on its last line, or an error.
 
     `others` is added: the processors that were busy with other programs meanwhile. With
     `whole_tree`, `peak` is the memory of all its processes together, sampled from outside.

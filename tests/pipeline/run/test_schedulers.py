@@ -356,7 +356,7 @@ def test_reports_have_every_task(cluster):
     steps = begin, Loop(go_on, count_in_partitions, until=is_last)
     options = {"scheduler": cluster, "partitions": 8}
     _, report = Pipeline("p", *steps, result=("i",)).run(GRAPH, **options)
-    assert len(report.calls) > 1000  # a cluster keeps only so many events of one topic
+    assert len(report.calls) > 1000  # a cluster keeps a limited number of events of each topic
     assert report.final["i"] == 120
     assert report.final["sum"] == 8 * 120
 
