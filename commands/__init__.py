@@ -1,13 +1,14 @@
 """The subcommands of `mstflow`: modules with `SUMMARY`, `add_arguments` and `run`.
 
-The modules `machine`, `summary` and `terminal` are helpers.
+The folder `shared` has their helpers.
 """
 
-from . import algorithms, completion, convert, generate, info, plan, solve, verify
+from . import algorithms, clusters, completion, convert, generate, info, plan, solve, verify
 
 #: Modules of the subcommands by name, in the order of ``mstflow --help``.
 COMMANDS = {
     "solve": solve,
+    "clusters": clusters,
     "verify": verify,
     "plan": plan,
     "generate": generate,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graphs.write import check_output, check_overwrite, write_graph
 from ..progress import set_listener
-from .terminal import add_inputs, add_output, open_inputs, output_path, print_size
+from .shared.terminal import add_inputs, add_output, open_inputs, output_path, print_size
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ import inspect
 from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
 from ..progress import set_listener
-from .terminal import add_output, output_path, print_size
+from .shared.terminal import add_output, output_path, print_size
 
 SUMMARY = "generate a graph of a family"
 

@@ -8,14 +8,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..progress import set_listener
-from .machine import describe_machine
-from .summary import summarise
-from .terminal import add_inputs, open_inputs, print_lines
+from .shared.machine import describe_machine
+from .shared.summary import summarise
+from .shared.terminal import add_inputs, open_inputs, print_lines
 
 if TYPE_CHECKING:
     import argparse
 
-    from .summary import Summary
+    from .shared.summary import Summary
 
 SUMMARY = "describe a graph, or this installation"
 

@@ -16,7 +16,7 @@ from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
 from ..runtime.team import kernel_threads, processors
-from .terminal import THREADS, add_inputs, print_lines, rss_bytes
+from .shared.terminal import THREADS, add_inputs, print_lines, rss_bytes
 
 if TYPE_CHECKING:
     from ..pipeline.decided import Plan

@@ -13,18 +13,17 @@ from functools import partial
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MemoryBoundError, OptionError
+from ..errors import OptionError
 from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue import algorithm, algorithms
 from ..pipeline.plan import STRATEGIES
-from ..pipeline.streaming.bounds import parse_bytes, show_bytes
 from ..primitives import known_backends
 from ..progress import set_listener
 from ..solve import minimum_spanning_forest
-from .terminal import (
+from .shared.terminal import (
     STDOUT,
     THREADS,
     Stopwatch,
@@ -36,7 +35,7 @@ from .terminal import (
     output_path,
     peak_rss_bytes,
     print_lines,
-    rss_bytes,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
         opened = partial(read, ends=options.ends)
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     watch.stop("read")
-    with _cluster(options) as scheduler, _within(options.memory) as memory:
+    with _cluster(options) as scheduler, within(options.memory) as memory:
         forest = minimum_spanning_forest(
             graph,
             maximum=options.maximum,
@@ -156,21 +155,6 @@ def _algorithm(options: argparse.Namespace) -> str | Pipeline:
     if not options.set:
         return str(options.algorithm)
     return algorithm(options.algorithm).given(**dict(options.set))
-
-
-@contextlib.contextmanager
-def _within(memory: str | None) -> Iterator[int | None]:
-    """Yield the memory bound minus the memory that this process already uses."""
-    if memory is None:
-        yield None
-        return
-    bound, held = parse_bytes(memory), rss_bytes()
-    try:
-        yield max(1, bound - held)
-    except MemoryBoundError as error:
-        needed = show_bytes(error.needed + held)
-        message = f"--memory {memory} is too small: at least {needed} are needed ({error})"
-        raise OptionError(message) from error
 
 
 @contextlib.contextmanager

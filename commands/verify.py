@@ -11,7 +11,15 @@ from ..forest.verify import verify
 from ..graphs.open import open_files
 from ..graphs.read import read
 from ..progress import set_listener
-from .terminal import Stopwatch, add_ends, add_inputs, costs, counts, peak_rss_bytes, print_lines
+from .shared.terminal import (
+    Stopwatch,
+    add_ends,
+    add_inputs,
+    costs,
+    counts,
+    peak_rss_bytes,
+    print_lines,
+)
 
 if TYPE_CHECKING:
     import argparse

@@ -14,9 +14,11 @@ from ..graphs.forest_file import graph_identity
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..primitives import Backend
+from ..progress import set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export as interop
+from .cluster_table import ClusterTable
 from .components import component_labels
 from .edges import ForestEdges
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ..graphs.edge_list import EdgeList
     from ..graphs.names.vertex_names import VertexNames
     from ..pipeline.report.report import Report
+    from ..progress import Listener
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +188,37 @@ class Forest:
         Pass exactly one of `k`, `distance` (minimum forest) and `similarity` (maximum forest).
         """
         return self.dendrogram().cut(k=k, distance=distance, similarity=similarity)
+
+    def clusters(self, at: Any, *, progress: bool | Listener = True) -> ClusterTable:
+        """Return a table of the clusters at each threshold, which can be larger than memory.
+
+        At threshold t, the clusters are the components of the graph with the edges of weight at
+        most t, or in a maximum forest at least t (similarity). They equal those of `cut`, which
+        returns all labels in memory.
+
+        Parameters
+        ----------
+        at : number or sequence of numbers
+            The thresholds, compared exactly with the weights.
+        progress : bool or callable
+            As for `mstflow.minimum_spanning_forest`.
+
+        Returns
+        -------
+        ClusterTable
+            Numbers and sizes of the clusters (`counts`), the labels, and `save` and `plot`.
+
+        Raises
+        ------
+        OptionError
+            If there is no threshold, two are equal, or one is not a number.
+        """
+        thresholds = [at] if np.ndim(at) == 0 else list(at)
+        source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
+        with set_listener(progress):
+            return ClusterTable(
+                self._edges, thresholds, self.names, Backend(self.backend), source_paths(source)
+            )
 
     def linkage(
         self, *, disconnected: Literal["raise", "infinity"] = "raise"

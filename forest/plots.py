@@ -12,9 +12,12 @@ from ..pipeline.report.plot import pyplot
 from ..runtime.device import host_array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from .edges import ForestEdges
+    from .hierarchy.thresholds import ClusterCounts
 
 #: Edges in a path. Matplotlib draws few long paths faster, but overlong ones exceed its cell pool.
 _EDGES = 200
@@ -63,6 +66,37 @@ def plot_forest(
     ax.autoscale_view()
     ax.set_aspect("equal")
     return ax
+
+
+def plot_clusters(counts: Sequence[ClusterCounts], ax: Any) -> Any:
+    """Draw the number and the sizes of clusters, as documented at `ClusterTable.plot`."""
+    plt = pyplot()
+    if ax is None:
+        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    elif np.shape(ax) != (2,):
+        message = "ax must be a pair of Axes, for the numbers and the sizes"
+        raise OptionError(message)
+    left, right = axes = np.asarray(ax)
+    counts = sorted(counts, key=lambda each: each.threshold)
+    thresholds = [each.threshold for each in counts]
+    for name in ("clusters", "singletons", "largest"):
+        left.plot(thresholds, [getattr(each, name) for each in counts], "o-", label=name)
+    left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
+    left.set(ylim=(0, None), xlabel="threshold", ylabel="clusters; vertices of the largest")
+    left.legend()
+    least = sorted({size for each in counts for size in each.sizes})
+    numbers = np.array([[each.sizes.get(size, 0) for each in counts] for size in least])
+    mesh = right.pcolormesh(
+        np.arange(len(thresholds) + 1),
+        np.arange(len(least) + 1),
+        np.log10(np.maximum(numbers, 0.5)),
+    )
+    right.set_xticks(np.arange(len(thresholds)) + 0.5, [f"{each:g}" for each in thresholds])
+    ranges = [str(size) if size < 2 else f"{size} to {2 * size - 1}" for size in least]
+    right.set_yticks(np.arange(len(least)) + 0.5, ranges)
+    right.set(xlabel="threshold", ylabel="vertices of a cluster")
+    right.figure.colorbar(mesh, ax=right, label="number of clusters, log10")
+    return axes
 
 
 def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:

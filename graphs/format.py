@@ -122,6 +122,8 @@ class EdgeTable:
         For a forest, the identity of its graph (see `forest_file.graph_identity`).
     coordinates : array, optional
         Degrees east and north of each vertex.
+    step : str
+        Name of the step in progress reports.
     """
 
     dtypes: Mapping[str, Any]
@@ -131,6 +133,7 @@ class EdgeTable:
     columns: NamedColumns | None = None
     identity: Mapping[str, Any] | None = None
     coordinates: ArrayLike | None = None
+    step: str = "write edges"
 
     @property
     def is_graph(self) -> bool:
@@ -148,4 +151,4 @@ class EdgeTable:
         for block in self.read(size):
             yield dict(zip(self.dtypes, block, strict=True))
             done += len(block[0])
-            report_progress("write edges", done, self.num_edges)
+            report_progress(self.step, done, self.num_edges)

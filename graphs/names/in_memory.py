@@ -76,7 +76,7 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
     import pyarrow as pa
 
-    if not chunks:
+    if not sum(map(len, chunks)):
         return np.empty(0, np.int32), pa.array([], pa.string())
     wanted = common_type([chunk.type for chunk in chunks])
     if wanted == pa.string() and sum(chunk.nbytes for chunk in chunks) > _MOST_BYTES:
@@ -94,12 +94,14 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     with ThreadPoolExecutor(threads) as pool:  # Arrow encodes a column on one thread
         encoded = list(pool.map(lambda part: part.dictionary_encode(), parts))
     parts.clear()
-    found = pa.chunked_array([chunk for part in encoded for chunk in part.chunks])
-    found = found.unify_dictionaries()
-    if not found.num_chunks:
-        return np.empty(0, np.int32), pa.array([], wanted)
-    codes = np.concatenate([np.asarray(chunk.indices) for chunk in found.chunks])
-    return codes, found.chunk(0).dictionary
+    # The chunks of a part share a dictionary. Arrow's unify_dictionaries would merge it once each.
+    values = [part.chunk(0).dictionary for part in encoded if part.num_chunks]
+    merged = pa.chunked_array(values, wanted).dictionary_encode()
+    codes: list[NDArray[np.int32]] = []
+    for part in encoded:
+        number = np.asarray(merged.chunk(len(codes)).indices)
+        codes.append(number[np.concatenate([np.asarray(each.indices) for each in part.chunks])])
+    return np.concatenate(codes), merged.chunk(0).dictionary
 
 
 def _by_first_appearance(

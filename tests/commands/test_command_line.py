@@ -226,7 +226,7 @@ def test_bad_input_prints_one_line(capsys, graph, tmp_path, arguments, message):
 
 
 def test_memory_that_the_process_holds_counts(capsys, graph, monkeypatch):
-    monkeypatch.setattr("mstflow.commands.solve.rss_bytes", lambda: 10**9 - 1)
+    monkeypatch.setattr("mstflow.commands.shared.terminal.rss_bytes", lambda: 10**9 - 1)
     assert main(["solve", graph, "--memory", "1GB"]) == 2
     assert "--memory 1GB is too small" in capsys.readouterr().err
 

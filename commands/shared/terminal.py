@@ -11,10 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ..graphs.formats import OUTPUTS, format_names
-from ..graphs.open import open_files
-from ..graphs.read import read
-from ..graphs.source import EdgeSource
+from ...errors import MemoryBoundError, OptionError
+from ...graphs.formats import OUTPUTS, format_names
+from ...graphs.open import open_files
+from ...graphs.read import read
+from ...graphs.source import EdgeSource
+from ...pipeline.streaming.bounds import parse_bytes, show_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -133,3 +135,18 @@ def peak_rss_bytes() -> int:
     unit = 1 if sys.platform == "darwin" else 1024
     ours, theirs = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     return unit * max(resource.getrusage(who).ru_maxrss for who in (ours, theirs))
+
+
+@contextlib.contextmanager
+def within(memory: str | None) -> Iterator[int | None]:
+    """Yield the memory bound minus the memory that this process already uses."""
+    if memory is None:
+        yield None
+        return
+    bound, held = parse_bytes(memory), rss_bytes()
+    try:
+        yield max(1, bound - held)
+    except MemoryBoundError as error:
+        needed = show_bytes(error.needed + held)
+        message = f"--memory {memory} is too small: at least {needed} are needed ({error})"
+        raise OptionError(message) from error

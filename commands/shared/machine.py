@@ -8,10 +8,10 @@ import platform
 import sys
 from typing import Any
 
-from ..graphs.formats import format_names
-from ..plugins import plugins
-from ..primitives import known_backends, why_not
-from ..runtime.team import kernel_threads
+from ...graphs.formats import format_names
+from ...plugins import plugins
+from ...primitives import known_backends, why_not
+from ...runtime.team import kernel_threads
 
 _PACKAGES = ("dask", "distributed", "pyarrow", "matplotlib")
 
@@ -29,8 +29,8 @@ def describe_machine() -> dict[str, Any]:
         versions or None; "formats" and "plugins" are lists.
     """
     # Imported only here, because every command imports this module.
-    from ..primitives.cuda.device import describe_devices
-    from ..runtime.kernel_store import kernel_folder
+    from ...primitives.cuda.device import describe_devices
+    from ...runtime.kernel_store import kernel_folder
 
     reasons = {name: why_not(name) for name in known_backends()}
     folder = kernel_folder()

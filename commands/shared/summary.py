@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import memory_errors
-from ..progress import report_progress
-from ..solve import minimum_spanning_forest
+from ...errors import memory_errors
+from ...progress import report_progress
+from ...solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
-    from ..graphs.source import EdgeSource
+    from ...graphs.source import EdgeSource
 
 
 @dataclasses.dataclass(frozen=True)

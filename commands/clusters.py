@@ -1,0 +1,136 @@
+"""The command `mstflow clusters`: clusters of scored pairs at many thresholds, as a table."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError
+from ..graphs.open import open_files
+from ..graphs.read import read
+from ..graphs.write import check_output, check_overwrite, replacing
+from ..progress import set_listener
+from ..solve import minimum_spanning_forest
+from .shared.terminal import (
+    Stopwatch,
+    add_ends,
+    add_inputs,
+    costs,
+    peak_rss_bytes,
+    print_lines,
+    within,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..forest.cluster_table import ClusterTable
+    from ..forest.forest import Forest
+
+SUMMARY = "cluster scored pairs at one or several thresholds"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    add = parser.add_argument
+    add_inputs(parser)
+    add_ends(parser)
+    thresholds = "join pairs of at most this weight; with --similarity, of at least this weight"
+    add("--at", nargs="+", type=_number, required=True, metavar="T", help=thresholds)
+    add("--similarity", action="store_true", help="large weights mean similar")
+    add("-o", "--output", metavar="OUT", help="the table of clusters: .parquet or .csv")
+    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
+    add("--threads", type=int, metavar="T", help="threads of compiled kernels")
+    add("--plot", metavar="FILE", help="picture of the number and sizes of clusters")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--quiet", action="store_true", help="print only errors and JSON")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the pairs, find the clusters, write the table, and print the counts."""
+    watch = Stopwatch(options.started)
+    outputs = [path for path in (options.output, options.plot) if path is not None]
+    folders = [] if options.checkpoint is None else [options.checkpoint]
+    check_overwrite([*outputs, *folders], options.inputs)
+    if options.output is not None:
+        check_output(options.output, has_names=True)  # fail before the work, not after it
+    watch.stop("start")
+    with set_listener(not options.quiet):
+        forest = _find_forest(options, watch)
+        table = forest.clusters(options.at)
+        watch.stop("cluster")
+        if options.output is not None:
+            table.save(options.output)
+        if options.plot is not None:
+            _draw(table, options.plot)
+        watch.stop("write")
+    facts = {
+        "vertices": forest.num_vertices,
+        "pairs": forest.graph.num_edges,
+        "thresholds": [each._asdict() for each in table.counts],
+        "seconds": watch.seconds,
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        _show(table, facts, outputs)
+
+
+def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
+    """Read the pairs and solve."""
+    with contextlib.ExitStack() as stack:
+        how: dict[str, Any] = {"format": options.format, "weight": options.weight}
+        if options.ends is not None:
+            graph: Any = read(options.inputs, ends=options.ends, **how)
+        elif options.memory is None:
+            graph = read(options.inputs, **how)
+        else:
+            graph = open_files(options.inputs, is_bounded=True, **how)
+        watch.stop("read")
+        forest = minimum_spanning_forest(
+            graph,
+            maximum=options.similarity,
+            threads=options.threads,
+            memory=stack.enter_context(within(options.memory)),
+            checkpoint=options.checkpoint,
+        )
+    watch.stop("solve")
+    return forest
+
+
+def _draw(table: ClusterTable, path: str) -> None:
+    """Write the picture; the suffix decides its format.
+
+    Raises
+    ------
+    OptionError
+        If matplotlib does not know the suffix.
+    """
+    figure = table.plot()[0].figure
+    known = figure.canvas.get_supported_filetypes()
+    suffix = path.rpartition(".")[2].lower()
+    if suffix not in known:
+        message = f"{path}: cannot draw {suffix!r}; use one of {', '.join(sorted(known))}"
+        raise OptionError(message)
+    with replacing(path) as draft:
+        figure.savefig(draft, format=suffix)
+
+
+def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> None:
+    print_lines([(name, f"{facts[name]:,}") for name in ("vertices", "pairs")])
+    print(f"\n{'threshold':>12} {'clusters':>15} {'singletons':>15} {'largest':>15}")
+    for each in table.counts:
+        numbers = (each.clusters, each.singletons, each.largest)
+        print(f"{each.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
+    print()
+    print_lines([*costs(facts).items(), *[("written to", path) for path in outputs]])
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)

@@ -1,0 +1,1 @@
+"""Helpers of the commands: input arguments, printed lines, and facts about graphs and machines."""

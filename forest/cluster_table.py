@@ -1,0 +1,171 @@
+"""The clusters of a graph at several thresholds: a table, counts, and a picture.
+
+The labels of one threshold are in memory while they are computed. Then they wait in a temporary
+file, from which the table is read block by block.
+"""
+
+from __future__ import annotations
+
+import weakref
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..graphs.format import EdgeTable
+from ..graphs.write import check_output, check_overwrite, write_table
+from ..primitives import array_module
+from ..progress import report_progress
+from .hierarchy.thresholds import ClusterCounts, clusters_at_thresholds
+from .plots import plot_clusters
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..graphs.names.vertex_names import VertexNames
+    from ..primitives import Backend
+    from .edges import ForestEdges
+
+#: Labels up to this number of bytes stay in memory.
+_IN_MEMORY = 2**23
+#: Rows that are read at once.
+_BLOCK_ROWS = 2**20
+
+
+class ClusterTable:
+    """The cluster of each vertex at each threshold.
+
+    Created by `Forest.clusters`. The column `name` holds the names of the vertices; without names,
+    the column `vertex` holds their numbers. Column ``cluster_T`` holds the clusters at threshold T,
+    numbered by first vertex (int64).
+
+    Attributes
+    ----------
+    counts : tuple of ClusterCounts
+        The clusters at each threshold, in the order in which the thresholds were given.
+    """
+
+    def __init__(
+        self,
+        edges: ForestEdges,
+        thresholds: Sequence[Any],
+        names: VertexNames | None,
+        backend: Backend,
+        inputs: Iterable[os.PathLike[str]] = (),
+    ) -> None:
+        if not thresholds or len(set(thresholds)) < len(thresholds):
+            message = f"expected one or more different thresholds, got {list(thresholds)}"
+            raise OptionError(message)
+        self._num_vertices, self._names, self._inputs = edges.num_vertices, names, tuple(inputs)
+        ops = array_module(backend)
+        found: dict[int, tuple[IO[bytes], ClusterCounts]] = {}
+        for place, labels, count in clusters_at_thresholds(edges, thresholds, backend):
+            report_progress("find clusters", len(found), len(thresholds))
+            on_host = ops.to_host(labels)
+            file: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+            weakref.finalize(self, file.close)
+            file.write(on_host.data)
+            self._dtype = on_host.dtype
+            found[place] = file, _counted(thresholds[place], on_host, count)
+        report_progress("find clusters", len(found), len(thresholds))
+        places = range(len(thresholds))
+        self._files = [found[place][0] for place in places]
+        self.counts = tuple(found[place][1] for place in places)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The names of the columns, and their types: a dtype, or that of Arrow for names."""
+        number = np.dtype(np.int64)
+        first = {"vertex": number} if self._names is None else {"name": self._names.type}
+        return {**first, **{f"cluster_{each.threshold}": number for each in self.counts}}
+
+    def labels(self, threshold: Any) -> NDArray[np.int64]:
+        """Return the cluster of each vertex at one of the thresholds (int64, length n).
+
+        Raises
+        ------
+        OptionError
+            If it is not one of them.
+        """
+        known = [each.threshold for each in self.counts]
+        if threshold not in known:
+            message = f"{threshold!r} is not one of the thresholds {known}"
+            raise OptionError(message)
+        return self._rows(self._files[known.index(threshold)], 0, self._num_vertices)
+
+    def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[list[Any]]:
+        """Yield the columns of `size` rows at a time, the last time of fewer."""
+        numbers = range(0, self._num_vertices, size)
+        stops = [min(start + size, self._num_vertices) for start in numbers]
+        if self._names is None:
+            first: Iterable[Any] = map(np.arange, numbers, stops)
+        else:
+            first = self._names.blocks(size)
+        for start, stop, column in zip(numbers, stops, first, strict=True):
+            yield [column, *(self._rows(file, start, stop) for file in self._files)]
+
+    def to_arrow(self) -> Any:
+        """Return the table as a `pyarrow.Table`."""
+        import pyarrow as pa
+
+        whole: list[Any] = next(self.blocks(max(1, self._num_vertices)), [[] for _ in self.columns])
+        return pa.table(dict(zip(self.columns, whole, strict=True)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as `.parquet` or `.csv`, a million rows at a time.
+
+        The file is written under a temporary name and renamed when it is complete.
+
+        Raises
+        ------
+        OptionError
+            If `path` cannot be written, has another suffix, or is an input of the graph.
+        """
+        check_overwrite([path], self._inputs)
+        check_output(path, has_names=True)
+        table = EdgeTable(
+            self.columns, self._num_vertices, None, self.blocks, step="write clusters"
+        )
+        write_table(path, table)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the number and the sizes of the clusters over the thresholds with matplotlib.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            By default, those of a new figure.
+
+        Returns
+        -------
+        array of two Axes
+
+        Raises
+        ------
+        OptionError
+            If `ax` is not a pair, or matplotlib is not installed.
+        """
+        return plot_clusters(self.counts, ax)
+
+    def _rows(self, file: IO[bytes], start: int, stop: int) -> NDArray[np.int64]:
+        width = self._dtype.itemsize
+        file.seek(start * width)
+        return np.frombuffer(file.read((stop - start) * width), self._dtype).astype(np.int64)
+
+    def __len__(self) -> int:
+        return self._num_vertices
+
+    def __repr__(self) -> str:
+        return f"<ClusterTable: {self._num_vertices} vertices at {len(self.counts)} thresholds>"
+
+
+def _counted(threshold: Any, labels: NDArray[Any], count: int) -> ClusterCounts:
+    size = np.bincount(labels, minlength=count)
+    kinds, numbers = np.unique(np.frexp(size)[1], return_counts=True)
+    sizes = dict(zip((2**kinds // 2).tolist(), numbers.tolist(), strict=True))
+    value = threshold.item() if isinstance(threshold, np.generic) else threshold
+    return ClusterCounts(value, count, sizes.get(1, 0), int(size.max(initial=0)), sizes)
