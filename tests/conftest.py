@@ -6,17 +6,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import mstflow
-from cuda_host import SANITIZERS, compile_kernels
+from cuda_machine import build, why_not
 
 
 def pytest_addoption(parser):
     parser.addoption("--examples", type=int, default=100, help="examples per test, 100 by default")
     parser.addoption("--no-shrink", action="store_true", help="report the first failing example")
-    parser.addoption(
-        "--sanitize",
-        action="store_true",
-        help="run CUDA kernels under sanitizers; preload g++'s libasan.so",
-    )
     parser.addoption(
         "--no-pool",
         action="store_true",
@@ -54,21 +49,14 @@ def algorithm(request):
 
 
 @pytest.fixture(scope="session")
-def cuda_libraries(request, tmp_path_factory):
-    """Compile the CUDA kernels for the processor; yield their folder, named in the environment."""
-    if request.config.getoption("--sanitize"):
-        folder = request.getfixturevalue("sanitized_cuda_libraries")
-    else:
-        folder = compile_kernels(tmp_path_factory.mktemp("cuda"))
+def cuda_machine(tmp_path_factory):
+    """Compile the interpreter and the kernels; yield their folder, named in the environment."""
+    if reason := why_not():
+        pytest.skip(reason)
+    folder = build(tmp_path_factory.mktemp("cuda-machine"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CUDA_LIBRARIES", str(folder))
+        patch.setenv("CUDA_MACHINE", str(folder))
         yield folder
-
-
-@pytest.fixture(scope="session")
-def sanitized_cuda_libraries(tmp_path_factory):
-    """Compile the CUDA kernels for the processor with sanitizers."""
-    return compile_kernels(tmp_path_factory.mktemp("sanitized-cuda"), *SANITIZERS)
 
 
 @pytest.fixture

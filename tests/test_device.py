@@ -18,7 +18,7 @@ from scanning import scan
 
 import mstflow
 import strict_device
-from cuda_host import HostCudaArrays, HostDevice
+from cuda_machine import MachineCudaArrays, SmallDevice
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
 from mstflow.errors import (
@@ -43,7 +43,7 @@ GRAPH = EdgeList(*RANDOM.integers(0, 200, (2, 3000)), RANDOM.integers(0, 60, 300
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _cupy(cuda_libraries):
+def _cupy(cuda_machine):
     """Replace CuPy by the double, and the backend "cupy" by the array module over it."""
 
     def forget():
@@ -53,7 +53,7 @@ def _cupy(cuda_libraries):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", strict_device)
         patch.setattr("mstflow.primitives.cuda.device.why_not", lambda: "")
-        module = ("cuda_host", "HostCudaArrays", "cupy")
+        module = ("cuda_machine", "MachineCudaArrays", "cupy")
         patch.setitem(primitives._BACKENDS, "cupy", module)
         forget()
         yield
@@ -198,7 +198,7 @@ def test_what_follows_from_a_graph_of_the_host():
 def test_large_columns_are_copied_in_pieces(values, dtype, monkeypatch):
     monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 16)
     before = len(transfers.to_device)
-    found = HostCudaArrays().asarray(values, dtype)
+    found = MachineCudaArrays().asarray(values, dtype)
     assert max(transfers.to_device[before:], default=0) <= 2
     assert found.flags.c_contiguous
     assert found.dtype == (dtype or values.dtype)
@@ -346,7 +346,7 @@ def test_a_failure_names_its_stage(monkeypatch):
         message = "cudaErrorIllegalAddress: an illegal memory access was encountered"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(HostCudaArrays, "scatter_min_pairs", fail)
+    monkeypatch.setattr(MachineCudaArrays, "scatter_min_pairs", fail)
     with pytest.raises(MstflowError, match=r"stage 'find_min_edges' failed on .*IllegalAddress"):
         solve(on_device(GRAPH), algorithm="boruvka-edgelist")
 
@@ -365,7 +365,7 @@ def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
             raise error("illegal access")
 
         error = type("CUDAError", (base,), {"__module__": module})
-        monkeypatch.setattr(HostCudaArrays, primitive, fail)
+        monkeypatch.setattr(MachineCudaArrays, primitive, fail)
         return error
 
     fail_with(Exception, "cuda.core")
@@ -388,8 +388,8 @@ def test_a_failure_outside_stages_names_its_task(monkeypatch):
             raise type("CUDAError", (Exception,), {"__module__": "cuda.core"})("illegal access")
         return whole(_, values, *args, **options)
 
-    marks, whole = np.arange(3), HostCudaArrays.asarray
-    monkeypatch.setattr(HostCudaArrays, "asarray", fail)
+    marks, whole = np.arange(3), MachineCudaArrays.asarray
+    monkeypatch.setattr(MachineCudaArrays, "asarray", fail)
     pipeline = mstflow.Pipeline("p", take).given(marks=marks)
     with pytest.raises(KernelError, match="the GPU failed in task 'take': CUDAError: illegal"):
         solve(GRAPH, "iterate", backend="cupy", algorithm=pipeline)
@@ -438,7 +438,7 @@ def _plugin(tmp_path):
     info = tmp_path / "double-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: double\nVersion: 1\n")
-    point = "[mstflow.backends]\ndouble = cuda_host:HostCudaArrays\n"
+    point = "[mstflow.backends]\ndouble = cuda_machine:MachineCudaArrays\n"
     (info / "entry_points.txt").write_text(point)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(tmp_path)
@@ -461,17 +461,20 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     size = 2_500_000
     u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
     graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
-    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 69_900_000)
+    monkeypatch.setitem(primitives._BACKENDS, "cupy", ("cuda_machine", "SmallDevice", "cupy"))
+    primitives.array_module.cache_clear()
+    monkeypatch.setattr(SmallDevice, "free", 69_900_000)
     forest = solve(graph, backend="cupy")
     assert forest.strategy == "two-scan"
     assert "larger than the device's memory" in forest.report.plan.reason
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
-    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 0)
+    monkeypatch.setattr(SmallDevice, "free", 0)
     with pytest.raises(MemoryBoundError, match="0 bytes is not enough"):
         solve(graph, backend="cupy")
-    monkeypatch.setattr(HostDevice, "free_memory", lambda _: 90_000_000)
+    monkeypatch.setattr(SmallDevice, "free", 90_000_000)
     with pytest.raises(MemoryBoundError, match="60 MB is not enough; strategy 'fold'"):
         solve(EdgeList(u, v, num_vertices=50_000_000), "fold", backend="cupy")
+    primitives.array_module.cache_clear()
 
 
 def test_the_page_on_gpus(monkeypatch):

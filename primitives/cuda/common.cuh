@@ -3,7 +3,7 @@
 // A kernel is a template over the types of its arrays, which are unsigned. Its first parameter is
 // the number of elements; each thread processes one. All scalars are u64. No thread waits for
 // another, so the result does not depend on their order. Only the functions at the end involve a
-// whole warp; tests that run the threads on a processor replace them.
+// whole warp.
 #pragma once
 
 using u8 = unsigned char;
@@ -50,8 +50,6 @@ __device__ inline u64 rank(const u32* bits, const u64* ends, u64 i) {
     return count + __popc(bits[word] & ((u32(1) << (i % WORD)) - 1));
 }
 
-#ifdef __CUDACC__
-
 // Write the bits of all positions of the warp. All threads of the warp must call this.
 __device__ inline void write_bit(u32* bits, u64 size, u64 i, bool bit) {
     u32 word = __ballot_sync(NONE<u32>, bit);
@@ -66,5 +64,3 @@ __device__ inline u64 draw_place(u64* count, bool wants) {
     if (lane == 0 && wanting) first = atomicAdd(count, u64(__popc(wanting)));
     return __shfl_sync(NONE<u32>, first, 0) + __popc(wanting & ((u32(1) << lane) - 1));
 }
-
-#endif

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mstflow
-from cuda_host import HostCudaArrays
+from cuda_machine import MachineCudaArrays
 from mstflow.primitives import array_module
 from mstflow.primitives.checked import CheckedModule
 
@@ -59,15 +59,15 @@ def _bits(value):
 def modules():
     """Return the names of all array modules; with several threads, they share small arrays, too."""
     several = ["numba, 4 threads"] if "numba" in mstflow.backends() else []
-    return [*mstflow.backends(), *several, "cuda on the host"]
+    return [*mstflow.backends(), *several, "cuda interpreted"]
 
 
 @pytest.fixture(params=modules(), scope="session")
 def module(request):
     name, _, several = request.param.partition(",")
-    if name == "cuda on the host":
-        request.getfixturevalue("cuda_libraries")
-        yield HostCudaArrays()
+    if name == "cuda interpreted":
+        request.getfixturevalue("cuda_machine")
+        yield MachineCudaArrays()
         return
     if not several:
         yield array_module(name)
@@ -78,6 +78,12 @@ def module(request):
         patch.setattr("mstflow.primitives.numba.arrays._LONG_RUN", 8)
         patch.setattr("mstflow.primitives.numba.runs._RUN", 4)
         yield type(array_module(name))(4)
+
+
+@pytest.fixture(scope="session")
+def share(module):
+    """Return the divisor of large sizes: the interpreter takes microseconds for each element."""
+    return 16 if isinstance(module, MachineCudaArrays) else 1
 
 
 @pytest.fixture(scope="session")

@@ -84,13 +84,13 @@ def test_each_dtype(layouts, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_large_arrays(layouts, name):
+def test_large_arrays(layouts, share, name):
     """More elements than a thread, a block or a 16-bit position takes: whole tiles, or one more.
 
     One layout is enough: modules copy strided arrays before they divide the work.
     """
     first, *_, last = CASES[name][0][-2:] * 2
-    for dtype, n in (first, 274 * 256), (last, 274 * 256 + 1):
+    for dtype, n in (first, 274 // share * 256), (last, 274 // share * 256 + 1):
         check({"contiguous": layouts["contiguous"]}, name, dtype, n, built(name, dtype, n))
 
 
@@ -159,11 +159,12 @@ def test_order_key_of_all_short_weights_and_many_long_ones(ops, descending):
         assert (key[1:] >= key[:-1]).all()
 
 
-def test_pointer_jump_on_a_path_of_10_000(ops):
+def test_pointer_jump_on_a_long_path(ops, share):
+    last = 10_000 // share - 1
     for dtype in INDEX:
-        node = np.arange(10_000, dtype=dtype)
+        node = np.arange(last + 1, dtype=dtype)
         assert_array_equal(ops.pointer_jump(np.maximum(node - 1, 0)), 0)
-        assert_array_equal(ops.pointer_jump(np.minimum(node + 1, 9_999)), 9_999)
+        assert_array_equal(ops.pointer_jump(np.minimum(node + 1, last)), last)
 
 
 def test_ids_may_be_consecutive(ops, examples):
@@ -187,9 +188,9 @@ def check_consecutive(ops, rng):
         compare(name, call(stand_in), call(ids))
 
 
-def test_join_by_key_with_keys_that_differ_in_low_bits(ops):
+def test_join_by_key_with_keys_that_differ_in_low_bits(ops, share):
     """The keys have 64 bits; many upper halves are equal, and the lower ones descend."""
-    rng, n = np.random.default_rng(0), 20_000
+    rng, n = np.random.default_rng(0), 20_000 // share
     u, v = rng.integers(0, n, (2, n), np.int32)
     for clusters in (1, 100, n):
         key = rng.integers(0, clusters, n, np.uint64) << np.uint64(40)
@@ -198,17 +199,17 @@ def test_join_by_key_with_keys_that_differ_in_low_bits(ops):
 
 
 @functools.cache
-def pairs_inside_a_set(bits):
-    rng, n, size = np.random.default_rng(bits), 300_000, 9_000
+def pairs_inside_a_set(bits, n):
+    rng, size = np.random.default_rng(bits), n * 3 // 100
     u, v = rng.integers(0, size, (2, n), dtype=np.int32)
     key = rng.integers(0, 2**bits, n, np.uint64).astype("u8" if bits > 32 else "u4")
     return (u, v, key, size), joined_by_key(u, v, key, size)
 
 
 @pytest.mark.parametrize("bits", [10, 32, 64])
-def test_join_by_key_with_most_pairs_inside_a_set(ops, bits):
+def test_join_by_key_with_most_pairs_inside_a_set(ops, share, bits):
     """Several threads may filter runs while others are joined."""
-    arguments, expected = pairs_inside_a_set(bits)
+    arguments, expected = pairs_inside_a_set(bits, 300_000 // share)
     compare("join_by_key", ops.join_by_key(*arguments), expected)
 
 
@@ -231,11 +232,11 @@ def test_helpers_reject_pairs_inside_a_set():
 
 
 @pytest.mark.parametrize("is_majority", [False, True])
-def test_relabel_pairs_with_a_most_frequent_label(ops, is_majority, monkeypatch):
+def test_relabel_pairs_with_a_most_frequent_label(ops, share, is_majority, monkeypatch):
     """The Numba module summarises large numbers of labels; the test lowers its threshold."""
     monkeypatch.setattr("mstflow.primitives.numba.arrays._MANY_LABELS", 2**10, raising=False)
     draw = np.random.default_rng(8)
-    size, n = 200_000, 250_000
+    size, n = 200_000 // share, 250_000 // share
     label = draw.integers(0, size // 2, size, dtype=np.int32)
     if is_majority:
         label[draw.random(size) < 0.9] = 77

@@ -80,6 +80,7 @@ class DeviceArray:
             raise ValueError(message)
         transfers.to_device.append(values.size)
         self._host[...] = values
+        _set_written(self._host)
 
     def item(self, *place):
         return self.get().item(*place)
@@ -152,6 +153,7 @@ class DeviceArray:
 
     def __setitem__(self, place, values):
         self._host[_index(place)] = _filler(_unwrapped(values))
+        _set_written(self._host, _index(place))
 
     # Methods.
 
@@ -174,6 +176,7 @@ class DeviceArray:
 
     def fill(self, value):
         self._host.fill(_filler(_scalar(value)))
+        _set_written(self._host)
 
     def sort(self, axis=-1, kind=None):
         _check_sort(kind)
@@ -379,11 +382,39 @@ def _device(values):
     return values
 
 
+class _Memory(bytearray):
+    """Uninitialised bytes, and after them a flag for each: not 0 if it was written."""
+
+
 def empty(shape, dtype=float):
-    """Return an array of unspecified values."""
-    made = DeviceArray(np.empty(shape, dtype))
-    made._host.view(np.uint8).fill(0xA5)
-    return made
+    """Return an array of unspecified values that remembers which bytes are written."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = _Memory(b"\xa5" * size + bytes(size))
+    return DeviceArray(np.ndarray(shape, dtype, memory))
+
+
+def written(array):
+    """Return the flags of an array's bytes, as an array of its shape; None if all are written."""
+    return _written(array._host)
+
+
+def _written(host):
+    memory = host
+    while isinstance(memory, np.ndarray):
+        memory = memory.base
+    if not isinstance(memory, _Memory):
+        return None
+    size, start = len(memory) // 2, np.frombuffer(memory, np.uint8)
+    first = host.__array_interface__["data"][0] - start.__array_interface__["data"][0]
+    flags = np.ndarray(host.shape, host.dtype, memory, size + first, host.strides)
+    return flags.view(f"u{host.itemsize}")
+
+
+def _set_written(host, place=...):
+    flags = _written(host)
+    if flags is not None:
+        flags[place] = np.iinfo(flags.dtype).max
 
 
 def zeros(shape, dtype=float):
