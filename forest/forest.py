@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..graphs.adopt import edge_list
 from ..graphs.forest_file import graph_identity
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
+from ..pipeline.catalogue import algorithm
 from ..primitives import Backend
 from ..progress import set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export as interop
+from .added import extended
 from .cluster_table import ClusterTable
 from .components import component_labels
 from .edges import ForestEdges
@@ -285,6 +288,44 @@ class Forest:
             If an option is invalid.
         """
         return replacement_edges(self.to_host()._edges, self.graph, self._using, options)
+
+    def add(self, edges: Any, *, weight: str | None = "weight") -> Forest:
+        """Return the forest of the graph with further edges, from this forest and the batch alone.
+
+        The graph is not read. Time and memory are those of a graph with the edges of the forest and
+        the batch. The result is exact: it equals the forest of the whole graph.
+
+        Parameters
+        ----------
+        edges : EdgeList, tuple of columns, path, or object of another library
+            The batch, as `minimum_spanning_forest` takes it in memory. Vertices have the numbers of
+            the graph; larger numbers are new vertices. Edge i gets the id ``m + i`` if the graph
+            has m edges. Weights must be exact in the dtype of the graph.
+        weight : str or None
+            Name of the weights to use; None means that every weight is 1.
+
+        Returns
+        -------
+        Forest
+            Its `graph` is streamed: the old graph, then the batch.
+
+        Raises
+        ------
+        GraphError
+            If the number of edges of the graph is unknown because it could be read only once, the
+            batch is invalid or has names, or a weight is not exact. Names the edge.
+        """
+        batch = edge_list(edges, weight=weight)
+        whole, candidates, num_old, first_id = extended(self._edges, self.graph, batch)
+        fields, report = algorithm("auto").run(
+            candidates, maximum=self.maximum, backend=self.backend, progress=False
+        )
+        place = fields["forest"]
+        kept, new = place[place < num_old], place[place >= num_old]
+        ids = np.concatenate([self.edge_ids[kept], new + (first_id - num_old)])
+        columns = candidates.u, candidates.v, candidates.weight
+        known = tuple(column[place] for column in columns)
+        return Forest(ids, whole, self.maximum, report, known)
 
     def plot(
         self,

@@ -185,6 +185,9 @@ def test_what_a_forest_is_asked(graph):
     ):
         assert (type(theirs), theirs.dtype) == (np.ndarray, ours.dtype)
         assert theirs.tolist() == ours.tolist()
+    ours, theirs = host.add(graph), device.add(on_device(graph))
+    assert type(theirs.edge_ids) is type(theirs.weight) is DeviceArray
+    assert theirs.edge_ids.tolist() == ours.edge_ids.tolist()
 
 
 def test_what_follows_from_a_graph_of_the_host():

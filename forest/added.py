@@ -1,0 +1,112 @@
+"""Edges that are added to a solved graph: the new forest from the old one and the batch alone.
+
+An edge outside the old forest is the heaviest of a cycle of the old graph, in the order (weight,
+edge id). The cycle is still there after edges are added, so the edge stays outside. Therefore the
+forest of the old forest and the batch is the forest of the whole graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import GraphError
+from ..graphs.edge_list import EdgeList, join_ids, ones
+from ..graphs.segments import ArraySegment
+from ..graphs.source import EdgeSource
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .edges import ForestEdges
+
+
+class Extended(NamedTuple):
+    """A graph after edges are added.
+
+    Attributes
+    ----------
+    graph : EdgeSource
+        All edges: those of the old graph, then the batch.
+    candidates : EdgeList
+        The edges of the old forest, then the batch.
+    num_old : int
+        Number of edges of the old forest.
+    first_id : int
+        Id of the first edge of the batch in `graph`.
+    """
+
+    graph: EdgeSource
+    candidates: EdgeList
+    num_old: int
+    first_id: int
+
+
+def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList) -> Extended:
+    """Return a solved graph with further edges.
+
+    Parameters
+    ----------
+    forest : ForestEdges
+        The forest of `graph`.
+    graph : EdgeList or EdgeSource
+    batch : EdgeList
+        Its vertices are those of the graph; larger numbers are new vertices.
+
+    Raises
+    ------
+    GraphError
+        If the number of edges of the graph is unknown, vertices of the batch have names or are new
+        while those of the graph have names, or a weight of the batch is not exact in the dtype of
+        the graph.
+    """
+    source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph)
+    if source.num_edges is None:
+        message = (
+            "cannot number the new edges: the graph could be read only once, so its number of "
+            "edges is unknown; solve one that can be read again"
+        )
+        raise GraphError(message)
+    num_vertices = max(forest.num_vertices, batch.num_vertices)
+    if batch.names is not None or (source.names and num_vertices > forest.num_vertices):
+        message = (
+            f"pass the numbers of vertices, from 0 to {forest.num_vertices - 1}, not names or new "
+            "vertices: the batch is added to a numbered graph"
+        )
+        raise GraphError(message)
+    weight = ones(batch.u) if source.unweighted else _exactly(batch.weight, forest.weight.dtype)
+    columns = (
+        join_ids([forest.u, batch.u]),
+        join_ids([forest.v, batch.v]),
+        np.concatenate([forest.weight, weight]),
+    )
+    segment = ArraySegment(batch.u, batch.v, weight)
+    return Extended(
+        replace(source, segments=(*source.segments, segment), num_vertices=num_vertices),
+        EdgeList(*columns, num_vertices=num_vertices),
+        len(forest.edge_ids),
+        source.first_id + source.num_edges,
+    )
+
+
+def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return weights in another dtype.
+
+    Raises
+    ------
+    GraphError
+        If that changes a weight. Names the edge of the batch.
+    """
+    with np.errstate(all="ignore"):
+        found = weight.astype(dtype, copy=False)
+        same = (found.astype(weight.dtype, copy=False) == weight) & ((found < 0) == (weight < 0))
+    if not same.all():
+        edge = int((~same).argmax())
+        message = (
+            f"edge {edge} of the batch: weight {weight[edge]} is not exact as {dtype}, the dtype "
+            "of the graph"
+        )
+        raise GraphError(message)
+    return found
