@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 #: Modules that serve the interfaces of other libraries; `import *` leaves them out.
-_INTEROP = ("csgraph",)
+_INTEROP = ("cluster", "csgraph")
 
 # Names are imported when they are first used. So the command line can start before NumPy is loaded,
 # and report an interrupt or a lack of memory meanwhile in one line.

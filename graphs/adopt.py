@@ -81,6 +81,11 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
         "list of paths, a scipy sparse matrix, a networkx or igraph graph, or a table of pandas, "
         f"Dask or any library that supports Arrow; found {type(graph).__name__}"
     )
+    if getattr(graph, "ndim", 0) == 2:
+        message += (
+            f" of shape {graph.shape}. To cluster points, use mstflow.cluster; pass a matrix of "
+            "weights as scipy.sparse.coo_array(matrix)"
+        )
     raise GraphError(message)
 
 

@@ -1,0 +1,211 @@
+"""Graphs of samples for the estimators: all pairs, nearest neighbors, or given distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import coo_array, issparse
+from sklearn.metrics import DistanceMetric, pairwise_distances
+from sklearn.neighbors import BallTree, KDTree, NearestNeighbors
+from sklearn.utils.validation import validate_data
+
+from ..graphs.edge_list import EdgeList, concatenate
+from ..solve import minimum_spanning_forest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..forest.forest import Forest
+
+#: The number of pairs whose distances are computed at once.
+BLOCK_PAIRS = 2**21
+_TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of scikit-learn, and how to search for neighbors.
+
+    Parameters
+    ----------
+    name : str or callable
+    params : dict
+        Further arguments of the metric.
+    algorithm : {"kd_tree", "ball_tree", "brute"}
+    leaf_size : int
+        Of trees.
+    n_jobs : int or None
+        Jobs of the search for neighbors.
+    """
+
+    name: Any
+    params: dict[str, Any]
+    algorithm: str
+    leaf_size: int
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, estimator: Any, samples: Any) -> Metric:
+        """Return the metric of an estimator's parameters; "auto" chooses a tree if possible.
+
+        Raises
+        ------
+        ValueError
+            If the algorithm does not support the metric or the samples.
+        """
+        name, algorithm = estimator.metric, estimator.algorithm
+        if algorithm not in ("auto", "brute", *_TREES):
+            message = (
+                f"algorithm must be 'auto', 'brute', 'kd_tree' or 'ball_tree', not {algorithm!r}"
+            )
+            raise ValueError(message)
+        supported = [each for each, tree in _TREES.items() if name in tree.valid_metrics]
+        if algorithm in _TREES and algorithm not in supported:
+            kind = _TREES[algorithm].__name__
+            message = (
+                f"{name} is not a valid metric for a {kind}-based algorithm. Please select a "
+                "different metric."
+            )
+            raise ValueError(message)
+        if algorithm in _TREES and issparse(samples):
+            message = "Sparse data matrices only support algorithm `brute`."
+            raise ValueError(message)
+        if algorithm == "auto":
+            algorithm = supported[0] if supported and not issparse(samples) else "brute"
+        params = estimator.metric_params or {}
+        return cls(name, params, algorithm, estimator.leaf_size, estimator.n_jobs)
+
+    def between(self, a: Any, b: Any) -> NDArray[np.float64]:
+        """Return the distance of each row of `a` to each row of `b`."""
+        if self.algorithm in _TREES:  # the same formula as in the trees, so that ties are equal
+            distances: NDArray[np.float64] = DistanceMetric.get_metric(
+                self.name, **self.params
+            ).pairwise(a, b)
+        else:
+            distances = pairwise_distances(a, b, metric=self.name, **self.params)
+        return distances
+
+    def nearest(self, samples: Any, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the distances and numbers of the `count` nearest samples, including itself."""
+        search = NearestNeighbors(
+            n_neighbors=count,
+            algorithm=self.algorithm,
+            leaf_size=self.leaf_size,
+            metric=self.name,
+            metric_params=self.params,
+            p=None,  # or the default would overrule a `p` of the parameters
+            n_jobs=self.n_jobs,
+        )
+        distances, neighbors = search.fit(samples).kneighbors(samples)
+        return distances, neighbors
+
+
+def pairs_forest(
+    metric: Metric, samples: Any, core: NDArray[np.float64] | None, alpha: float
+) -> Forest:
+    """Return the minimum spanning tree of the distances of all pairs, in memory linear in n.
+
+    Blocks of pairs are solved together with the forest of the blocks before them.
+
+    Parameters
+    ----------
+    metric : Metric
+    samples : array or sparse matrix of shape (n, features)
+    core : float64 array of length n, optional
+        Core distances: least values of the distances at either end.
+    alpha : float
+        Divides the distances.
+    """
+    n = samples.shape[0]
+    nothing = np.empty(0, np.int32)
+    graph = EdgeList(nothing, nothing, np.empty(0), num_vertices=n)
+    forest = minimum_spanning_forest(graph, progress=False)
+    for block in _blocks(metric, samples, core, alpha):
+        known = EdgeList(forest.u, forest.v, forest.weight, num_vertices=n)
+        forest = minimum_spanning_forest(concatenate([known, block]), progress=False)
+    return forest
+
+
+def neighbors_forest(
+    metric: Metric, samples: Any, count: int, min_samples: int | None, alpha: float
+) -> Forest:
+    """Return the minimum spanning forest of the edges from each sample to its nearest samples.
+
+    Parameters
+    ----------
+    metric, samples, alpha
+        As for `pairs_forest`.
+    count : int
+        Number of nearest samples, including the sample itself.
+    min_samples : int, optional
+        The core distance is the distance to the nearest sample of this rank.
+    """
+    distances, neighbors = metric.nearest(samples, count)
+    n = len(distances)
+    u, v = np.repeat(np.arange(n), count), neighbors.ravel()
+    weight = distances.ravel() / alpha
+    if min_samples is not None:
+        core = distances[:, min_samples - 1]
+        weight = np.maximum(weight, np.maximum(core[u], core[v]))
+    return minimum_spanning_forest(EdgeList(u, v, weight, num_vertices=n), progress=False)
+
+
+def given_distances(estimator: Any, distances: Any) -> EdgeList:
+    """Return given distances as an edge list: finite ones of a matrix, stored ones of a sparse one.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, a dense one is not symmetric, or a distance is NaN.
+    """
+    is_sparse = issparse(distances)
+    checked = validate_data(
+        estimator,
+        distances,
+        accept_sparse=["coo", "csr", "csc"],
+        ensure_all_finite=is_sparse,
+        dtype=[np.float64, np.float32],
+    )
+    n = checked.shape[0]
+    if not is_sparse and np.isnan(checked).any():
+        message = "np.nan values found in precomputed-dense"
+        raise ValueError(message)
+    if checked.shape != (n, n):
+        message = (
+            "The precomputed distance matrix is expected to be symmetric, however it has shape "
+            f"{checked.shape}. Please verify that the distance matrix was constructed correctly."
+        )
+        raise ValueError(message)
+    if is_sparse:
+        entries = coo_array(checked)
+        return EdgeList(entries.row, entries.col, entries.data, num_vertices=n)
+    if not np.allclose(checked, checked.T):
+        message = (
+            "The precomputed distance matrix is expected to be symmetric, however its values "
+            "appear to be asymmetric. Please verify that the distance matrix was constructed "
+            "correctly."
+        )
+        raise ValueError(message)
+    u, v = np.nonzero(np.triu(np.isfinite(checked), 1))
+    return EdgeList(u, v, checked[u, v], num_vertices=n)
+
+
+def _blocks(
+    metric: Metric, samples: Any, core: NDArray[np.float64] | None, alpha: float
+) -> Iterator[EdgeList]:
+    """Yield all pairs of samples, the rows of a block with all samples from its first row on."""
+    n, start = samples.shape[0], 0
+    ids = np.arange(n, dtype=np.int32)
+    while start < n - 1:
+        stop = min(n, start + max(1, BLOCK_PAIRS // (n - start)))
+        weight = metric.between(samples[start:stop], samples[start:]) / alpha
+        if core is not None:
+            np.maximum(weight, core[start:stop, None], out=weight)
+            np.maximum(weight, core[start:], out=weight)
+        u, v = np.repeat(ids[start:stop], n - start), np.tile(ids[start:], stop - start)
+        yield EdgeList(u, v, weight.ravel(), num_vertices=n)
+        start = stop

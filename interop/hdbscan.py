@@ -1,0 +1,301 @@
+"""HDBSCAN as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import coo_array, issparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.metrics import pairwise_distances
+from sklearn.utils.validation import validate_data
+
+from ..forest.reachability import mutual_reachability
+from ..graphs.edge_list import EdgeList
+from ..pipeline.options import check_count
+from ..solve import minimum_spanning_forest
+from .distances import Metric, given_distances, neighbors_forest, pairs_forest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..forest.forest import Forest
+
+#: Labels of samples that are not noise but have an infinite or a missing value, as in scikit-learn.
+_INFINITE, _MISSING = -2, -3
+
+
+class HDBSCAN(ClusterMixin, BaseEstimator):
+    """HDBSCAN, with the parameters of scikit-learn's `HDBSCAN`.
+
+    Parameters
+    ----------
+    min_cluster_size : int
+        Smallest number of samples in a cluster.
+    min_samples : int, optional
+        The core distance of a sample is the distance to its nearest sample of this rank, counting
+        itself. Default: `min_cluster_size`.
+    cluster_selection_epsilon : float
+        Do not split clusters at distances below this.
+    max_cluster_size : int, optional
+        Excess of mass selects no cluster with more samples than this.
+    metric : str or callable
+        A metric of scikit-learn, or "precomputed": `X` has the distances of all pairs, infinite for
+        missing pairs, or is a sparse graph whose stored entries are the edges. An edge of a sparse
+        graph may be stored once or as both arcs.
+    metric_params : dict, optional
+        Further arguments of the metric.
+    alpha : float
+        Divides the distances.
+    algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
+        How to search for neighbors.
+    leaf_size : int
+        Leaf size of these trees.
+    n_jobs : int, optional
+        Jobs of the search for neighbors.
+    cluster_selection_method : {"eom", "leaf"}
+        Select clusters by excess of mass, or the leaves of the condensed tree.
+    allow_single_cluster : bool
+        Whether all samples may be one cluster.
+    store_centers : {"centroid", "medoid", "both"}, optional
+        Which centers of clusters to compute.
+    copy : bool
+        Accepted for compatibility; the input is never overwritten.
+    n_neighbors : int, optional
+        Use only the edges from each sample to this number of nearest samples, which takes less
+        time. By default all pairs are used, and the result is exact.
+
+    Attributes
+    ----------
+    labels_ : int64 array of length n
+        The cluster of each sample, numbered by first samples. -1 is noise, -2 are samples with an
+        infinite value, -3 are samples with a missing value.
+    probabilities_ : float64 array of length n
+        How strongly each sample belongs to its cluster. Missing values give NaN.
+    children_ : int64 array of shape (n - 1, 2)
+        The two clusters that each step of the hierarchy joins. Numbers from n on are clusters of
+        earlier steps.
+    distances_ : float64 array of length n - 1
+        The mutual reachability distance of each step. Components are joined at infinity.
+    centroids_, medoids_ : float64 arrays of shape (clusters, features)
+        If `store_centers` asks for them.
+    n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        cluster_selection_epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 40,
+        n_jobs: int | None = None,
+        cluster_selection_method: str = "eom",
+        allow_single_cluster: bool = False,
+        store_centers: str | None = None,
+        copy: bool = True,
+        n_neighbors: int | None = None,
+    ) -> None:
+        self.min_cluster_size = min_cluster_size
+        self.min_samples = min_samples
+        self.cluster_selection_epsilon = cluster_selection_epsilon
+        self.max_cluster_size = max_cluster_size
+        self.metric = metric
+        self.metric_params = metric_params
+        self.alpha = alpha
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.n_jobs = n_jobs
+        self.cluster_selection_method = cluster_selection_method
+        self.allow_single_cluster = allow_single_cluster
+        self.store_centers = store_centers
+        self.copy = copy
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: Any, y: Any = None) -> HDBSCAN:  # noqa: N803
+        """Compute the hierarchy and the clusters.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, features), or of shape (n, n) with distances
+        y : ignored
+
+        Returns
+        -------
+        HDBSCAN
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If `X` or a parameter is invalid.
+        """
+        self._check_parameters()
+        if self.metric == "precomputed":
+            forest = self._forest_of_distances(X)
+            outlier = np.zeros(forest.num_vertices)
+        else:
+            samples = validate_data(
+                self, X, accept_sparse="csr", ensure_all_finite=False, dtype=np.float64
+            )
+            outlier = np.asarray(samples.sum(axis=1)).ravel()
+            forest = self._forest_of_samples(samples, np.isfinite(outlier))
+        self._dendrogram = forest.dendrogram()
+        found = self._dendrogram.hdbscan(
+            min_cluster_size=self.min_cluster_size,
+            method=self.cluster_selection_method,  # type: ignore[arg-type]
+            epsilon=self.cluster_selection_epsilon,
+            max_cluster_size=self.max_cluster_size,
+            allow_single_cluster=self.allow_single_cluster,
+        )
+        linkage = self._dendrogram.linkage(disconnected="infinity")
+        self.children_ = linkage[:, :2].astype(np.int64)
+        self.distances_ = linkage[:, 2]
+        self.labels_, self.probabilities_ = found.labels, found.probabilities
+        self.labels_[np.isinf(outlier)] = _INFINITE
+        self.labels_[np.isnan(outlier)] = _MISSING
+        self.probabilities_[np.isnan(outlier)] = np.nan
+        if self.store_centers is not None:
+            self._find_centers(samples)
+        return self
+
+    def dbscan_clustering(
+        self, cut_distance: float, min_cluster_size: int = 5
+    ) -> NDArray[np.int64]:
+        """Return the clusters of DBSCAN without border points, from the fitted hierarchy.
+
+        Parameters
+        ----------
+        cut_distance : float
+            Samples are joined by mutual reachability distances up to this one.
+        min_cluster_size : int
+            Smaller clusters are noise.
+
+        Returns
+        -------
+        int64 array of length n
+            As `labels_`.
+        """
+        clusters = self._dendrogram.cut(distance=cut_distance)
+        is_large = np.bincount(clusters) >= min_cluster_size
+        number = np.where(is_large, np.cumsum(is_large) - 1, -1)
+        labels: NDArray[np.int64] = number[clusters]
+        return np.where(self.labels_ < -1, self.labels_, labels)
+
+    def _check_parameters(self) -> None:
+        check_count("min_cluster_size", self.min_cluster_size, 2, optional=False)
+        check_count("min_samples", self.min_samples, 1)
+        check_count("n_neighbors", self.n_neighbors, 2)
+        if not self.alpha > 0:
+            message = f"alpha must be greater than 0, not {self.alpha!r}"
+            raise ValueError(message)
+        if self.store_centers not in (None, "centroid", "medoid", "both"):
+            message = (
+                f"store_centers must be 'centroid', 'medoid', 'both' or None, not "
+                f"{self.store_centers!r}"
+            )
+            raise ValueError(message)
+        if self.metric == "precomputed" and self.store_centers is not None:
+            message = "Cannot store centers when using a precomputed distance matrix."
+            raise ValueError(message)
+
+    def _num_samples(self, n: int) -> int:
+        """Return `min_samples`, checked against the number of samples."""
+        if n < 2:
+            message = f"n_samples={n} while HDBSCAN requires more than one sample"
+            raise ValueError(message)
+        count = self.min_cluster_size if self.min_samples is None else self.min_samples
+        if count > n:
+            message = f"min_samples ({count}) must be at most the number of samples in X ({n})"
+            raise ValueError(message)
+        return count
+
+    def _forest_of_samples(self, samples: Any, is_finite: NDArray[np.bool_]) -> Forest:
+        """Return the forest of all samples; those with values that are not finite are isolated."""
+        finite = np.flatnonzero(is_finite)
+        count = self._num_samples(len(finite))
+        metric = Metric.of(self, samples)
+        used = samples[finite]
+        if self.n_neighbors is None:
+            core = metric.nearest(used, count)[0][:, -1]
+            forest = pairs_forest(metric, used, core, self.alpha)
+        else:
+            neighbors = min(max(self.n_neighbors, count), len(finite))
+            forest = neighbors_forest(metric, used, neighbors, count, self.alpha)
+        if len(finite) == len(is_finite):
+            return forest
+        edges = (finite[forest.u], finite[forest.v], forest.weight)
+        return minimum_spanning_forest(
+            EdgeList(*edges, num_vertices=len(is_finite)), progress=False
+        )
+
+    def _forest_of_distances(self, distances: Any) -> Forest:
+        """Return the forest of the mutual reachability distances.
+
+        Raises
+        ------
+        ValueError
+            If a sample has too few neighbors, or a sparse graph is not connected.
+        """
+        if self.algorithm not in ("auto", "brute"):
+            Metric.of(self, distances)  # raises the error for this metric
+        edges = given_distances(self, distances)
+        n = edges.num_vertices
+        count = self._num_samples(n)
+        if issparse(distances) and (_num_neighbors(edges) < count - 1).any():
+            message = (
+                f"There exists points with fewer than {count - 1} neighbors. Store the distances "
+                f"of at least min_samples - 1 = {count - 1} neighbors of each sample, or pass a "
+                "smaller min_samples."
+            )
+            raise ValueError(message)
+        scaled = EdgeList(edges.u, edges.v, edges.weight / self.alpha, num_vertices=n)
+        reach = mutual_reachability(scaled, min_samples=count)
+        forest = minimum_spanning_forest(reach, progress=False)
+        if issparse(distances) and forest.num_components > 1:
+            message = (
+                f"The graph has {forest.num_components} components. HDBSCAN cannot be performed on "
+                "a disconnected graph; add edges, or fit each component."
+            )
+            raise ValueError(message)
+        return forest
+
+    def _find_centers(self, samples: Any) -> None:
+        clusters = range(int(self.labels_.max()) + 1)
+        members = [np.flatnonzero(self.labels_ == each) for each in clusters]
+        shape = (len(members), samples.shape[1])
+        if self.store_centers in ("centroid", "both"):
+            means = [
+                np.average(samples[each], axis=0, weights=self.probabilities_[each])
+                for each in members
+            ]
+            self.centroids_ = np.array(means).reshape(shape)
+        if self.store_centers in ("medoid", "both"):
+            params = self.metric_params or {}
+            medoids = []
+            for each in members:
+                apart = pairwise_distances(samples[each], metric=self.metric, **params)
+                medoids.append((apart * self.probabilities_[each]).sum(axis=1).argmin())
+            chosen = [each[place] for each, place in zip(members, medoids, strict=True)]
+            self.medoids_ = samples[chosen].reshape(shape)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.metric != "precomputed"
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+
+def _num_neighbors(edges: EdgeList) -> NDArray[np.int64]:
+    """Return the number of distinct neighbors of each vertex, without itself."""
+    is_edge = edges.u != edges.v
+    u, v, n = edges.u[is_edge], edges.v[is_edge], edges.num_vertices
+    ends = (np.concatenate([u, v]), np.concatenate([v, u]))
+    pattern = coo_array((np.ones(len(ends[0]), bool), ends), shape=(n, n)).tocsr()
+    counts: NDArray[np.int64] = np.diff(pattern.indptr)
+    return counts

@@ -1,0 +1,135 @@
+"""Single-linkage clusters as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from ..pipeline.options import check_count
+from ..solve import minimum_spanning_forest
+from .distances import Metric, given_distances, neighbors_forest, pairs_forest
+
+if TYPE_CHECKING:
+    from ..forest.forest import Forest
+
+
+class SingleLinkage(ClusterMixin, BaseEstimator):
+    """Single-linkage clustering, with the parameters of scikit-learn's `AgglomerativeClustering`.
+
+    Parameters
+    ----------
+    n_clusters : int or None
+        The number of clusters; None if `distance_threshold` is given. The components of a graph
+        that is not connected are clusters of their own, even if there are more of them.
+    metric : str or callable
+        A metric of scikit-learn, or "precomputed": `X` has the distances of all pairs, infinite for
+        missing pairs, or is a sparse graph whose stored entries are the edges.
+    metric_params : dict, optional
+        Further arguments of the metric.
+    distance_threshold : float, optional
+        Clusters are joined by distances below this one.
+    n_neighbors : int, optional
+        Use only the edges from each sample to this number of nearest samples, which takes less
+        time. By default all pairs are used, and the result is exact.
+    algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
+        How to search for neighbors.
+    leaf_size : int
+        Leaf size of these trees.
+    n_jobs : int, optional
+        Jobs of the search for neighbors.
+
+    Attributes
+    ----------
+    labels_ : int64 array of length n
+        The cluster of each sample, numbered by first samples.
+    children_ : int64 array of shape (n - 1, 2)
+        The two clusters that each step joins. Numbers from n on are clusters of earlier steps.
+    distances_ : float64 array of length n - 1
+        The distance of each step. Components are joined at infinity.
+    n_clusters_, n_leaves_, n_connected_components_, n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        distance_threshold: float | None = None,
+        n_neighbors: int | None = None,
+        algorithm: str = "auto",
+        leaf_size: int = 40,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.distance_threshold = distance_threshold
+        self.n_neighbors = n_neighbors
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> SingleLinkage:  # noqa: N803
+        """Compute the hierarchy and the clusters.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, features), or of shape (n, n) with distances
+        y : ignored
+
+        Returns
+        -------
+        SingleLinkage
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If `X` or a parameter is invalid.
+        """
+        check_count("n_clusters", self.n_clusters, 1)
+        check_count("n_neighbors", self.n_neighbors, 2)
+        if (self.n_clusters is None) == (self.distance_threshold is None):
+            message = "pass exactly one of n_clusters and distance_threshold; set the other to None"
+            raise ValueError(message)
+        forest = self._forest(X)
+        n = forest.num_vertices
+        if n < 2:
+            message = "n_samples=1 while SingleLinkage requires more than one sample"
+            raise ValueError(message)
+        if self.n_clusters is not None and self.n_clusters > n:
+            message = (
+                f"n_clusters must be at most the number of samples, {n}, not {self.n_clusters}"
+            )
+            raise ValueError(message)
+        linkage = forest.linkage(disconnected="infinity")
+        self.children_ = linkage[:, :2].astype(np.int64)
+        self.distances_ = linkage[:, 2]
+        k = self.n_clusters
+        if self.distance_threshold is not None:
+            k = 1 + int(np.count_nonzero(self.distances_ >= self.distance_threshold))
+        self.labels_ = forest.cut(k=max(k or 1, forest.num_components))
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.n_leaves_ = n
+        self.n_connected_components_ = forest.num_components
+        return self
+
+    def _forest(self, samples: Any) -> Forest:
+        if self.metric == "precomputed":
+            return minimum_spanning_forest(given_distances(self, samples), progress=False)
+        samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
+        metric = Metric.of(self, samples)
+        if self.n_neighbors is None:
+            return pairs_forest(metric, samples, None, 1.0)
+        count = min(self.n_neighbors, samples.shape[0])
+        return neighbors_forest(metric, samples, count, None, 1.0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

@@ -1,0 +1,194 @@
+"""The estimators: scikit-learn's own tests and checks pass, and results equal those of others."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.errors import GraphError
+
+pytest.importorskip("sklearn")
+
+import sklearn.cluster
+from scipy.cluster.hierarchy import linkage
+from scipy.sparse import coo_array, csr_array
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from mstflow.cluster import HDBSCAN, SingleLinkage
+from mstflow.interop import distances
+
+X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)
+D = pairwise_distances(X)
+
+#: Without tests of private functions, of a deprecation of scikit-learn, and the slowest ones.
+SELECTED = "not labelling and not copy_warning and not algorithms and not min_cluster_size"
+
+
+def test_tests_of_scikit_learn_pass(tmp_path):
+    plugin = "import sklearn.cluster, mstflow.cluster\n"
+    plugin += "sklearn.cluster.HDBSCAN = mstflow.cluster.HDBSCAN\n"
+    (tmp_path / "use_mstflow.py").write_text(plugin)
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    options = ["-q", "-p", "no:cacheprovider", "-p", "use_mstflow", "--rootdir", str(tmp_path)]
+    module = "sklearn.cluster.tests.test_hdbscan"
+    command = [sys.executable, "-m", "pytest", *options, "-k", SELECTED, "--pyargs", module]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
+
+
+@pytest.mark.parametrize("estimator", [HDBSCAN(n_neighbors=20), SingleLinkage()], ids=repr)
+def test_checks_of_scikit_learn_pass(estimator):
+    check_estimator(estimator, on_skip=None)
+
+
+def is_same_partition(a, b):
+    return adjusted_rand_score(a, b) == 1.0 and ((a == -1) == (b == -1)).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"min_cluster_size": 12, "min_samples": 3, "cluster_selection_method": "leaf"},
+        {"metric": "manhattan", "alpha": 1.5},
+        {"metric": "sqeuclidean"},
+        {"cluster_selection_epsilon": 1.2, "max_cluster_size": 100},
+        {"allow_single_cluster": True, "algorithm": "ball_tree"},
+    ],
+)
+def test_hdbscan_equals_that_of_scikit_learn(options):
+    ours, theirs = HDBSCAN(**options).fit(X), sklearn.cluster.HDBSCAN(**options, copy=True).fit(X)
+    assert is_same_partition(ours.labels_, theirs.labels_)
+    np.testing.assert_allclose(ours.probabilities_, theirs.probabilities_, atol=1e-12)
+    ours, theirs = (each.dbscan_clustering(1.5) for each in (ours, theirs))
+    assert is_same_partition(ours, theirs)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "chebyshev", "cosine"])
+def test_single_linkage_equals_that_of_others(metric):
+    expected = linkage(X, "single", metric)
+    between = expected[-8:-6, 2].mean()
+    for how in ({"n_clusters": 5}, {"n_clusters": None, "distance_threshold": between}):
+        ours = SingleLinkage(**how, metric=metric).fit(X)
+        theirs = sklearn.cluster.AgglomerativeClustering(
+            **how, metric=metric, linkage="single"
+        ).fit(X)
+        assert is_same_partition(ours.labels_, theirs.labels_)
+        assert ours.n_clusters_ == theirs.n_clusters_
+    np.testing.assert_allclose(ours.distances_, expected[:, 2])
+    np.testing.assert_array_equal(ours.children_, np.sort(expected[:, :2]))
+    assert (ours.n_leaves_, ours.n_connected_components_, ours.n_features_in_) == (300, 1, 3)
+
+
+def test_samples_at_the_threshold_are_not_joined():
+    found = SingleLinkage(None, distance_threshold=2.0).fit([[0.0], [1.0], [3.0]])
+    assert found.labels_.tolist() == [0, 0, 1]
+
+
+FITS = [HDBSCAN(), HDBSCAN(min_samples=2, alpha=0.8), SingleLinkage(6)]
+
+
+@pytest.mark.parametrize("estimator", FITS, ids=repr)
+def test_all_ways_to_find_distances_agree(estimator, monkeypatch):
+    expected = clone(estimator).fit(X)
+    changes = [
+        {"n_neighbors": len(X)},
+        {"algorithm": "ball_tree", "leaf_size": 5},
+        {"algorithm": "brute"},
+        {"metric": "minkowski", "metric_params": {"p": 2}, "n_jobs": 2},
+    ]
+    fits = [clone(estimator).set_params(**change).fit(X) for change in changes]
+    fits.append(clone(estimator).fit(csr_array(X)))
+    if estimator.get_params().get("alpha", 1.0) == 1.0:
+        fits.append(clone(estimator).set_params(metric="precomputed").fit(D))
+    monkeypatch.setattr(distances, "BLOCK_PAIRS", 1000)
+    fits.append(clone(estimator).fit(X))
+    np.testing.assert_array_equal(fits[-1].children_, expected.children_)
+    for found in fits:
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        np.testing.assert_allclose(found.distances_, expected.distances_)
+
+
+def test_sparse_graphs_of_neighbors():
+    graph = kneighbors_graph(X, 120, mode="distance")  # not symmetric
+    assert (graph != graph.T).nnz
+    for given in (graph, graph.tocsc(), graph.maximum(graph.T).tocoo()):
+        for estimator in FITS[::2]:
+            found = clone(estimator).set_params(metric="precomputed").fit(given)
+            expected = clone(estimator).set_params(n_neighbors=121).fit(X)
+            np.testing.assert_array_equal(found.labels_, expected.labels_)
+            np.testing.assert_allclose(found.distances_, expected.distances_)
+    zero = coo_array(([0.0, 2.0], ([0, 1], [1, 2])), shape=(4, 4))
+    found = SingleLinkage(2, metric="precomputed").fit(zero)
+    assert found.distances_.tolist() == [0.0, 2.0, np.inf]
+    assert found.labels_.tolist() == [0, 0, 0, 1]
+    assert SingleLinkage(1, metric="precomputed").fit(zero).n_clusters_ == 2
+
+
+def test_values_that_are_not_finite_are_isolated():
+    samples = X.copy()
+    samples[7, 0], samples[9, 1] = np.inf, np.nan
+    found = HDBSCAN(store_centers="both").fit(samples)
+    kept = np.delete(np.arange(len(X)), [7, 9])
+    expected = HDBSCAN(store_centers="both").fit(X[kept])
+    np.testing.assert_array_equal(found.labels_[kept], expected.labels_)
+    assert found.labels_[[7, 9]].tolist() == [-2, -3]
+    assert np.isnan(found.probabilities_).nonzero()[0].tolist() == [9]
+    assert np.isinf(found.distances_).sum() == 2
+    np.testing.assert_array_equal(found.medoids_, expected.medoids_)
+    np.testing.assert_allclose(found.centroids_, expected.centroids_)
+
+
+def test_pipelines_and_searches():
+    steps = make_pipeline(StandardScaler(), HDBSCAN(min_cluster_size=10))
+    labels = clone(steps).fit_predict(X)
+    np.testing.assert_array_equal(labels, steps.fit(X)[-1].labels_)
+
+    def score(estimator, samples, y=None):
+        return len(set(estimator.labels_))
+
+    for samples, estimator in ((X, HDBSCAN()), (D, HDBSCAN(metric="precomputed"))):
+        search = GridSearchCV(estimator, {"min_cluster_size": [5, 9]}, scoring=score, cv=2)
+        assert search.fit(samples).best_params_["min_cluster_size"] in (5, 9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (HDBSCAN(min_cluster_size=1), "min_cluster_size must be an integer of at least 2"),
+        (HDBSCAN(alpha=0), "alpha must be greater than 0"),
+        (HDBSCAN(algorithm="fast"), "algorithm must be 'auto', 'brute', 'kd_tree' or 'ball_tree'"),
+        (HDBSCAN(cluster_selection_method="x"), "method must be 'eom' or 'leaf'"),
+        (HDBSCAN(store_centers="mode"), "store_centers must be 'centroid', 'medoid', 'both' or"),
+        (SingleLinkage(301), "n_clusters must be at most the number of samples, 300"),
+        (SingleLinkage(None), "pass exactly one of n_clusters and distance_threshold"),
+        (SingleLinkage(n_neighbors=1), "n_neighbors must be an integer of at least 2"),
+    ],
+)
+def test_bad_parameters(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X)
+
+
+def test_points_get_a_hint():
+    with pytest.raises(GraphError, match=r"found ndarray of shape \(300, 3\).* use mstflow.clus"):
+        mstflow.minimum_spanning_forest(X)
+
+
+def test_import_without_scikit_learn():
+    program = "import sys; sys.modules['sklearn'] = None; import mstflow; mstflow.cluster"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "needs the package scikit-learn; install mstflow[sklearn]" in done.stderr
