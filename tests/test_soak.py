@@ -1,6 +1,7 @@
 """The campaign of tests/soak: each kind of case runs, and what is wrong is reported."""
 
 import ast
+import contextlib
 import dataclasses
 import json
 import os
@@ -134,6 +135,36 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path):
         assert counts["cases"] == {"solve": total}
         assert counts["begun"] == {"3": {"solve": total}}
         assert len(counts["runs"]) == total // 5
+
+
+def test_a_campaign_that_is_killed_takes_all_its_processes_with_it(tmp_path):
+    """Even if its process waits for another one, which does not answer."""
+    environment = {**os.environ, "SOAK_TEST": str(tmp_path), "TMPDIR": str(tmp_path)}
+    running = subprocess.Popen([*COMMAND, "--kind", "malformed"], env=environment)
+    wait_until(lambda: any(b"fork()" in command for command in processes_of(tmp_path).values()))
+    for pid, command in processes_of(tmp_path).items():
+        if b"fork()" in command:
+            os.kill(pid, signal.SIGSTOP)
+    running.kill()
+    running.wait()
+    wait_until(lambda: not processes_of(tmp_path))
+
+
+def processes_of(mark):
+    """Return the processes with a variable in their environment, and their command lines."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"SOAK_TEST={mark}".encode() in (folder / "environ").read_bytes():
+                found[int(folder.name)] = (folder / "cmdline").read_bytes()
+    return found
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_process_that_dies_or_hangs_is_a_failure(monkeypatch):

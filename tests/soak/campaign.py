@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -86,9 +87,11 @@ class Worker:
         self._patience = patience
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_work, args=(other, messages))
+        ended, self._alive = context.Pipe(duplex=False)  # closed when the campaign ends or dies
+        self.process = context.Process(target=_work, args=(other, ended, messages))
         self.process.start()
         other.close()
+        ended.close()
         self.job: tuple[str, int, int] | None = None
         self.started = 0.0
 
@@ -122,15 +125,17 @@ class Worker:
         self.pipe.close()
         if not self.job:
             self.process.join(10)
-        for signal_of in (os.killpg, os.kill):  # it may not lead a group yet
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                signal_of(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()  # it may not lead a group yet
         self.process.join()
+        self._alive.close()
 
 
-def _work(pipe: Connection, messages: str) -> None:
+def _work(pipe: Connection, ended: Connection, messages: str) -> None:
     """Run cases that come through a pipe, until it is closed."""
     os.setsid()  # so that it can be ended with all its processes
+    threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     file = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 1)
@@ -143,6 +148,13 @@ def _work(pipe: Connection, messages: str) -> None:
             events, failure = run_case(*pipe.recv())
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             pipe.send((events, failure, peak))
+
+
+def _end_with(ended: Connection) -> None:
+    """End this process and all that it started as soon as the campaign is gone, even if killed."""
+    with contextlib.suppress(EOFError):
+        ended.recv()
+    os.killpg(0, signal.SIGKILL)
 
 
 class Campaign:
