@@ -48,6 +48,9 @@ class Format:
     blocks : callable, optional
         Takes a path and yields a `text.table.Header` and blocks; for text, which takes the place of
         `read` if memory is bounded.
+    size : callable, optional
+        Takes a path and returns the bytes of the arrays that `read` makes, reading only headers. If
+        memory is bounded, a file that can be read only whole is not read before these are known.
     write : callable, optional
         Takes a path that does not exist yet and an `EdgeTable`, and writes the file.
     read_forest : callable, optional
@@ -79,6 +82,7 @@ class Format:
     begins: Callable[[bytes], bool] | None = None
     blocks: Callable[..., Iterator[Any]] | None = None
     tables: Callable[..., Iterator[Any]] | None = None
+    size: Callable[[Path], int] | None = None
     has_columns: bool = False
     is_folder: bool = False
     needs_coordinates: bool = False

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .format import Format
     from .segments import Adopt
 
+#: Bytes of an edge in columns of 64 bits.
+_EDGE = 24
+
 
 def open_graph(
     graph: Any,
@@ -94,7 +97,7 @@ def open_files(
     """Return a source of files that together are one graph; edge ids run through all of them.
 
     Folders of `.npy` columns and Parquet files are streamed. Other files are loaded or, if memory
-    is bounded, read again in each scan.
+    is bounded, read in each scan: text and `.bin` in blocks, the others as a whole.
 
     Raises
     ------
@@ -107,13 +110,10 @@ def open_files(
         source = found.source(path, weight)
         if source is None and is_bounded and found.blocks:
             source = text_source(found, path, weight)
+        elif source is None and is_bounded:
+            source = _whole_file(found, path, format, weight)
         elif source is None:
-            state = FileState.of(path)
-            graph = found.graph(path, weight)
-            source = EdgeSource.of(graph)
-            if is_bounded:  # keep nothing but the sizes
-                rows = WholeFile(path, format, weight, state).slice(0, graph.num_edges)
-                source = EdgeSource((rows,), graph.num_vertices)
+            source = EdgeSource.of(found.graph(path, weight))
         sources.append(source)
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     segments = tuple(segment for source in sources for segment in source.segments)
@@ -134,6 +134,16 @@ def text_source(format: Format, path: Path, weight: str | None) -> EdgeSource:  
         return stream_blocks(path, partial(read, weight=weight), f"{format.name} {weight}")
     check_weight(weight)
     return replace(stream_blocks(path, read, format.name), unweighted=weight is None)
+
+
+def _whole_file(found: Format, path: Path, name: str | None, weight: str | None) -> EdgeSource:
+    """Return a file as a source that is read as a whole in each scan, but not before.
+
+    Until then, the size that its headers state takes the place of a number of edges.
+    """
+    state = FileState.of(path)
+    most = 0 if found.size is None else -(-found.size(path) // _EDGE)
+    return EdgeSource((WholeFile(path, name, weight, state, most),))
 
 
 def _source(

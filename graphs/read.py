@@ -85,6 +85,7 @@ class WholeFile(Sequential):
     format: str | None
     weight: str | None
     state: FileState
+    edges_at_once: int = 0
 
     def arrays(self) -> Iterator[ArraySegment]:
         """Read the file."""

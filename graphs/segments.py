@@ -173,8 +173,9 @@ class Sequential(ABC):
     #: Whether less than the whole segment is loaded at once.
     is_in_blocks = False
     num_edges: int | None = None
+    edges_at_once: int = 0
     is_direct = False
-    edges_at_once = num_vertices = 0
+    num_vertices = 0
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -348,7 +349,7 @@ class Rows:
     def edges_at_once(self) -> int:
         """Number of edges that a read loads; 0 if blocks or chunks are read one by one."""
         is_in_blocks = isinstance(self.segment, Sequential) and self.segment.is_in_blocks
-        return 0 if is_in_blocks else self.stop
+        return 0 if is_in_blocks else max(self.stop, self.segment.edges_at_once)
 
     @property
     def is_direct(self) -> bool:

@@ -23,7 +23,7 @@ from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, placed, sized, split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
-from .streaming.bounds import parse_bytes
+from .streaming.bounds import check_reading, parse_bytes
 from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
 
@@ -127,6 +127,8 @@ def run_on(
             is_bounded=memory is not None,
         )
         source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
+        if bound is not None:
+            check_reading(source, bound)
         names = source.names
         source = sized(replace(source, names=None), where)  # tasks need no names
         on_device = source.is_on_device

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import struct
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from ...errors import FileFormatError
+from ..files import most_from
 from ..format import Format
 from ..tables import arrow_graph, naming
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from ..tables import Choose
 
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
+_DICTIONARY, _BATCH = 2, 3  # types of messages with a body
 
 
 def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
@@ -35,9 +39,10 @@ def arrow_tables(path: Path, choose: Choose) -> Iterator[Any]:
 def _table(path: Path) -> Any:
     import pyarrow as pa
 
+    decompressed_bytes(path)
     with naming(path):
         with path.open("rb") as handle:
-            is_file = handle.read(len(_MAGIC)) == _MAGIC
+            is_file = _is_file(handle)
         with (
             pa.OSFile(str(path)) as source,
             pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader,
@@ -47,10 +52,154 @@ def _table(path: Path) -> Any:
             return table
 
 
+def decompressed_bytes(path: Path) -> int:
+    """Return the bytes of all columns as the metadata state them; read nothing else.
+
+    Raises
+    ------
+    FileFormatError
+        If the metadata are damaged, or state far more than graphs decompress to.
+    """
+    with naming(path), path.open("rb") as handle:
+        try:
+            starts = _blocks(handle) if _is_file(handle) else _messages(handle)
+            total = sum(_body_bytes(handle, *_message(handle, start)) for start in starts)
+        except (struct.error, OverflowError) as error:
+            message = "the metadata are damaged"
+            raise ValueError(message) from error
+    if total > most_from(path):
+        message = (
+            f"{path}: decompresses to {total:,} bytes, which is far more than graphs do; save it "
+            "without compression if that is right"
+        )
+        raise FileFormatError(message)
+    return total
+
+
+def _is_file(handle: IO[bytes]) -> bool:
+    handle.seek(0)
+    return handle.read(len(_MAGIC)) == _MAGIC
+
+
+# The metadata, as far as they state sizes. Source: "Arrow Columnar Format", version 1.5, section
+# "Serialization and Interprocess Communication (IPC)", and its schemas Message.fbs and File.fbs.
+
+
+class _Table(NamedTuple):
+    """A table of a FlatBuffer: its fields lie at offsets that another table, before it, lists."""
+
+    data: bytes
+    start: int
+
+    @classmethod
+    def root(cls, data: bytes) -> _Table:
+        """Return the table that a buffer begins with."""
+        return cls(data, *struct.unpack_from("<I", data))
+
+    def number(self, field: int, code: str) -> int:
+        """Return a number; 0 if it is missing."""
+        place = self._place(field)
+        return struct.unpack_from(f"<{code}", self.data, place)[0] if place else 0
+
+    def table(self, field: int) -> _Table | None:
+        """Return a table; None if it is missing."""
+        place = self._place(field)
+        return _Table(self.data, place + self._unsigned(place)) if place else None
+
+    def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
+        """Return a list of structs; an empty one if it is missing."""
+        place = self._place(field)
+        if not place:
+            return []
+        place += self._unsigned(place)
+        size = self._unsigned(place) * struct.calcsize(code)
+        if size > len(self.data):
+            message = "a list ends beyond the metadata"
+            raise struct.error(message)
+        return list(struct.iter_unpack(code, self.data[place + 4 : place + 4 + size]))
+
+    def _place(self, field: int) -> int:
+        (back,) = struct.unpack_from("<i", self.data, self.start)
+        listed = self.start - back
+        if listed < 0:
+            message = "an offset leads before the metadata"
+            raise struct.error(message)
+        (size,) = struct.unpack_from("<H", self.data, listed)
+        entry = 4 + 2 * field
+        offset = struct.unpack_from("<H", self.data, listed + entry)[0] if entry < size else 0
+        return self.start + offset if offset else 0
+
+    def _unsigned(self, place: int) -> int:
+        found: int = struct.unpack_from("<I", self.data, place)[0]
+        return found
+
+
+def _blocks(handle: IO[bytes]) -> Iterator[int]:
+    """Yield where the messages with dictionaries and batches of a file begin, by its footer."""
+    end = handle.seek(0, 2) - len(_MAGIC) - 4
+    handle.seek(max(0, end))
+    (size,) = struct.unpack("<i", handle.read(4))
+    if not 0 < size <= end:
+        message = "the footer has no length"
+        raise struct.error(message)
+    handle.seek(end - size)
+    footer = _Table.root(handle.read(size))
+    for field in (2, 3):
+        yield from (start for start, *_ in footer.structs(field, "<qiiq"))
+
+
+def _messages(handle: IO[bytes]) -> Iterator[int]:
+    """Yield where the messages of a stream begin."""
+    start, end = 0, handle.seek(0, 2)
+    while start < end:
+        message, body = _message(handle, start)
+        if message is None:
+            return
+        yield start
+        start = body + message.number(3, "q")
+        if start < body:
+            problem = "a body has a negative length"
+            raise struct.error(problem)
+
+
+def _message(handle: IO[bytes], start: int) -> tuple[_Table | None, int]:
+    """Return the metadata of a message, and where its body begins; None at the end of a stream."""
+    handle.seek(start)
+    (size,) = struct.unpack("<i", handle.read(4))
+    if size == -1:  # versions before 0.15 begin with the length
+        (size,) = struct.unpack("<i", handle.read(4))
+    if not size:
+        return None, handle.tell()
+    data = handle.read(max(0, size))
+    return _Table.root(data), handle.tell()
+
+
+def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
+    """Return the bytes of the buffers in the body of a message, once they are decompressed."""
+    batch = message and message.table(2)
+    kind = message.number(1, "B") if message else 0
+    if kind == _DICTIONARY and batch:
+        batch = batch.table(1)
+    if kind not in (_DICTIONARY, _BATCH) or not batch:
+        return 0
+    is_compressed, total = batch.table(3) is not None, 0
+    for offset, size in batch.structs(2, "<qq"):
+        stated = size
+        if is_compressed and size:
+            handle.seek(body + offset)
+            (stated,) = struct.unpack("<q", handle.read(8))
+        total += size if stated == -1 else stated
+        if stated < -1:
+            problem = "a buffer has a negative length"
+            raise struct.error(problem)
+    return total
+
+
 FORMAT = Format(
     "arrow",
     (".arrow", ".feather"),
     read_arrow,
+    size=decompressed_bytes,
     begins=lambda line: line.startswith(_MAGIC),
     tables=arrow_tables,
     has_columns=True,

@@ -6,22 +6,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..edge_list import EdgeList
 from ..files import file_errors
 from ..format import Format
+from ..text.table import Header, join_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..edge_list import EdgeList
+    from ..text.table import Blocks
+
+
+_BLOCK = 2**19  # pairs
+
 
 def read_bin(path: Path) -> EdgeList:
     """Read pairs of vertices, numbered from 1, as little-endian int32."""
-    with file_errors(path, ValueError):
-        ids = np.fromfile(path, "<i4").astype(np.int64) - 1
-        if path.stat().st_size % 8:
-            message = f"{path.stat().st_size} bytes are not a whole number of pairs of int32"
+    return join_blocks(path, bin_blocks(path))
+
+
+def bin_blocks(path: Path) -> Blocks:
+    """Yield an empty header, and the pairs in blocks."""
+    with file_errors(path, ValueError), path.open("rb") as file:
+        size = path.stat().st_size
+        if size % 8:
+            message = f"{size} bytes are not a whole number of pairs of int32"
             raise ValueError(message)
-        return EdgeList(ids[::2], ids[1::2])
+        yield Header()
+        while len(pairs := np.fromfile(file, "<i4", 2 * _BLOCK)):
+            u, v = pairs.reshape(-1, 2).T.astype(np.int64) - 1
+            yield u, v, None
 
 
-FORMAT = Format("bin", (".bin",), read_bin)
+FORMAT = Format("bin", (".bin",), read_bin, blocks=bin_blocks)

@@ -95,20 +95,20 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
         if not is_archive:
             message = f"{path}: is not a .npz file"
             raise FileFormatError(message)
-        _check_sizes(path)
+        archived_bytes(path)
         with np.load(path, allow_pickle=False) as archive:
             return {name: _loaded(path, name, archive) for name in archive.files}
 
 
-def _check_sizes(path: Path) -> None:
-    """Check the sizes that an archive and the headers of its arrays state, before any is loaded.
+def archived_bytes(path: Path) -> int:
+    """Return the bytes of all arrays, as the archive and their headers state them.
 
     Raises
     ------
     FileFormatError
-        If they cannot be right. Names the array.
+        If the sizes cannot be right. Names the array.
     """
-    with zipfile.ZipFile(path) as archive:
+    with file_errors(path, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
         if total > most_from(path):
@@ -130,6 +130,7 @@ def _check_sizes(path: Path) -> None:
                     if not 0 <= stated <= member.file_size:
                         message = f"states shape {shape} in {member.file_size:,} bytes"
                         raise ValueError(message)
+    return total
 
 
 @contextmanager
@@ -372,6 +373,7 @@ ARCHIVE = Format(
     "npz",
     (".npz",),
     read_npz,
+    size=archived_bytes,
     write=write_npz,
     read_forest=read_archived_forest,
     begins=lambda line: line.startswith(b"PK\x03\x04"),

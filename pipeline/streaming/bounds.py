@@ -285,6 +285,24 @@ class ScanMemory:
         return self._in_memory * self.size.held_edge if is_kept else 0
 
 
+def check_reading(source: EdgeSource, memory: int) -> None:
+    """Check that a bound on memory holds the segment that is read as a whole, before it is read.
+
+    Raises
+    ------
+    MemoryBoundError
+        If it does not. Names the file, and states the least memory.
+    """
+    for segment in source.segments:
+        needed = _KERNELS + _THREAD + segment.edges_at_once * _READ_EDGE
+        if segment.edges_at_once and memory < needed:
+            message = (
+                f"memory: {show_bytes(memory)} is not enough; {segment.origin[0]} cannot be read "
+                f"in small blocks and needs {show_bytes(needed)}; a folder of .npy columns can"
+            )
+            raise MemoryBoundError(message, needed)
+
+
 def parse_bytes(value: int | str, name: str = "memory") -> int:
     """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
 

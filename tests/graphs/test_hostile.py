@@ -22,7 +22,8 @@ import pytest
 from pyarrow import feather, parquet
 
 import mstflow
-from mstflow.errors import FileFormatError
+from mstflow.errors import FileFormatError, MemoryBoundError
+from mstflow.graphs.format import Format
 from mstflow.graphs.open import open_files
 from mstflow.graphs.read import read
 
@@ -73,6 +74,18 @@ def rows(count):
     return file.getvalue()
 
 
+def batches(ids, kind=pa.ipc.new_stream, codec="zstd", note="", word=""):
+    """Return an Arrow stream or file of a graph of loops, with compressed buffers."""
+    strings = {"note": [note] * len(ids), "word": pa.array([word] * len(ids)).dictionary_encode()}
+    strings = strings if note or word else {}
+    table = pa.table({"u": ids, "v": ids, **strings})
+    file = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with kind(file, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
 HUGE = 10**15
 #: Small files: what they state is far more than they hold.
 STATED = {
@@ -98,6 +111,10 @@ STATED = {
     "wide.png": png(2**31 - 1, 1),
     "many.png": png(13_000, 13_000),
     "rows.parquet": rows(3 * 10**7),
+    "zeros.arrow": batches(np.zeros(10**7, np.int64)),
+    "zeros.feather": batches(np.zeros(10**7, np.int64), pa.ipc.new_file, "lz4"),
+    "column.arrow": batches(np.zeros(9, np.int64), note="a" * 10**7),
+    "dictionary.feather": batches(np.zeros(9, np.int64), pa.ipc.new_file, word="b" * 10**7),
 }
 
 
@@ -230,6 +247,51 @@ def test_streamed_text_has_one_dtype(tmp_path, weights, dtype):
         assert source.columns()[2].tolist() == [float(weight) for weight in weights]
         assert source.columns()[2].dtype == dtype
         assert source.num_edges == len(weights)
+
+
+def whole_files(folder, size):
+    """Write a graph with `size` edges in each format that is not read in blocks."""
+    u, v, w = np.random.default_rng(0).integers(0, 1000, (3, size))
+    graph = {"u": u, "v": v, "weight": w}
+    np.savez(folder / "graph.npz", **graph)
+    np.savez_compressed(folder / "compressed.npz", **graph)
+    feather.write_feather(pa.table(graph), folder / "graph.feather", chunksize=size)
+    with pa.ipc.new_stream(folder / "graph.arrow", pa.table(graph).schema) as file:
+        file.write_table(pa.table(graph))
+    parquet.write_table(pa.table(graph), folder / "graph.parquet", row_group_size=size)
+    image = pytest.importorskip("PIL.Image")
+    pixels = w[: size // 2].astype(np.uint8).reshape(-1, 100)
+    image.fromarray(pixels).save(folder / "graph.png")
+    return sorted(folder.iterdir())
+
+
+def test_a_file_that_a_bound_does_not_hold_is_not_read(tmp_path, monkeypatch):
+    read_files = []
+    monkeypatch.setattr(Format, "graph", lambda _, path, weight: read_files.append(path))
+    monkeypatch.setattr("mstflow.graphs.formats.parquet.row_groups", read_files.append)
+    for path in whole_files(tmp_path, 10**6):
+        with pytest.raises(MemoryBoundError, match=f"{path} cannot be read in small blocks") as e:
+            mstflow.minimum_spanning_forest(path, memory="220MB")
+        assert 220e6 < e.value.needed < 260e6
+    assert not read_files
+
+
+def test_files_give_the_same_forest_within_a_bound(tmp_path):
+    np.arange(1, 60_001, dtype="<i4").tofile(tmp_path / "graph.bin")
+    for path in whole_files(tmp_path, 100_000):
+        bounded = mstflow.minimum_spanning_forest(path, memory="1GB", partitions=2)
+        forest = mstflow.minimum_spanning_forest(path)
+        assert np.array_equal(bounded.edge_ids, forest.edge_ids)
+        assert bounded.weight.dtype == forest.weight.dtype
+        assert bounded.num_vertices == forest.num_vertices
+
+
+def test_pairs_are_read_in_blocks(tmp_path):
+    np.arange(1, 2_000_001, dtype="<i4").tofile(tmp_path / "graph.bin")
+    source = open_files([tmp_path / "graph.bin"], is_bounded=True).with_sizes()
+    assert (source.num_edges, source.num_vertices, source.edges_at_once) == (10**6, 2 * 10**6, 0)
+    u, v, _ = source.columns()
+    assert np.array_equal(np.stack([u, v], axis=1).ravel(), np.arange(2 * 10**6))
 
 
 # Damaged files.
