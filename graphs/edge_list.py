@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,8 @@ class EdgeList:
     weight: NDArray[Any]
     num_vertices: int
     names: VertexNames | None
+    #: The files that were read, with their numbers of edges; for messages.
+    files: tuple[tuple[str, int], ...] = ()
 
     def __init__(
         self,
@@ -106,6 +109,12 @@ class EdgeList:
         larger = object.__new__(EdgeList)  # skips the checks: the ids are known to be smaller
         larger.__dict__.update(self.__dict__, num_vertices=int(num_vertices))
         return larger
+
+    def of_file(self, path: PathLike[str]) -> EdgeList:
+        """Return the same graph, with the name of the file that it was read from."""
+        known = object.__new__(EdgeList)
+        known.__dict__.update(self.__dict__, files=((fspath(path), self.num_edges),))
+        return known
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges `edge_ids`."""
@@ -169,12 +178,14 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
     """
     if len(graphs) == 1:
         return graphs[0]
-    return EdgeList(
+    joined = EdgeList(
         join_ids([graph.u for graph in graphs]),
         join_ids([graph.v for graph in graphs]),
         join_weights([graph.weight for graph in graphs]),
         num_vertices=max(graph.num_vertices for graph in graphs),
     )
+    joined.__dict__["files"] = tuple(file for graph in graphs for file in graph.files)
+    return joined
 
 
 def join_ids(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:

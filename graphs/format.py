@@ -95,7 +95,7 @@ class Format:
             raise OptionError(message)
         with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
             graph = self.read(path, weight) if self.has_columns else self.read(path)
-        return graph if self.has_columns else chosen_weight(graph, weight)
+        return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
     def source(self, path: Path, weight: str | None) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed."""

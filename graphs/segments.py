@@ -77,12 +77,16 @@ class Segment(Protocol):
 
 @dataclass(frozen=True)
 class ArraySegment:
-    """Columns in memory; slices are views. `num_vertices` may exceed the largest id plus one."""
+    """Columns in memory; slices are views. `num_vertices` may exceed the largest id plus one.
+
+    `files` are those that the columns were read from, with their numbers of edges.
+    """
 
     u: NDArray[Any]
     v: NDArray[Any]
     weight: NDArray[Any] | None
     num_vertices: int = 0
+    files: tuple[tuple[str, int], ...] = ()
     is_direct = True
     edges_at_once = 0
     origin = ("", 0)

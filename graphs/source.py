@@ -76,7 +76,7 @@ class EdgeSource:
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
         """Return an edge list as a source."""
-        segment = ArraySegment(graph.u, graph.v, graph.weight)
+        segment = ArraySegment(graph.u, graph.v, graph.weight, files=graph.files)
         return cls(
             (segment,),
             graph.num_vertices,
@@ -232,6 +232,23 @@ class EdgeSource:
         runs = (self.slice(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
         return np.concatenate([run.columns()[2] for run in runs])
 
+    def largest_id(self) -> tuple[int, str]:
+        """Return the largest vertex id, and where it is: a file and a row, or an edge.
+
+        This takes a scan. Without edges the id is -1 and the place is empty.
+        """
+        found, place, edge = -1, "", self.first_id
+        for segment in self.segments:
+            row = 0
+            for count, read in segment.reads(BLOCK_EDGES):
+                u, v = (host_array(ids).astype(np.int64) for ids in read()[:2])
+                ends = np.maximum(u, v)
+                if int(ends.max(initial=-1)) > found:
+                    at = int(ends.argmax())
+                    found, place = int(ends[at]), _place(segment, row + at, edge + at)
+                row, edge = row + count, edge + count
+        return found, place
+
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
         found, low, known = [], 0, host_array(edge_ids)
@@ -330,6 +347,17 @@ def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...
     if isinstance(segment, Chunks | Delayed):
         segment = replace(segment, checksums=checksums)
     return Rows(segment, 0, count)
+
+
+def _place(segment: Segment, row: int, edge: int) -> str:
+    """Return the file and row of an edge, or its id if it is from no file."""
+    file, first = segment.origin
+    for name, count in getattr(segment, "files", ()):
+        if row < count:
+            file = name
+            break
+        row -= count
+    return f"{file}: edge {first + row}" if file else f"edge {edge}"
 
 
 def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:

@@ -23,7 +23,7 @@ from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, placed, sized, split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
-from .streaming.bounds import check_reading, parse_bytes
+from .streaming.bounds import check_reading, check_vertices, parse_bytes
 from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
 
@@ -131,6 +131,8 @@ def run_on(
             check_reading(source, bound)
         names = source.names
         source = sized(replace(source, names=None), where)  # tasks need no names
+        if bound is None and num_vertices is None and not source.is_on_device:
+            check_vertices(source)
         on_device = source.is_on_device
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         name = choose_backend(backend, num_edges, on_device=on_device)

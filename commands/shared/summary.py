@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import memory_errors
+from ...pipeline.streaming.bounds import check_vertices
 from ...progress import report_progress
 from ...solve import minimum_spanning_forest
 
@@ -49,6 +50,7 @@ def summarise(graph: EdgeSource) -> Summary:
     The graph is read twice: block by block, and with the strategy "fold" for its components. Memory
     holds an array for the vertices, all weights, and what "fold" needs.
     """
+    check_vertices(graph)
     with memory_errors(graph.num_vertices, graph.num_edges):
         degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]

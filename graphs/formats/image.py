@@ -51,7 +51,7 @@ def _steps(pixels: NDArray[Any], axis: int) -> NDArray[np.int64]:
 def column_bytes(path: Path) -> int:
     """Return the bytes of the columns of an image's graph, which has two edges for each pixel."""
     with _opened(path) as image:
-        return 2 * 24 * image.width * image.height
+        return 2 * 24 * int(image.width * image.height)
 
 
 @contextlib.contextmanager

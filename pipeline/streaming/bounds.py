@@ -10,14 +10,18 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import MemoryBoundError, OptionError
+from ...errors import MemoryBoundError, OptionError, OutOfMemoryError
 from ...graphs.source import BLOCK_EDGES
+from ...runtime.host import available_bytes
 
 if TYPE_CHECKING:
     from ...graphs.source import EdgeSource
 
 #: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
 _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
+#: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
+#: counts them from this number of bytes on.
+_VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
 #: Bytes per partition that the system's allocator keeps.
 _PARTITION = 5_000_000
 #: Bytes per edge while a segment is read that can be read only whole: twice its columns.
@@ -283,6 +287,31 @@ class ScanMemory:
         """Bytes per edge of the forests that wait to be merged."""
         is_kept = self.levels and not self.spills
         return self._in_memory * self.size.held_edge if is_kept else 0
+
+
+def check_vertices(source: EdgeSource) -> None:
+    """Check that the available memory can hold arrays over the vertices, before any is made.
+
+    Every algorithm needs at least ten of them, of indices.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If it cannot. Names the file, and the edge with the largest id.
+    """
+    size = Size.of(source)
+    needed = size.num_vertices * _VERTEX_ARRAYS * size.index
+    if needed < _NEGLIGIBLE or (available := available_bytes()) is None or needed <= available:
+        return
+    largest, place = source.largest_id()
+    cause = f"{place}: vertex id {largest}: " if largest == size.num_vertices - 1 else ""
+    message = (
+        f"{cause}not enough memory for {size.num_vertices:,} vertices and {size.num_edges:,} edges "
+        f"({show_bytes(needed)}; available are {show_bytes(available)}); if vertex ids are sparse, "
+        "renumber them from 0, or take them as names by ends= (--ends); if the graph has that "
+        "number of vertices, pass num_vertices="
+    )
+    raise OutOfMemoryError(message)
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:

@@ -22,7 +22,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import mstflow
-from mstflow.errors import FileFormatError, MemoryBoundError
+from mstflow.errors import FileFormatError, MemoryBoundError, OutOfMemoryError
 from mstflow.graphs.format import Format
 from mstflow.graphs.open import open_files
 from mstflow.graphs.read import read
@@ -292,6 +292,67 @@ def test_pairs_are_read_in_blocks(tmp_path):
     assert (source.num_edges, source.num_vertices, source.edges_at_once) == (10**6, 2 * 10**6, 0)
     u, v, _ = source.columns()
     assert np.array_equal(np.stack([u, v], axis=1).ravel(), np.arange(2 * 10**6))
+
+
+# Vertex ids that need more memory than there is.
+
+LARGE = 2**33
+
+
+def with_a_large_id(folder):
+    """Write a graph with one large id, at row 2, in each format that holds 64-bit ids."""
+    u, v, w = np.array([0, 1, 2, 0]), np.array([1, 2, LARGE, 1]), np.ones(4)
+    graph = {"u": u, "v": v, "weight": w}
+    (folder / "a.txt").write_text(f"0 1 1\n1 2 1\n2 {LARGE} 1\n0 1 1\n")
+    for name in ("a.csv", "a.npz", "a.parquet", "folder"):
+        mstflow.graphs.write.write_columns(folder / name, graph, num_vertices=LARGE + 1)
+    (folder / "folder/n.txt").unlink()
+    feather.write_feather(pa.table(graph), folder / "a.feather")
+    return sorted(folder.iterdir())
+
+
+def test_large_ids_are_refused_before_arrays_are_made(tmp_path):
+    paths = with_a_large_id(tmp_path)
+    commands = [(*line, path) for path in paths for line in LINES]
+    outcomes, peak = run(commands)
+    for command, (code, error) in zip(commands, outcomes, strict=True):
+        assert code == 2, (command, error)
+        assert error.startswith(f"error: {command[-1]}: edge 2: vertex id {LARGE}: not enough memo")
+        assert "renumber them from 0; if so many" in error
+        assert error.count("\n") == 1
+    assert peak < 300e6
+
+
+LINES = [["solve"], ["solve", "--strategy", "fold"], ["solve", "--algorithm", "kruskal"], ["info"]]
+
+
+def test_a_large_id_in_the_second_file_is_found(tmp_path):
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    paths[0].write_text("0 1 5\n1 2 5\n")
+    paths[1].write_text(f"0 1 5\n{LARGE} 2 5\n")
+    for options in ({}, {"strategy": "fold"}):
+        with pytest.raises(OutOfMemoryError, match=rf"^{paths[1]}: edge 1: vertex id {LARGE}: "):
+            mstflow.minimum_spanning_forest(paths, **options)
+    with pytest.raises(OutOfMemoryError, match=rf"^{paths[1]}: edge 1: vertex id {LARGE}: "):
+        mstflow.verify(paths, [0, 1])
+
+
+def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path):
+    np.savez(tmp_path / "a.npz", u=[0, 1], v=[1, 2], n=10**15)
+    with pytest.raises(
+        OutOfMemoryError, match=r"^not enough memory for 1,000,000,000,000,000 vert"
+    ):
+        mstflow.minimum_spanning_forest(tmp_path / "a.npz")
+
+
+def test_a_number_of_vertices_that_is_passed_is_meant(tmp_path, monkeypatch):
+    monkeypatch.setattr("mstflow.pipeline.streaming.bounds.available_bytes", lambda: 10**6)
+    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._NEGLIGIBLE", 0)
+    columns = [0, 1], [1, 200_000]
+    with pytest.raises(OutOfMemoryError, match=r"^edge 1: vertex id 200000: not enough memory"):
+        mstflow.minimum_spanning_forest(columns)
+    forest = mstflow.minimum_spanning_forest(columns, num_vertices=200_001)
+    assert forest.edge_ids.tolist() == [0, 1]
 
 
 # Damaged files.

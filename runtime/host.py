@@ -1,0 +1,41 @@
+"""The memory of the host that this process can still use."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+#: Where Linux states free memory in kB, and the limit of a container.
+_FREE, _LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+
+
+def available_bytes() -> int | None:
+    """Return the bytes that this process can allocate at most; None if the system does not say.
+
+    Memory counts as available if the system can free it without swapping.
+    """
+    found = []
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    if resource is not None:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        found += [limit] if limit != resource.RLIM_INFINITY else []
+    if stated := re.search(r"MemAvailable: *(\d+)", _text(_FREE)):
+        found.append(1024 * int(stated[1]))
+    if (limit_text := _text(_LIMIT).strip()).isdigit():
+        found.append(int(limit_text))
+    return min(found, default=None)
+
+
+def _text(path: Path) -> str:
+    """Return the content of a file of the system; an empty one if it cannot be read."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
