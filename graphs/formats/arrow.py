@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import FileFormatError
 from ..files import most_from

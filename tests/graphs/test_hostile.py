@@ -269,16 +269,16 @@ def test_a_file_that_a_bound_does_not_hold_is_not_read(tmp_path, monkeypatch):
     read_files = []
     monkeypatch.setattr(Format, "graph", lambda _, path, weight: read_files.append(path))
     monkeypatch.setattr("mstflow.graphs.formats.parquet.row_groups", read_files.append)
-    for path in whole_files(tmp_path, 10**6):
+    for path in whole_files(tmp_path, 300_000):
         with pytest.raises(MemoryBoundError, match=f"{path} cannot be read in small blocks") as e:
-            mstflow.minimum_spanning_forest(path, memory="220MB")
-        assert 220e6 < e.value.needed < 260e6
+            mstflow.minimum_spanning_forest(path, memory="200MB")
+        assert 200e6 < e.value.needed < 220e6
     assert not read_files
 
 
 def test_files_give_the_same_forest_within_a_bound(tmp_path):
     np.arange(1, 60_001, dtype="<i4").tofile(tmp_path / "graph.bin")
-    for path in whole_files(tmp_path, 100_000):
+    for path in whole_files(tmp_path, 30_000):
         bounded = mstflow.minimum_spanning_forest(path, memory="1GB", partitions=2)
         forest = mstflow.minimum_spanning_forest(path)
         assert np.array_equal(bounded.edge_ids, forest.edge_ids)
@@ -318,12 +318,12 @@ def test_large_ids_are_refused_before_arrays_are_made(tmp_path):
     for command, (code, error) in zip(commands, outcomes, strict=True):
         assert code == 2, (command, error)
         assert error.startswith(f"error: {command[-1]}: edge 2: vertex id {LARGE}: not enough memo")
-        assert "renumber them from 0; if so many" in error
+        assert "renumber them from 0, or take them as names by ends= (--ends)" in error
         assert error.count("\n") == 1
     assert peak < 300e6
 
 
-LINES = [["solve"], ["solve", "--strategy", "fold"], ["solve", "--algorithm", "kruskal"], ["info"]]
+LINES = [["solve"], ["solve", "--strategy", "fold"], ["info"]]
 
 
 def test_a_large_id_in_the_second_file_is_found(tmp_path):
