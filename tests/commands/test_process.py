@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import numpy as np
+import psutil
 import pytest
 
 from mstflow.__main__ import main
