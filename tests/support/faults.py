@@ -343,7 +343,7 @@ FAULTS = [
     ),
     Fault(
         "the memory that the command holds is not counted",
-        "commands/solve.py", "max(1, bound - held)", "max(1, bound)", "tests/commands",
+        "commands/shared/terminal.py", "max(1, bound - held)", "max(1, bound)", "tests/commands",
     ),
     Fault(
         "a bar appears at once",
