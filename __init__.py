@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .pipeline.pipeline import Pipeline
     from .pipeline.steps import Loop, When
     from .primitives import backends
-    from .solve import minimum_spanning_forest
+    from .solve import minimum_spanning_forest, minimum_spanning_forests
     from .stages import Stage, stage
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "backends",
     "errors",
     "minimum_spanning_forest",
+    "minimum_spanning_forests",
     "mutual_reachability",
     "progress",
     "read",
@@ -66,7 +67,7 @@ _MODULES = {
     "pipeline.pipeline": ("Pipeline",),
     "pipeline.steps": ("Loop", "When"),
     "primitives": ("backends",),
-    "solve": ("minimum_spanning_forest",),
+    "solve": ("minimum_spanning_forest", "minimum_spanning_forests"),
     "stages": ("Stage", "stage"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -127,6 +127,14 @@ class EdgeList:
         )
 
 
+def unchecked(u: Any, v: Any, weight: Any, num_vertices: int) -> EdgeList:
+    """Return the edge list of columns that are known to be valid, without checking them."""
+    graph = object.__new__(EdgeList)
+    columns = {"u": u, "v": v, "weight": weight}
+    graph.__dict__.update(columns, num_vertices=num_vertices, names=None)
+    return graph
+
+
 def checked(
     u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:

@@ -1,0 +1,67 @@
+"""minimum_spanning_forests: many graphs in one run."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mstflow
+from graph_strategies import edge_lists
+from mstflow.errors import GraphError, OptionError
+
+
+@given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
+def test_forests_are_those_of_single_calls(many, maximum, backend):
+    options = {"maximum": maximum, "backend": backend}
+    found = mstflow.minimum_spanning_forests(many, **options)
+    assert len(found) == len(many)
+    for forest, graph in zip(found, many, strict=True):
+        alone = mstflow.minimum_spanning_forest(graph, **options)
+        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+        assert forest.num_vertices == alone.num_vertices
+        assert forest.labels.tolist() == alone.labels.tolist()
+        assert repr(forest.total_weight) == repr(alone.total_weight)
+
+
+@pytest.mark.parametrize("weights", [np.int64, np.float32])
+@pytest.mark.parametrize("ids", [np.uint8, np.int32, np.int64])
+def test_plain_columns_are_adopted_together(ids, weights):
+    rng = np.random.default_rng(2)
+    many = [
+        (*rng.integers(0, 20, (2, 30)).astype(ids), rng.integers(0, 5, 30).astype(weights))
+        for _ in range(40)
+    ]
+    for forest, graph in zip(mstflow.minimum_spanning_forests(many), many, strict=True):
+        alone = mstflow.minimum_spanning_forest(graph)
+        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+        assert forest.num_vertices == alone.num_vertices
+        assert forest.graph.u is graph[0]
+
+
+GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ((np.array([0, -1]), *GOOD[1:]), "graph 1: edge 1: u is -1"),
+        ((GOOD[0], np.array([1, -7]), GOOD[2]), "graph 1: edge 1: v is -7"),
+        ((*GOOD[:2], np.array([0, np.nan])), "graph 1: edge 1: the weight is NaN"),
+        ((*GOOD[:2], np.array([0.5])), "graph 1: columns differ in length"),
+        ((np.array([0.5, 1]), *GOOD[1:]), "graph 1: u must hold integers"),
+        (5, "graph 1: expected a graph"),
+    ],
+)
+def test_errors_name_the_graph(bad, message):
+    with pytest.raises(GraphError, match=message):
+        mstflow.minimum_spanning_forests([GOOD, bad, GOOD])
+
+
+def test_names_of_weights():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"u": [0, 0, 1], "v": [1, 1, 2], "a": [2, 1, 1], "b": [1, 2, 1]})
+    for name, expected in (("a", [1, 2]), ("b", [0, 2]), (None, [0, 2])):
+        forests = mstflow.minimum_spanning_forests([frame, frame], weight=name)
+        assert [forest.edge_ids.tolist() for forest in forests] == [expected] * 2
+    with pytest.raises(OptionError, match="'c'"):
+        mstflow.minimum_spanning_forests([frame], weight="c")
