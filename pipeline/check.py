@@ -21,7 +21,7 @@ _VERDICT = Field("", "verdict")
 
 @dataclass(frozen=True)
 class Known:
-    """The declared properties of a field at some point of a run.
+    """The declared properties of a field between two steps.
 
     Attributes
     ----------
@@ -43,7 +43,9 @@ def check(
     known: dict[str, Known],
     result: tuple[str, ...],
 ) -> None:
-    """Follow all fields through the steps of a pipeline to its result, through loops twice.
+    """Check all steps of a pipeline in order, and that its result exists at the end.
+
+    The body of a loop is checked twice, because a second pass reads fields of the first.
 
     Parameters
     ----------
@@ -53,8 +55,9 @@ def check(
     Raises
     ------
     PipelineError
-        If a stage reads a field that is not yet written, that was lost when the vertices changed,
-        or whose axis or kind differs. Names the stage and the field.
+        If a stage reads a field that does not exist, or that has another axis or kind than the
+        stage declares. A vertex-wise field no longer exists after the vertices have changed.
+        Names the stage and the field.
     """
     after = _after_steps(steps, known)
     for field in result:
@@ -82,7 +85,7 @@ def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known
         )
         raise PipelineError(message)
     entered = skipped
-    for _ in range(2 if isinstance(step, Loop) else 1):  # the second reads fields of the first
+    for _ in range(2 if isinstance(step, Loop) else 1):
         entered = _after_steps(step.steps, entered)
         if isinstance(step, Loop):
             entered = _after_stage(verdict, entered)
@@ -90,7 +93,7 @@ def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known
 
 
 def _after_either(skipped: Known | None, entered: Known) -> Known:
-    """Return the properties of a field after steps that may not run."""
+    """Return the properties of a field after optional steps, from those before and within."""
     if skipped is None:
         return replace(entered, lost="written only inside a loop or condition, which may not run")
     if entered.lost or skipped.lost:
@@ -110,8 +113,8 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
     for name in stage.combiner_reads:
         if found[name].in_partitions:
             message = (
-                f"{reader}: its combination reads {name!r}, which is in partitions; it can read "
-                "only shared fields"
+                f"{reader}: its combination reads {name!r}, which is in partitions; a combination "
+                "can read only shared fields"
             )
             raise PipelineError(message)
     is_split = any(found[name].in_partitions for name in stage.reads)

@@ -1,4 +1,4 @@
-"""The dataflow: steps from initial fields to results, which can be checked, described and drawn."""
+"""The dataflow: a sequence of steps that can be checked, described and drawn."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ByBackend:
 
 @dataclass(frozen=True, eq=False)
 class Dataflow:
-    """Steps in order, with their initial fields and their results.
+    """A sequence of steps, with its initial fields and its results.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Dataflow:
         check_steps(self.steps, self.name)
 
     def check(self) -> None:
-        """Check that the steps fit together, as every run does first; see `check.check`."""
+        """Check that the steps fit together; every run calls this first. See `check.check`."""
         return self._checked
 
     @cached_property
@@ -76,7 +76,7 @@ class Dataflow:
 
     @cached_property
     def moves_edges(self) -> bool:
-        """Whether stages write the edges as fields: rounds run over them, not scans."""
+        """Whether stages write the edges as fields, so rounds run over them instead of scans."""
         return any({"columns", "edges"} & stage.writes.keys() for stage in self.stages())
 
     def values_on(self, backend: str) -> dict[str, Any]:

@@ -40,8 +40,9 @@ class Plan:
     reason : str
         Why this strategy was chosen.
     memory, least_memory : int or None
-        Bytes of all tasks that run at once (on a cluster, of each): those of this plan, and the
-        least possible. None if the strategy holds the whole graph.
+        Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
+        a cluster they are for each task, otherwise for all tasks that run at once. None if the
+        strategy holds the whole graph.
     estimate : Estimate or None
         Cost of a strategy that reads the graph in scans.
     """

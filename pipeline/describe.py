@@ -1,4 +1,4 @@
-"""Descriptions of a pipeline as a text table and as SVG: a row per step, a column per field."""
+"""Descriptions of a pipeline: a table of its steps as text, and its data flow as SVG."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLE = "font:13px ui-monospace,Menlo,Consolas,monospace"
 
 
 class _Row(NamedTuple):
-    """A stage in the table: its depth in loops and conditions, and the word before a verdict."""
+    """A row of a table or picture: a stage and its depth in loops and conditions."""
 
     stage: Stage
     depth: int
@@ -36,8 +36,8 @@ def as_text(
 ) -> str:
     """Return a table of the steps; the body of a loop or condition is indented below its verdict.
 
-    For a stage that runs once per partition, the second column says "partitions" and how their
-    results are combined.
+    For a stage that runs once per partition, the second column contains "partitions" and the
+    combination of the results.
     """
     lines = [title, ""]
     table = [("step", "runs over", "reads", "writes")]
@@ -64,8 +64,8 @@ def as_svg(
     """Return the data flow of steps with the initial fields `given`.
 
     A row is a stage: teal if it runs once per partition, orange if it runs once. A column is a
-    field. A ring is a read, a disc a write, and a line the lifetime of a field. A box encloses the
-    body of a loop or a condition.
+    field: a ring marks a read, a disc marks a write, and a line connects the first and the last of
+    them. A box encloses the body of a loop or a condition.
     """
     rows, given = list(_rows(steps, set(in_partitions))), list(given)
     fields = list(dict.fromkeys([*given, *_fields(rows)]))
@@ -86,7 +86,7 @@ def as_svg(
 
 
 def _rows(steps: Sequence[Step], in_partitions: set[str], depth: int = 0) -> Iterator[_Row]:
-    """Yield a row for each stage; keep track of the fields that are in partitions."""
+    """Yield a row for each stage; update `in_partitions` as stages write fields."""
 
     def row(stage: Stage, sign: str = "") -> _Row:
         is_split = not in_partitions.isdisjoint(stage.reads)

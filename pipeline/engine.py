@@ -62,11 +62,11 @@ class Run:
     Attributes
     ----------
     fields : dict
-        The result; for a graph that can be read only once also ``found``, the columns of the
-        forest.
+        The result. For a graph that can be read only once, it also has ``found``, the columns of
+        the forest.
     report : Report
     graph : EdgeList or EdgeSource
-        The graph as it was opened.
+        The opened graph.
     """
 
     fields: dict[str, Any]
@@ -102,8 +102,8 @@ def run_on(
 ) -> Run:
     """Run a pipeline on a graph; for the options see `minimum_spanning_forest`.
 
-    Two pipelines may replace it, which must find the same forest: `for_scans` for the edges that
-    scans hold, which are few per vertex, and `for_few` for graphs with few edges.
+    Two other pipelines may replace it; both must find the same forest. Scans run `for_scans` on the
+    edges in their buffer, which are few per vertex. `for_few` runs on graphs with few edges.
     """
     check_flag("maximum", maximum)
     check_count("threads", threads, 1)
@@ -172,7 +172,7 @@ def run_on(
                 "num_vertices": source.num_vertices,
                 "pipeline": [fingerprint(flow), fingerprint(solver.flow)],
                 "partitions": decided.partitions,
-                "split_every": split_every,  # decides which forests a merge joins
+                "split_every": split_every,  # determines which forests a merge joins
                 "maximum": bool(maximum),
             }
             records = open_checkpoint(checkpoint, identity)
@@ -190,7 +190,7 @@ def run_on(
                 split_every=split_every,
                 checkpoint=records,
             )
-            # Copy each field: an array of the pool would keep a whole block from reuse.
+            # Copy each field: an array of the pool would prevent the reuse of a whole block.
             first, count = source.first_id, source.num_edges
             stop = None if count is None else first + count
             fields = {
@@ -208,7 +208,7 @@ def run_on(
 
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:
-    """Open the scheduler that a caller chose; Dask is imported only for its own."""
+    """Open the scheduler that a caller chose; import Dask only if the scheduler needs it."""
     if isinstance(choice, Inline) or (isinstance(choice, str) and choice == "inline"):
         return contextlib.nullcontext(Inline(threads) if isinstance(choice, str) else choice)
     from .run.opening import open_scheduler
@@ -217,7 +217,7 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
 
 
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
-    """Return the steps of a run: those of the strategy, with the pipeline's in them."""
+    """Return the steps of a run: those of the strategy, which include those of the pipeline."""
     if decided.strategy in SCANNING:
         flow = SCANNING[decided.strategy]
         return replace(flow, result=("forest", "found")) if is_read_once else flow

@@ -19,7 +19,7 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
     Raises
     ------
     OptionError
-        If it is not. Names the option.
+        If the option is invalid. Names the option.
     """
     if value is None and optional:
         return
@@ -29,12 +29,12 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse anything but True and False: a string such as "no" would count as true.
+    """Check that an option is True or False; a string such as "no" would count as true.
 
     Raises
     ------
     OptionError
-        Naming the option.
+        If the option is anything else. Names the option.
     """
     if not isinstance(value, bool | np.bool_):
         message = f"{name} must be True or False, not {value!r}"
@@ -44,7 +44,8 @@ def check_flag(name: str, value: Any) -> None:
 def choose_backend(backend: str, num_edges: int, *, on_device: bool, are_few: bool = False) -> str:
     """Return the name of the array module for a graph; arrays on a GPU stay there.
 
-    With `are_few`, a single function of the module joins all edges.
+    `are_few` states that one function of the module joins all edges. Compiled kernels then pay
+    from fewer edges on.
 
     Raises
     ------

@@ -38,14 +38,19 @@ INPUTS = {
 class Pipeline(Dataflow):
     """An algorithm: steps from a graph's edges to the fields in `result`.
 
-    The initial fields are ``columns`` and ``edges`` (`stages.fields.Columns`, with weights, and
-    `stages.fields.Edges`, with keys, both in partitions), ``weight_order``
-    (`primitives.weight_order.WeightOrder`), ``num_vertices``, ``num_edges``, ``maximum``, an empty
-    ``forest``, and the values that `given` adds. The run collects the edge ids that stages write to
-    ``forest`` as `stages.fields.Chosen` over all rounds, and sorts them at the end. If no stage
-    reads ``edges`` or ``weight_order``, weights are not converted to keys.
+    The initial fields are:
 
-    A pipeline is checked when it runs, so edits may go through states that do not fit.
+    - ``columns``: `stages.fields.Columns`, the edges with weights, in partitions,
+    - ``edges``: `stages.fields.Edges`, the edges with keys, in partitions,
+    - ``weight_order``: `primitives.weight_order.WeightOrder`,
+    - ``num_vertices``, ``num_edges``, ``maximum``, and an empty ``forest``,
+    - the values that `given` adds.
+
+    Stages write the ids of selected edges to ``forest``, as `stages.fields.Chosen`. The run
+    collects the ids of all rounds, and sorts them at the end. If no stage reads ``edges`` or
+    ``weight_order``, weights are not converted to keys.
+
+    A pipeline is checked when it runs. So the steps need not fit together between two edits.
 
     Parameters
     ----------
@@ -63,8 +68,8 @@ class Pipeline(Dataflow):
     Raises
     ------
     PipelineError
-        If a step is not a stage, loop or condition, or a value has the name of a field of every
-        run. Names the step or value.
+        If a step is not a stage, loop or condition. Names the step. If a value has the name of an
+        initial field of every run. Names the value.
     """
 
     def __init__(
@@ -89,12 +94,12 @@ class Pipeline(Dataflow):
         Parameters
         ----------
         graph
-            As `mstflow.minimum_spanning_forest` takes it.
+            Any input of `mstflow.minimum_spanning_forest`.
         result : str or sequence of str, optional
             Names of fields; the pipeline's result by default. The values of a field in partitions
             are concatenated in the order of edge ids.
         **options
-            Those of `mstflow.minimum_spanning_forest`, except ``algorithm``.
+            The options of `mstflow.minimum_spanning_forest`, except for ``algorithm``.
 
         Returns
         -------
@@ -116,8 +121,8 @@ class Pipeline(Dataflow):
         Raises
         ------
         PipelineError
-            If no stage reads a value, or it has the name of a field of every run. Names the value
-            and the most similar name that a stage reads.
+            If no stage reads a value, or a value has the name of an initial field of every run.
+            Names the value and the most similar name that a stage reads.
         """
         read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
         for name in values.keys() - read - INPUTS.keys():

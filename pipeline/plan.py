@@ -1,4 +1,4 @@
-"""The plan of a run: all decisions that are made before it starts, with their reason."""
+"""The plan of a run: all decisions that are made before the run starts, with their reason."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Where:
     threads : int
         Threads of each task.
     is_cluster : bool
-        Whether each task has memory of its own.
+        Whether each task has its own memory.
     is_inline : bool
         Whether tasks run in the calling thread.
     worker_memory : int, optional
@@ -99,7 +99,7 @@ class Request:
     Attributes
     ----------
     algorithm, for_scans : str
-        Names of the pipeline, and of the one that replaces it for the edges that a scan holds.
+        Names of the pipeline, and of the pipeline that replaces it in scans.
     backend : str
         Name of the array module.
     strategy : str
@@ -108,15 +108,15 @@ class Request:
     memory : int, optional
         Limit in bytes of all tasks that run at once; on a cluster, of each task.
     is_own : bool
-        Whether the pipeline is the caller's: it may find something other than the forest.
+        Whether the caller defined the pipeline: it may not find the minimum forest.
     gives_fields : bool
         Whether the caller requests fields other than the forest.
     keeps_checkpoint : bool
     device_memory : int, optional
         Free bytes of the device, if tasks compute on one.
     for_few, backend_for_few : str
-        Names of the pipeline that replaces `algorithm` for at most `FEW` edges in memory, in one
-        partition, and of its array module; empty if none does.
+        Names of the pipeline that replaces `algorithm`, and of its array module, for at most `FEW`
+        edges in memory in one partition. Empty if no pipeline replaces it.
     """
 
     algorithm: str
@@ -135,7 +135,7 @@ class Request:
 
     @property
     def bound(self) -> int | None:
-        """The lower of both limits; on a device, finding a forest takes half as much again."""
+        """The lower of both limits; on a device, a forest needs 1.5 times its share of memory."""
         device = None if self.device_memory is None else self.device_memory * 2 // 3
         return min((each for each in (self.memory, device) if each is not None), default=None)
 
@@ -178,7 +178,7 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     )
     is_bounded = strategy in SCANNING
     if strategy == "iterate":
-        # If possible, reduce a graph first that does not fit in the workers' memory.
+        # If a graph does not fit in the workers' memory, reduce its partitions first if possible.
         wants_forests = not (request.is_own or request.gives_fields)
         does_not_fit = wants_forests and not _fits(graph, where)
         is_bounded = request.memory is not None or does_not_fit
@@ -186,7 +186,7 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
 
 
 def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Where, rates: Rates) -> Plan:
-    """Return the plan with the number of edges that each task may hold."""
+    """Return the plan completed by the number of edges that each task may hold."""
     strategy, size, bound = unbounded.strategy, graph.size, request.bound
     scans = _scans(request, graph, where, strategy, unbounded.partitions)
     if bound is None and where.worker_memory is not None:
@@ -271,7 +271,7 @@ def _fits(graph: Graph, where: Where) -> bool:
 def _scans(
     request: Request, graph: Graph, where: Where, strategy: str, partitions: int
 ) -> ScanMemory:
-    # Any process may run a merge at some time, and its pool keeps that memory: count all of them.
+    # Any process may run a merge, and its pool keeps that memory, so count all processes.
     tasks = where.workers if where.name == "processes" else min(where.workers, partitions)
     return ScanMemory(
         graph.size,

@@ -18,7 +18,7 @@ from .kruskal_few import kruskal_few
 from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
-#: The algorithm of "auto" for the edges that a scan holds: it needs the least memory.
+#: The algorithm of "auto" inside scans: it needs the least memory.
 FOR_SCANS = "filter-kruskal"
 #: The algorithm of "auto" for few edges.
 FOR_FEW = "kruskal-few"

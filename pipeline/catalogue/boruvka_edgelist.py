@@ -1,15 +1,15 @@
 """Boruvka's algorithm on an edge list.
 
 In each round every vertex chooses its lightest edge, and ties go to the smaller edge index. The
-chosen edges join the forest, and their trees become the vertices of the next round. Edges inside a
-tree are loops then and are dropped. A graph of n vertices takes at most log2(n) rounds and
+chosen edges are added to the forest, and their trees become the vertices of the next round. Edges
+inside a tree become loops and are dropped. A graph of n vertices takes at most log2(n) rounds and
 O(m log n) work.
 
-Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", its CPU form. The paper
+Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", version for CPUs. The paper
 joins trees in a concurrent union-find, relabels an edge when the next round reads it, and needs
-edges sorted by their ends. Here the smaller vertex of two that chose the same edge becomes a root,
-and roots are found by pointer jumping and renumbered, so that every run takes the same steps. Edges
-may be in any order.
+edges sorted by their ends. Here, if two vertices choose the same edge, the smaller vertex becomes a
+root. Pointer jumping finds the root of each vertex, and the roots are renumbered. So every run
+takes the same steps, and edges may be in any order.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

@@ -1,20 +1,20 @@
-"""Boruvka's algorithm in two scans: light edges first, then the heavy edges that still matter.
+"""Boruvka's algorithm in two scans: light edges first, then heavy edges that join two fragments.
 
-A pivot separates the light edges: few, but enough to join most vertices into few fragments. Boruvka
-rounds contract these. Then one scan over all edges drops those inside a fragment, which are nearly
-all edges of a random graph. The remaining edges are filtered again while there are many of them per
-fragment, and further rounds finish. So the edge list is read only twice, in order, and rounds work
-on small graphs. A graph with few edges takes the last part alone.
+A threshold selects the light edges: few, but enough to join most vertices into few fragments.
+Boruvka rounds contract the light edges. Then a scan over all edges drops those inside a fragment;
+on a random graph, these are nearly all edges. The remaining edges are filtered again while there
+are many of them per fragment. Further rounds join the rest. So the whole edge list is read only
+twice, in order, and rounds work on small graphs. A graph with few edges is solved by rounds alone.
 
-Rounds end early: once there are few fragments, many edges join the same two, and it is faster to
-join the remaining ones one by one in the order of weight. With compiled loops the light edges are
-usually few enough from the start, in particular if their order has no locality that rounds would
-exploit.
+Rounds end early. When few fragments remain, many edges join the same two fragments, and it is
+faster to join the remaining edges one by one in the order of weight. With compiled loops, the light
+edges are usually few enough to be joined in this way from the start. The exception is edges in an
+order with locality, which rounds exploit.
 
 Source: the filter is by Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
-Algorithm" (ALENEX 2009); with Boruvka as the base case by Sanders and Schimek, "Engineering
-Massively Parallel MST Algorithms" (IPDPS 2023). Both recurse on both sides of a median; here the
-light side is small enough for Boruvka.
+Algorithm" (ALENEX 2009). Sanders and Schimek combine it with Boruvka, "Engineering Massively
+Parallel MST Algorithms" (IPDPS 2023). Both papers recurse on both sides of a median. Here the light
+side is small enough for Boruvka without recursion.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
@@ -44,13 +44,13 @@ from ..pipeline import ByBackend, Pipeline
 from ..steps import Loop, When
 from .boruvka_edgelist import CONTRACT, JOIN
 
-#: Chosen by `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
+#: These values were measured with `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
 #:
-#: - `light_per_vertex`: light edges per vertex; fewer leave small fragments, more take longer to
-#:   join.
-#: - `dense`, `small`: edges per vertex, and edges, from which two scans are faster.
-#: - `few`: number of edges up to which they are joined one by one, not in rounds;
-#: - `scattered`: the factor on `few` if the ends of neighbouring edges are far apart.
+#: - `light_per_vertex`: number of light edges per vertex. If there are fewer, fragments are smaller
+#:   and more heavy edges remain; if there are more, they take longer to join.
+#: - `dense`, `small`: number of edges per vertex, and of edges, from which two scans are faster.
+#: - `few`: the largest number of edges that are joined one by one instead of in rounds.
+#: - `scattered`: a factor for `few` if the ends of neighbouring edges are far apart.
 PARAMETERS = {
     "light_per_vertex": 1.75,
     "dense": 3.0,
@@ -70,7 +70,7 @@ SELECT_JOINING = (
     count_edges,
 )
 
-#: Joins the edges that rounds leave.
+#: Joins the edges that remain after the rounds.
 JOIN_REST = (bring_edges_together, join_by_weight)
 
 filter_boruvka = Pipeline(

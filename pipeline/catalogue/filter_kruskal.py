@@ -1,8 +1,9 @@
 """Kruskal's algorithm on light edges first, so that most heavy edges are never sorted.
 
 Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX
-2009. The paper partitions at the median and recurses on both sides. Here fewer than two light edges
-per vertex go to Kruskal at once, and the heavy edges that join two trees are partitioned again.
+2009. The paper partitions at the median and recurses on both sides. Here the light side has fewer
+than two edges per vertex, and Kruskal joins it without recursion. The heavy edges that join two
+trees are partitioned again.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

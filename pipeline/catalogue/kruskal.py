@@ -1,6 +1,6 @@
 """Kruskal's algorithm: take all edges in the order of weight, and keep those that join two trees.
 
-The sort is most of the work. The rest is inherently sequential, so this is the baseline for the
+The sort takes most of the time. The rest is inherently sequential, so this is the baseline for the
 other algorithms. Backends without compiled loops find the same forest in rounds.
 
 Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling Salesman Problem",

@@ -1,7 +1,7 @@
-"""Kruskal's algorithm in one function, for graphs with so few edges that calls take most time.
+"""Kruskal's algorithm in one function, for small graphs, on which calls take most of the time.
 
-The function takes weights, not keys, so the stages that convert weights are not run. With compiled
-loops it is one kernel. "auto" chooses this algorithm for few edges in memory.
+The function compares weights instead of keys, so no stage converts weights. With compiled loops it
+is one kernel. "auto" chooses this algorithm for few edges in memory.
 
 Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling Salesman Problem",
 1956, construction A.

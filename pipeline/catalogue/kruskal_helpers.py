@@ -1,19 +1,23 @@
 """Kruskal's algorithm with helper threads that reject cycle edges ahead of the main thread.
 
-An edge with both ends in one tree closes a cycle and will never be chosen. So while the main thread
-takes the sorted edges one by one, each helper repeatedly reads a range of later edges and rejects
-those, which the main thread then skips. There are no locks: helpers read the trees while they
-change, and the main thread checks the edges that they miss. O(m log m) work. The forest does not
-depend on timing; the thread that rejects an edge does. Backends without compiled loops take the
-ranges in turn: helpers read each once, then the main loop takes the remaining edges.
+If both ends of an edge are in one tree, the edge closes a cycle and is never chosen. The main
+thread takes the sorted edges one by one. Meanwhile, each helper repeatedly reads a range of later
+edges and rejects those that close a cycle. The main thread skips rejected edges. There are no
+locks: helpers read the trees while the main thread modifies them, and the main thread checks every
+edge that no helper rejected. O(m log m) work. The forest does not depend on timing, but the thread
+that rejects an edge does. Backends without compiled loops process the ranges in turn: a helper
+reads a range once, then the main loop takes its remaining edges.
 
 Source: Katsigiannis, Anastopoulos, Nikas and Koziris, "An approach to parallelize Kruskal's
-algorithm using Helper Threads". Five deviations: the smaller root becomes the root of both trees,
-where the paper joins by rank; the main thread halves paths instead of compressing them; its range
-of edges is larger, because it is faster; and the last pass of a helper ends where the main thread
-overtakes it. Finally, only helpers have an array of colors. No other thread reads the main thread's
-findings, and to store one per edge takes longer than to find it, so they are the list of the
-forest's edges and a count.
+algorithm using Helper Threads". Five deviations:
+
+- The smaller root becomes the root of both trees; the paper joins by rank.
+- The main thread halves paths; the paper compresses them.
+- The main thread's range of edges is larger, because it is faster.
+- The last pass of a helper ends where the main thread overtakes it.
+- Only helpers have an array of colors. No other thread reads the colors of the main thread, and
+  storing them takes longer than finding them. So the main thread stores the forest's edges and
+  counts the edges that it rejects.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

@@ -1,10 +1,10 @@
 """Prim's algorithm: grow one tree after another along the lightest arc that leaves it.
 
-It is sequential: a loop over arcs with a heap of the standard library. As a baseline it finds the
-forest vertex by vertex, unlike the other algorithms. At most m log m comparisons.
+It is sequential: a loop over arcs with a heap of the standard library, and at most m log m
+comparisons. It serves as a baseline, because it works differently from all other algorithms.
 
-Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957. The paper's table of
-the vertices nearest to the tree is a heap here, and each component of the graph gets a tree.
+Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957. The paper has a table
+of the vertices nearest to the tree; here it is a heap. Each component of the graph gets a tree.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

@@ -32,7 +32,7 @@ class StageCall(NamedTuple):
     Attributes
     ----------
     round : int
-        0 is everything before the first loop.
+        The number of the round; 0 is the part of the run before the first loop.
     stage : str
     part : int
         The number of the partition, from 0.
@@ -46,7 +46,7 @@ class StageCall(NamedTuple):
 
 
 class Note(NamedTuple):
-    """The report of a task: its number, its cost, and the scalars it wrote for the whole graph."""
+    """A task's number and cost, and the scalars that it wrote for the whole graph."""
 
     number: int
     call: StageCall
@@ -54,14 +54,14 @@ class Note(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One pass of a loop, or everything before the first.
+    """One pass of a loop, or the part of the run before the first loop.
 
     Attributes
     ----------
     number : int
-        0 is everything before the first loop.
+        0 is the part of the run before the first loop.
     vertices, edges : int or None
-        Their number at the beginning; None if no stage counts them.
+        Number of vertices and edges at the beginning; None if no stage counts them.
     seconds : dict of str to float
         By stage, summed over all partitions and calls.
     bytes : int
@@ -84,7 +84,7 @@ class Report:
     calls : list of StageCall
         In the order of submission.
     counts : dict of int to dict of str to int
-        By round, the counts and numbers that stages wrote before it; see `after`.
+        By round, the counts and numbers that stages wrote before the round; see `after`.
     final : dict of str to int
         The counts at the end.
     plan : Plan
@@ -122,7 +122,7 @@ class Report:
             total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
         return total
 
-    def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # the name users know
+    def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # the user's word
         """Return the counts that stages had written by the end of a round."""
         return self.counts.get(round + 1, self.final)
 

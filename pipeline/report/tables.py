@@ -53,7 +53,7 @@ def as_html(caption: str, tables: Sequence[Table]) -> str:
 
 
 def _lines(table: Table) -> Iterator[tuple[str, ...]]:
-    """Yield the head and the rows; the last column is the shares, if any."""
+    """Yield the head and the rows; the last column has the shares, if there are any."""
     yield (*table.head, "%") if table.shares else table.head
     for place, row in enumerate(table.rows):
         yield (*row, f"{100 * table.shares[place]:.0f}") if table.shares else row

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Seconds between two checks for finished tasks while progress is reported.
 _PAUSE = 0.1
-#: Tasks whose notes share a topic: a Dask scheduler keeps only the last 1000 events of a topic.
+#: Number of tasks whose notes share a topic. A Dask scheduler keeps 1000 events of each topic.
 _TOPIC_TASKS = 500
 
 
@@ -55,7 +55,7 @@ class LocalDask(Notes):
         return added
 
     def compute(self, collection: Any) -> Any:
-        """Return the collection; the task that reads it computes it."""
+        """Return the collection, which Dask computes for the task that reads it."""
         return collection
 
     def gather(
@@ -73,7 +73,7 @@ class LocalDask(Notes):
 
 
 def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that reports no progress: parallel tasks would report in any order."""
+    """Return a function without progress reports: those of parallel tasks have no order."""
 
     def call(*arguments: Any) -> Any:
         with set_listener(False):
@@ -102,7 +102,7 @@ class Cluster:
     task_threads : int
         Threads of each task.
     is_cluster : bool
-        Whether each task has memory of its own; false if all workers are on this machine.
+        Whether each task has its own memory; false if all workers are on this machine.
     """
 
     eager = False
@@ -132,7 +132,7 @@ class Cluster:
         return future
 
     def compute(self, collection: Any) -> Any:
-        """Return a future, whose result is released when no task needs it any more."""
+        """Return a future. Its result is released when no other task needs it."""
         from distributed import Future
 
         if isinstance(collection, Future):
@@ -144,7 +144,7 @@ class Cluster:
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
-        """Wait for all live results, whose notes are read next, and fetch those of `handles`."""
+        """Wait until all live results and their notes exist, and fetch the results of `handles`."""
         from distributed import wait
 
         with _worker_errors(), self._client.as_current():  # `wait` uses the current client
@@ -160,7 +160,7 @@ class Cluster:
         for first in range(self._taken - self._taken % _TOPIC_TASKS, self._submitted, _TOPIC_TASKS):
             for _, logged in self._client.get_events(self.note.topic(first)):
                 number, (turn, stage, partition, work), scalars = logged
-                # A task that ran twice because its worker died counts once.
+                # If a worker died, a task may have run twice, but it counts once.
                 if number >= self._taken:
                     call = StageCall(turn, stage, partition, Work(*work))
                     notes[number] = Note(number, call, scalars)
@@ -188,7 +188,7 @@ class Cluster:
 
 
 class _Packed(NamedTuple):
-    """A pickled task: a worker that cannot load it fails the task only, not its own loop."""
+    """A pickled task. If a worker cannot load it, the task fails instead of the worker's loop."""
 
     name: str
     function: bytes
@@ -196,7 +196,7 @@ class _Packed(NamedTuple):
     def __call__(self, *results: Any) -> Any:
         try:
             function = pickle.loads(self.function)
-        except Exception as error:  # loading may run anything
+        except Exception as error:  # unpickling may run any code
             message = (
                 f"a worker cannot load the task {self.name!r}: {type(error).__name__}: {error}"
             )
@@ -230,7 +230,7 @@ def _name(key: str) -> str:
 
 
 def _task_memory(client: Any) -> int | None:
-    """Return a quarter of a worker's memory per task: beyond, a worker spills, which is slow."""
+    """Return a quarter of the worker's memory, divided by its threads: spilling is slow."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [w["memory_limit"] // (4 * w["nthreads"]) for w in workers if w["memory_limit"]]
     return min(limits, default=None)

@@ -1,4 +1,4 @@
-"""The executor: go through the steps of a dataflow in order and submit tasks to a scheduler."""
+"""The executor: submit the steps of a dataflow as tasks to a scheduler, in order."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def execute(
     ----------
     flow : Dataflow
     partitions : list of dict
-        The fields of each partition. The run owns these dicts, and removes a field when no later
+        The fields of each partition. The run modifies these dicts: it removes a field when no later
         step needs it.
     shared : dict
         The initial fields of the whole graph.
     split_every : int
-        How many results one task combines.
+        The largest number of results that one task combines.
     checkpoint : Checkpoint, optional
         Provides a record to each task that saves its work.
 
     Raises
     ------
     PipelineError
-        If the steps do not fit together, or a stage fails. Names the stage. The steps are checked
-        before the first one runs.
+        If the steps do not fit together, which is checked before the first step runs, or if a
+        stage fails. Names the stage.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -128,7 +128,7 @@ class _Run:
 
     @property
     def total(self) -> int:
-        """The total to report as progress: a number of vertices, of edges to read, or of tasks."""
+        """The total in progress reports: the number of vertices, of edges to read, or of tasks."""
         if self.flow.moves_edges:
             return int(self.report.counts[0]["num_vertices"])
         return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
@@ -143,7 +143,7 @@ class _Run:
         return verdict
 
     def apply(self, stage: Stage) -> None:
-        """Submit a stage once, or for each partition, followed by the tasks that combine."""
+        """Submit a stage once or for each partition, and the tasks that combine its results."""
         if self.partitions[0].keys().isdisjoint(stage.reads):
             self.keep(stage, [self.shared], [self.submit(stage, self.shared, is_shared=True)])
             return
@@ -203,8 +203,8 @@ class _Run:
         return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
-        """Do the same as `_slots`, and also replace chunks that Dask computes."""
-        if self.scheduler.eager:  # values are at hand
+        """Replace results by slots as `_slots` does, and also chunks that Dask computes."""
+        if self.scheduler.eager:  # results are values, not handles
             return value
         if type(value) is not Chunked:
             return _slots(value, handles)
@@ -226,13 +226,13 @@ class _Run:
             _store(fields, stage, result)
 
     def fields(self, name: str) -> list[Any]:
-        """Return the shared value of a field, or its value in each partition."""
+        """Return the values of a field: one if it is shared, otherwise one for each partition."""
         if name in self.shared:
             return [self.shared[name]]
         return [fields[name] for fields in self.partitions]
 
     def gather(self, values: list[Any]) -> Any:
-        """Fetch the values of a field, and concatenate those of its partitions."""
+        """Fetch the values of a field; concatenate those of several partitions."""
         handles: list[Any] = []
         slots = [_slots(value, handles) for value in values]
         results = self.scheduler.gather(handles, self.done if has_listener() else None)
@@ -256,9 +256,9 @@ class _Run:
         self.report_progress(name)
 
     def report_progress(self, name: str) -> None:
-        """Report the vertices joined if rounds contract the edges, otherwise the tasks finished.
+        """Report the number of joined vertices if stages move edges, or of finished tasks.
 
-        The tasks of an eager scheduler report for themselves.
+        With an eager scheduler, the tasks report instead.
         """
         if self.flow.moves_edges:
             left = self.report.counts[self.round]["num_vertices"]

@@ -1,4 +1,4 @@
-"""Opening one of Dask's schedulers: local threads or processes, or a cluster."""
+"""Open one of Dask's schedulers: local threads or processes, or a cluster."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
         A name in `LOCAL`, "dask" (the scheduler that Dask is configured for), an address, or a
         client.
     threads : int, optional
-        Workers of a local scheduler, by default one per processor; on a cluster the threads of each
+        Workers of a local scheduler, by default one per processor. On a cluster, threads of each
         task, by default one.
 
     Raises
@@ -92,9 +92,10 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
 
 @contextlib.contextmanager
 def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
-    """Yield a client of worker processes on this machine, which end with it.
+    """Yield a client of worker processes on this machine; end the processes when it closes.
 
-    Their files are in `folder`: for the scheduler of a cluster only Dask's configuration sets that.
+    Their files are in `folder`. Dask's configuration sets it, because a cluster has no option for
+    the folder of its scheduler.
     """
     from distributed import Client, LocalCluster
 
@@ -111,7 +112,7 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _input_folder() -> Iterator[str]:
-    """Yield a scratch folder where Dask's configuration puts temporary files."""
+    """Yield a scratch folder in the temporary directory of Dask's configuration."""
     parent = dask.config.get("temporary-directory", None)
     with contextlib.ExitStack() as stack:
         try:
@@ -126,7 +127,7 @@ def _input_folder() -> Iterator[str]:
 def _thread_released() -> Iterator[None]:
     """Release this thread from the pool of a worker, if it belongs to one.
 
-    A run within a task waits for its own tasks, which may need the slot of this thread.
+    A run inside a task waits for its own tasks, and these may need the slot of this thread.
     """
     if this_worker() is None:
         yield

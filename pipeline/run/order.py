@@ -1,4 +1,4 @@
-"""The order of a run: which stage comes next, which fields it needs, which results are joined."""
+"""The order of a run: its stages, the fields that must exist before each, and merge trees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def walk(
     after : frozenset of str
         The fields that must exist after the steps.
     decide : callable
-        Returns the verdict of a loop or a condition, once the stage that writes it has run.
+        Returns the verdict of a loop or a condition, after the stage that writes it has run.
 
     Raises
     ------
@@ -69,9 +69,9 @@ def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[s
 def joins_after(
     leaf: int, leaves: int, split_every: int, combines: bool = True
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the joins of a merge tree that follow a leaf: level, number within it, and size.
+    """Yield the joins of a merge tree that follow a leaf: level, number in the level, and size.
 
-    Leaves come in order, and each join replaces the latest results by one. So at most
+    Leaves arrive in order. Each join replaces the latest results by one result, so at most
     `split_every` - 1 results of each level exist at a time.
     """
     if not combines:
@@ -83,7 +83,7 @@ def joins_after(
     if leaf + 1 < leaves:
         return
     level, rest, waiting = 1, leaves, 0
-    while rest:  # join the rest of each level with that of the levels below
+    while rest:  # join the remaining results of each level with those of the levels below
         rest, left = divmod(rest, split_every)
         waiting += left
         if waiting > 1:

@@ -37,7 +37,8 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     """Return ranges of edge ids of about equal size that tasks of the scheduler can read.
 
     Partitions of arrays are views if tasks share the caller's memory; otherwise the arrays are
-    written to files first. If there are as many partitions as Dask's chunks, each is one chunk.
+    written to files first. If the number of partitions is that of Dask's chunks, each partition is
+    one chunk.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
 
 
 def count_chunk(source: EdgeSource) -> Counted:
-    """Return what a scan finds out about one chunk."""
+    """Return the sizes and checksums of one chunk."""
     found = source.with_sizes()
     checksums = found.segments[0].checksums  # type: ignore[attr-defined]
     return Counted(found.num_edges or 0, found.num_vertices or 0, found.weight_dtype, checksums)
@@ -166,7 +167,7 @@ def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:
 def _of_each_chunk(
     task: Callable[[EdgeSource], Any], source: EdgeSource, scheduler: Scheduler
 ) -> list[Any]:
-    """Return the results of a task on each of Dask's chunks, on the workers that hold them."""
+    """Run a task on each of Dask's chunks, on the workers that hold them; return the results."""
     handles = [
         scheduler.submit(
             partial(
@@ -189,7 +190,7 @@ def _on_chunk(task: Callable[[EdgeSource], Any], source: EdgeSource, chunk: Any)
 
 
 def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
-    """Return the source of a partition in the form that tasks of the scheduler take."""
+    """Return the source of a partition as a value that tasks of the scheduler can read."""
     chunks = [chunk for segment in source.segments if (chunk := chunk_of(segment)) is not None]
     if not chunks or scheduler.input_folder is None:
         return source
@@ -208,7 +209,7 @@ def chunk_of(segment: Any) -> Any:
 
 
 def _with_chunk(segment: Any, values: Any) -> Any:
-    """Replace the chunk of a segment, if it has one, by the next value."""
+    """Replace the chunk of a segment by the next value, if the segment has a chunk."""
     if isinstance(segment, Delayed):
         return replace(segment, chunk=next(values))
     if chunk_of(segment) is None:
@@ -220,8 +221,8 @@ def _with_chunk(segment: Any, values: Any) -> Any:
 def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
     """Read a partition into arrays.
 
-    Edge ids have the smaller index dtype that holds them. Vertex ids of 32 or 64 bits are not
-    copied.
+    The dtype of the edge ids is int32 if they fit, otherwise int64. Vertex ids of 32 or 64 bits
+    are not copied.
     """
     u, v, weight = map(ops.asarray, source.columns())
     stop = source.first_id + len(u)
@@ -231,7 +232,7 @@ def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
 
 
 def read_only(column: Any) -> Any:
-    """Return a read-only view of an array that may be the caller's."""
+    """Return a read-only view of an array, which may belong to the caller."""
     if isinstance(column, np.ndarray):
         column = column.view()
         column.flags.writeable = False

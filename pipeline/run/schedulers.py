@@ -1,7 +1,7 @@
-"""The interface of schedulers, and the one that runs tasks in the calling thread.
+"""The interface of schedulers, and the scheduler that runs tasks in the calling thread.
 
-It resembles `distributed.Client`: `submit` takes a function and handles of other tasks' results,
-and returns a handle. Results stay on the workers until `gather` fetches them.
+The interface resembles `distributed.Client`. `submit` takes a function and handles of results, and
+returns the handle of a new result. Results stay on the workers until `gather` fetches them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Scheduler(Protocol):
-    """The interface that the executor needs of a scheduler.
+    """The interface of schedulers that the executor uses.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class Scheduler(Protocol):
     task_threads : int
         Threads of each task.
     is_cluster : bool
-        Whether each task has memory of its own.
+        Whether each task has its own memory.
     eager : bool
-        Whether `submit` calls the function; then a handle is the result itself.
+        Whether `submit` calls the function at once, so that a handle is the result itself.
     leaves_on_host : bool
-        Whether results may be sent to other processes, and so must be in host memory.
+        Whether results must be in host memory, because they may be sent to other processes.
     input_folder : str or None
         A folder for the caller's arrays; None if tasks share the caller's memory.
     worker_memory : int or None
@@ -50,13 +50,13 @@ class Scheduler(Protocol):
 
     @property
     def note(self) -> Callable[[Note], object]:
-        """The callback of tasks, which takes a `Note` on any worker."""
+        """The callback that a task calls with its `Note`, on any worker."""
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Return a handle for the result of `function` called with the results of `handles`.
 
-        `key` is the name of the task. Dashboards group tasks by the start of the name, which holds
-        the stage and the dataflow.
+        `key` is the name of the task. It starts with the stage and the dataflow, and dashboards
+        group tasks by this start.
         """
 
     def compute(self, collection: Any) -> Any:
@@ -116,7 +116,7 @@ class Inline(Notes):
         return function(*handles)
 
     def compute(self, collection: Any) -> Any:
-        """Return the collection; the task that reads it computes it."""
+        """Return the collection, which Dask computes for the task that reads it."""
         return collection
 
     def gather(

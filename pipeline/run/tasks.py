@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
 _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
-#: Types whose values messages show: the value of a source of edges would fill pages.
+#: Types whose values error messages show. The value of other types could fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
 _REPORTED = ("count", "number")
-#: Types of values that tasks take as they are.
+#: Types of values that tasks receive unchanged.
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
@@ -49,9 +49,9 @@ class Collected(tuple[Any, ...]):
     __slots__ = ()
 
 
-@dataclass(slots=True)  # a frozen one takes three times as long to make
+@dataclass(slots=True)  # creating a frozen one takes three times as long
 class Task:
-    """A call of a stage, or with `parts` a combination of its results in several partitions.
+    """A call of a stage, or if `parts` is set, a combination of results of several partitions.
 
     Attributes
     ----------
@@ -62,17 +62,17 @@ class Task:
     round, partition : int
         The position of the task in the run, for reports.
     parts : int
-        Number of results to combine, the first arguments of the call.
+        Number of results to combine: the first arguments of the call.
     note : callable, optional
         Called with a `Note`.
     is_shared : bool
-        Whether it writes fields of the whole graph, not of a partition.
+        Whether it writes fields of the whole graph instead of a partition.
     leaves_on_host : bool
-        Whether its arrays may be sent to other processes, and so must be in host memory.
+        Whether its arrays must be in host memory, because they may be sent to other processes.
     number : int
-        Position in the order in which the run submits its tasks.
+        Position in the order of submission.
     record : Record, optional
-        Saves unfinished work of a stage or combination with a parameter of this name.
+        Saves unfinished work. It is passed to a function with a parameter of this name.
     """
 
     stage: Stage
@@ -98,8 +98,8 @@ class Task:
         Raises
         ------
         PipelineError
-            If the stage fails, or a field is not as declared. Names the stage, and states the dtype
-            and length of each field that it read.
+            If the stage fails, or a field does not match its declaration. Names the stage, and
+            lists the dtype and length of each field that it read.
         """
         try:
             backend = worker_backend(self.backend) if self.leaves_on_host else self.backend
@@ -116,7 +116,7 @@ class Task:
             except Exception as error:  # a stage may raise anything
                 cause = error
             seconds = time.perf_counter() - start
-            if cause is not None:  # raised here, it has no context, which might not be picklable
+            if cause is not None:  # raise it here: the context of an error may not be picklable
                 raise self._failure(fields, parts, cause)
             outputs = self._outputs(result, lengths)
             if self.note is not None:
@@ -150,7 +150,7 @@ class Task:
         return outputs
 
     def _failure(self, fields: dict[str, Any], parts: list[Any], cause: Exception) -> PipelineError:
-        """Return the error of a stage that failed, which shows the fields it read."""
+        """Return an error that shows the fields that the failed stage read."""
         written = (item for part in parts for item in zip(self.stage.writes, part, strict=True))
         shown = (f"{name}: {_shown(value)}" for name, value in (*fields.items(), *written))
         reason = f"{type(cause).__name__}: {cause}"
@@ -191,12 +191,12 @@ def _on_host(ops: Any, value: Any) -> Any:
 
 
 def _rebuilder(value: tuple[Any, ...]) -> Callable[[Iterable[Any]], Any]:
-    """Return the function that makes a tuple or record of the same type."""
+    """Return a function that creates a tuple or record of the same type."""
     return getattr(type(value), "_make", type(value))
 
 
 def _num_bytes(values: Iterable[Any]) -> int:
-    """Return the bytes of the arrays among some values, and in records and tuples of arrays."""
+    """Return the bytes of all arrays among some values, including those in tuples and records."""
     total = 0
     for value in values:
         if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The worker that runs a task: its backend, and its name in errors."""
+"""The worker that runs a task: its backend, and its address in errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def this_worker() -> Any:
 def worker_backend(backend: Backend) -> Backend:
     """Return the backend named in this worker's Dask resources, or `backend` if there is none.
 
-    So workers of one cluster may use different backends, each started with a command such as
+    Workers of one cluster may use different backends. The command that starts a worker selects one:
     ``dask worker ADDRESS --resources numba=1``. Any worker may run any task, because all backends
     find the same edges.
     """
@@ -37,18 +37,18 @@ def worker_backend(backend: Backend) -> Backend:
 
 
 def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
-    """Add the worker to an error of this package, and the task to an error of the GPU.
+    """Add the address of the worker to an error of this package, and the task to one of the GPU.
 
-    A task inside another task is not `on_cluster`: the outer one adds the worker.
+    For a task inside another task, `on_cluster` is false: the outer task adds the address.
 
     Raises
     ------
     KernelError
-        In place of an error of the GPU that occurred outside the stage.
+        Replaces an error of the GPU that occurred outside the stage.
     """
     if isinstance(error, MstflowError):
         worker = this_worker() if on_cluster else None
-        if worker is not None:  # the cause may be particular to this worker
+        if worker is not None:  # the error may occur only on this worker
             error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
     elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""The memory of scans: formulae, and the number of edges that a task can hold.
+"""The memory model of scans: the number of edges that a task can hold within a memory bound.
 
 Sizes are peak bytes per edge or vertex. `docs/scale.md` lists all terms.
 """
@@ -24,7 +24,7 @@ _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
 _VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
 #: Bytes per partition that the system's allocator keeps.
 _PARTITION = 5_000_000
-#: Bytes per edge while a segment is read that can be read only whole: twice its columns.
+#: Bytes per edge to read a segment that cannot be read in blocks: twice its columns.
 _READ_EDGE = 48
 #: Bytes on a device per edge (edge ids, keys and positions of light edges, without the columns) and
 #: per vertex (records and the fields of rounds) if it holds the whole graph. Not yet measured.
@@ -32,27 +32,27 @@ _DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
 #: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
 #: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
-#: If the bound allows it, a task holds at least this number of edges, and at least 4 n / p for n
-#: vertices and p partitions, of which at most `_PARTS` count. Then the fragments that light edges
-#: leave fit twice.
+#: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
+#: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
+#: scan then fits twice.
 _COMFORTABLE, _PARTS = 2**24, 16
 
 
 class _Light(NamedTuple):
-    """Which edges the first scan of strategy "two-scan" takes.
+    """Parameters of the first scan of the strategy "two-scan".
 
     Attributes
     ----------
     per_vertex : float
-        Light edges per vertex: fewer than in `filter-boruvka`, because tasks hold them.
+        Light edges per vertex. There are fewer than in `filter-boruvka`, to save memory.
     filled : float
         The share of the capacity to fill. The limit for light edges is estimated from a sample,
         and a buffer that overflows drops its heavier half.
     dense : float
         Edges per vertex above which a second scan is faster than holding and joining all edges.
     fold_share : int
-        A first scan without a limit folds only if a forest fits this number of times in the buffer:
-        otherwise finding forests repeatedly would cost more than a second scan.
+        A first scan without a limit replaces a full buffer by its forest only if a forest is at
+        most 1 / `fold_share` of the buffer. Otherwise a second scan takes less time.
     """
 
     per_vertex: float = 1.5
@@ -71,8 +71,8 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 class Size:
     """The sizes that memory depends on.
 
-    `weight` is the bytes of a weight; `at_once` is the largest number of edges of a segment that
-    can be read only whole.
+    `weight` is the number of bytes of a weight. `at_once` is the number of edges of the largest
+    segment that cannot be read in blocks.
     """
 
     num_vertices: int
@@ -99,19 +99,19 @@ class Size:
 
     @property
     def solved_edge(self) -> int:
-        """Bytes per edge while the forest of the edges held is found.
+        """Bytes per edge while the forest of the edges in a buffer is computed.
 
-        They are Kruskal's: keys, and records of 16 bytes. If keys share too many bits for these,
-        records of key and position twice, and both ends in order. Edges of the forest count with
-        the vertices.
+        Kruskal's algorithm needs keys, and records of 16 bytes. For keys of too many bits it needs
+        two records of key and position instead, and both ends in order. Edges of the forest count
+        with the vertices.
         """
         return 2 * self.weight + 16
 
     @property
     def solved_vertex(self) -> int:
-        """Bytes per vertex while a forest is found and ends become fragments.
+        """Bytes per vertex while a forest is computed and ends are replaced by fragments.
 
-        Four arrays are in use, and the pool may keep two idle blocks that fit none of the four.
+        Four arrays are in use. The pool may hold two more idle blocks.
         """
         return 6 * self.index
 
@@ -122,7 +122,7 @@ class Size:
 
 
 def device_bytes(source: EdgeSource) -> int:
-    """Return the bytes of a device that the whole graph and its solution need."""
+    """Return the bytes of device memory that the whole graph and its solution need."""
     size = Size.of(source)
     u, v, weight = (column.itemsize for column in source.first_columns())
     columns = 0 if source.is_on_device else max(u, size.index) + max(v, size.index) + weight
@@ -175,7 +175,7 @@ class ScanMemory:
 
     @property
     def least_memory(self) -> int:
-        """The least bytes that all tasks together need."""
+        """The smallest number of bytes that all tasks together need."""
         return self.tasks * self.memory(self._least)
 
     def memory(self, capacity: int) -> int:
@@ -191,7 +191,7 @@ class ScanMemory:
         Raises
         ------
         MemoryBoundError
-            If that is not enough. States the least memory.
+            If `memory` is not enough. States the least memory.
         """
         vertices, parts = self.size.num_vertices, self.partitions
         share = min(parts, _PARTS) if self._can_rescan else 1
@@ -206,7 +206,7 @@ class ScanMemory:
             )
             raise MemoryBoundError(message, self.least_memory)
         room = memory // self.tasks - self._fixed
-        # A forest grows with the edges held until it has all vertices.
+        # The forest of a buffer grows with the buffer until it connects all vertices.
         held = room // (self._waiting_edge + self._fan * self._solved_edge)
         if held > vertices:
             held = (room - vertices * self._waiting_edge) // self._solved_edge
@@ -250,10 +250,10 @@ class ScanMemory:
 
     @property
     def _least(self) -> int:
-        """The least number of edges that a task must hold.
+        """The smallest number of edges that a task must hold.
 
-        A forest of n vertices must fit twice. If another scan may follow, half a forest shared
-        among the partitions suffices.
+        Without another scan, a forest of n vertices must fit twice. If another scan may follow,
+        half a forest, divided by the number of partitions, is enough.
         """
         vertices = self.size.num_vertices
         held = vertices // (2 * self.partitions) if self._can_rescan else 2 * vertices
@@ -275,9 +275,9 @@ class ScanMemory:
 
     @property
     def _solved_edge(self) -> int:
-        """Bytes per edge, held or merged, while their forest is found.
+        """Bytes per edge, held or merged, while the forest is computed.
 
-        Tasks differ in size, so reused blocks are larger than needed: an eighth is added for that.
+        An eighth is added, because a reused block may be larger than needed.
         """
         solved = self.size.held_edge + self.size.solved_edge
         return solved + solved // 8 if self.partitions > 1 else solved

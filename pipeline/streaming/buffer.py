@@ -1,4 +1,4 @@
-"""The buffer of a scan: a bounded number of edges, in the order of their ids."""
+"""The buffer of a scan: a bounded number of edges, in the order of edge ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .solver import Solver
 
-#: Edges per fragment from which it pays to find the fragments that they touch.
+#: Edges per fragment above which the buffer searches for the fragments that its edges touch.
 _MANY = 2
 
 
@@ -32,7 +32,7 @@ class Selected(NamedTuple):
 
 
 class EdgeBuffer:
-    """Holds up to `capacity` edges and makes room in one of two ways.
+    """Holds up to `capacity` edges. A full buffer is reduced in one of two ways; see `folds`.
 
     Parameters
     ----------
@@ -43,16 +43,16 @@ class EdgeBuffer:
     weight_dtype : dtype, optional
         The dtype of the first edges by default.
     folds : bool
-        If true, a full buffer is replaced by its forest, which must be at most half of it.
-        Otherwise the heavier half is dropped, and later edges that are heavier are skipped.
+        If true, the edges of a full buffer are replaced by their forest, which must fit in half of
+        the buffer. Otherwise the heavier half is dropped, and later, heavier edges are skipped.
 
     Attributes
     ----------
     ops : array module
     limit : int or None
-        The largest key that is taken; None for no limit.
+        The largest key that the buffer takes; None for no limit.
     cut : Cut or None
-        The buffer has taken every edge up to here; None if it has taken all.
+        The buffer has taken every edge up to this one; None if it has taken all edges.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class EdgeBuffer:
         return Columns(*(column[: self._size] for column in self._columns))
 
     def release(self) -> tuple[NDArray[Any], ...]:
-        """Return the edges in arrays of their size; the buffer must not be used again."""
+        """Return the edges in arrays of exact size; the buffer must not be used again."""
         if self._size == len(self._columns[0]):
             return tuple(self._columns)
         copies = self._allocated(self._size, _dtypes(self._columns))
@@ -89,7 +89,7 @@ class EdgeBuffer:
         return tuple(copies)
 
     def append(self, selected: Selected) -> None:
-        """Add the edges of a block; make room first if the buffer is full.
+        """Add the edges of a block; reduce the buffer first if it is full.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class EdgeBuffer:
             self.is_forest = False
 
     def stop_at(self, cut: Cut, limit: int) -> None:
-        """Take only edges up to a cut: from now on those with keys up to `limit`."""
+        """Take only edges up to a cut: from now on, those with keys up to `limit`."""
         self.cut, self.limit = cut, limit
 
     def reduce(self, *, above: int = 0) -> None:
@@ -152,9 +152,9 @@ class EdgeBuffer:
         return [self.ops.empty(size, dtype) for dtype in dtypes]
 
     def _number_touched(self) -> tuple[NDArray[Any] | None, int]:
-        """Renumber the ends over the fragments that edges touch, if those are at most half of all.
+        """Renumber the touched fragments consecutively, if they are at most half of all fragments.
 
-        Return the fragment of each number (None if nothing was renumbered) and the count.
+        Return the fragment of each number, or None if nothing was renumbered, and their count.
         """
         ops, size = self.ops, self._num_fragments
         u, v = self.columns[:2]
@@ -171,8 +171,8 @@ class EdgeBuffer:
         return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
     def _keep_lightest(self, count: int) -> None:
-        """Keep the `count` lightest edges, and take only lighter ones from now on."""
-        # Ids ascend: keep the first of the edges that have the last key.
+        """Keep the `count` lightest edges; from now on, take only edges lighter than these."""
+        # Ids are ascending, so of the edges with the last key, keep the first ones.
         ops, key = self.ops, self._solver.keys(self.columns[2])
         last = int(ops.partition(key, count - 1)[count - 1])
         kept = key < last
@@ -182,7 +182,7 @@ class EdgeBuffer:
         self._place(0, ops.compact(kept, *self.columns))
 
     def _place(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
-        """Write columns from row `start` on; they are the last rows then."""
+        """Write columns from row `start` on, and end the buffer after them."""
         for held, column in zip(self._columns, columns, strict=True):
             self._size = start + len(column)
             held[start : self._size] = column

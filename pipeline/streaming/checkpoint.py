@@ -1,8 +1,8 @@
 """Checkpoints: records of tasks in a folder, from which a killed run resumes.
 
 A record is written atomically, and its archive has checksums. All records of a folder belong to one
-run. The folder states its identity: this package's version, the steps, the code and the values of
-the stages, the input, and the partitions. A run with another identity is refused.
+run. The folder stores the identity of the run: the version of this package, the steps, the code and
+the values of the stages, the input, and the partitions. A run with another identity is refused.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def version() -> str:
 def _sources_of(stage: Stage) -> Any:
     """Return digests of the code of a stage and of the values that its function holds.
 
-    The code is the text of its module and of the caller's modules that this one uses; that of a
-    function without a file, such as one typed at a prompt, is its bytecode.
+    The code is the text of the stage's module, and of all of the caller's modules that it uses. For
+    a function without a file, such as one typed at a prompt, it is the bytecode.
     """
     function = stage.function
     closed = [_pickled(cell.cell_contents) for cell in function.__closure__ or ()]
@@ -131,7 +131,7 @@ def _sources_of(stage: Stage) -> Any:
 
 
 def _modules_of(name: str) -> list[ModuleType]:
-    """Return a module, and those that it uses, directly or not, and that were not installed."""
+    """Return a module and all of the caller's modules that it uses, directly or indirectly."""
     found = {name: sys.modules[name]}
     unseen = [name]
     while unseen:
@@ -151,7 +151,7 @@ def _module_name(value: Any) -> str:
 
 
 def _is_own(module: ModuleType | None) -> bool:
-    """Return whether a module is the caller's: neither installed, nor Python's, nor ours."""
+    """Return whether a module is the caller's: not installed, and not of Python or mstflow."""
     path = getattr(module, "__file__", None)
     if module is None or path is None or module.__name__.partition(".")[0] == _PACKAGE:
         return False
@@ -190,7 +190,7 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
         known = dict(json.loads((path / _IDENTITY).read_text()))
-        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # left by a killed run
+        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # drafts of a killed run
             draft.unlink()
     except FileNotFoundError as error:
         message = f"{path}: the folder is not empty, and is not a checkpoint"

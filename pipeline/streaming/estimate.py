@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 #: Seconds to load kernels.
 _LOADING = 0.1
-#: Nanoseconds of a thread per edge read by a first scan, per edge read by a later scan (which looks
-#: up labels), and per edge and per vertex of the forest of the edges held.
+#: Nanoseconds of a thread: per edge that a first scan reads; per edge that a later scan reads,
+#: which looks up labels; and to compute a forest, per edge and per vertex.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
-#: The edges that a scan holds: a share of the capacity after it has dropped a heavier half, and a
-#: share of all edges once few fragments are left.
+#: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
+#: a share of all edges if few fragments remain.
 _STOPPED, _LEFT = 0.75, 0.03
 
 

@@ -1,6 +1,6 @@
-"""One scan of a partition: threads read, check and filter blocks; a buffer takes them in order.
+"""One scan of a partition: threads read, check and filter blocks and add them to a buffer in order.
 
-The memory of a scan is that of its buffer and of a few blocks.
+The memory of a scan is the buffer and a few blocks.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def read_partition(
         done = progress.before + seen
         report_progress(progress.step, done, max(done, progress.total))
         if buffer.limit is not None and buffer.limit < 0:
-            return buffer, source.num_edges or seen  # every later edge is heavier than those held
+            return buffer, source.num_edges or seen  # all later edges exceed the limit
         if record is not None and time.perf_counter() - saved > record.seconds:
             leave(buffer, record, seen)
             saved = time.perf_counter()
@@ -115,7 +115,7 @@ def read_partition(
 
 
 def resume(buffer: EdgeBuffer, record: Record | None) -> int:
-    """Restore the buffer from a record; return the number of edges that had been seen."""
+    """Restore the buffer from a record; return the number of edges that the scan had read."""
     found = record and record.load()
     if not found:
         return 0
@@ -127,7 +127,7 @@ def resume(buffer: EdgeBuffer, record: Record | None) -> int:
 
 
 def leave(buffer: EdgeBuffer, record: Record | None, seen: int) -> None:
-    """Save the buffer after `seen` edges, if there is a record."""
+    """If there is a record, save the buffer and the number of edges read."""
     if record is not None:
         state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
         columns = map(buffer.ops.to_host, buffer.columns)
@@ -154,7 +154,7 @@ def _select(
         dtype = ops.index_dtype(num_vertices)
         u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
         weight = ops.gather(weight, position)
-    else:  # few edges join two fragments: compute keys only for these
+    else:  # few edges join two fragments, so compute keys only for these edges
         u, v, weight, position = ops.relabel_pairs(labels, u, v, weight, position)
         key = ops.order_key(weight, signed=True, descending=solver.maximum)
         limit = ops.largest(key.dtype) if limit is None else limit
@@ -165,7 +165,7 @@ def _select(
 
 
 def _own_ops(solver: Solver) -> Any:
-    """Return an array module of one thread: the threads work on different blocks."""
+    """Return an array module of one thread, because each thread works on its own block."""
     return array_module(Backend(solver.backend.name))
 
 
@@ -175,7 +175,7 @@ def _in_order(
     limit: Callable[[], int | None],
     backend: Backend,
 ) -> Iterator[Selected]:
-    """Yield the selected edges of all blocks in order; threads work on later blocks meanwhile."""
+    """Yield the selected edges of all blocks in order; meanwhile, threads read later blocks."""
     ops = array_module(backend)
 
     def select_beside(beside: Any, block: Block, limit: int | None) -> Selected:
@@ -191,6 +191,6 @@ def _in_order(
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
-        finally:  # on an error or an early end, cancel blocks that no thread has begun
+        finally:  # on an error or an early end, cancel blocks that no thread has started
             for each in ahead:
                 each.cancel()

@@ -1,15 +1,15 @@
 """The stages of the strategies that read a graph in scans.
 
-A scan finds the minimum forest of the lightest edges that join two fragments in each partition.
-Then a tree of tasks merges the forests. A full buffer makes room in one of two ways. If few
-fragments are left, its forest is small and replaces it: the heaviest edge of a cycle in the buffer
-is the heaviest edge of a cycle in the graph. Otherwise the buffer keeps its lighter half, and the
-scan skips heavier edges from then on. A later scan takes them, when more vertices are joined.
+In each partition, a scan finds the minimum forest of the lightest edges that join two fragments.
+Then a tree of tasks merges the forests. There are two ways to empty a full buffer. If few fragments
+remain, the forest of the buffered edges is small, and replaces them. Otherwise the buffer keeps its
+lighter half, and the scan skips heavier edges from then on. A later scan takes the skipped edges,
+when fewer fragments remain.
 
-An edge outside the minimum forest of its partition is the heaviest on a cycle there, and so on a
-cycle of the graph. Therefore only forests have to be merged. Partitions are ranges of edge ids and
-merge with their neighbours. So positions are in the order of ids, and ties break the same way at
-every level.
+Only forests have to be merged: an edge outside the minimum forest of its partition is the heaviest
+edge of a cycle in the partition, and this cycle also exists in the graph. Partitions are ranges of
+edge ids, and neighbours are merged. So positions are in the order of edge ids, and ties break in
+the same way at every level.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Candidates(NamedTuple):
     edges : tuple of Columns
         In the order of edge ids. The ends are fragments.
     cut : Cut or None
-        The scan took every edge up to here; None if it took all.
+        The scan took every edge up to this one; None if it took all edges.
     is_forest : bool
         Whether there is one item and it is a forest.
     """
@@ -49,7 +49,7 @@ def merge_forests(
 ) -> tuple[Candidates]:
     """Find the forest of the forests of several partitions.
 
-    Candidates with at most as many edges as there are fragments are passed on unreduced.
+    If the candidates have at most one edge for each fragment, they are passed on unreduced.
     """
     cuts = {each.cut for (each,) in parts}
     cut = min((cut for cut in cuts if cut is not None), default=None)
@@ -77,8 +77,8 @@ def scan_partition(
 ) -> Any:
     """Find the forest of the lightest edges of a partition that join two fragments.
 
-    A partition with at most as many edges as there are fragments is passed on unreduced: a merge or
-    the next stage drops its cycles.
+    If a partition has at most one edge for each fragment, it is passed on unreduced. A merge or the
+    next stage then drops the cycles.
     """
     scan = Scan(num_vertices, num_fragments, capacity, can_rescan, limit)
     progress = Progress(f"scan {num_scans}", source.first_id - first_edge, num_edges or 0)
@@ -92,7 +92,7 @@ def scan_partition(
 def hold_forest(
     source: Any, solver: Any, num_vertices: Count, num_edges: Any, capacity: Count
 ) -> Columns:
-    """Find the forest of a partition; one with few edges is held unreduced."""
+    """Find the forest of a partition; a partition with few edges is held unreduced."""
     scan = Scan(num_vertices, num_vertices, capacity)
     progress = Progress("hold forests", source.first_id, num_edges or 0)
     buffer, _ = read_partition(solver.here(), scan, source, None, progress, None)
@@ -133,7 +133,7 @@ def sample_weights(source: Any, num_light: Count, num_partitions: Count) -> Any:
 def choose_limit(
     ops: ArrayModule, sample: Any, solver: Any, num_light: Count, num_edges: Any
 ) -> Any:
-    """Choose a key that about `num_light` edges do not exceed; None if all edges are light."""
+    """Choose a limit for the keys of about `num_light` edges; None if all edges are light."""
     rank = len(sample) * num_light // max(1, num_edges or 0)
     if rank >= len(sample):
         return None
@@ -144,7 +144,7 @@ def choose_limit(
 def join_fragments(
     ops: ArrayModule, found: Any, labels: Any, num_fragments: Count, num_scans: Count
 ) -> tuple[Any, Count, Any, Count]:
-    """Join fragments along the forest found, before a scan of the edges skipped so far."""
+    """Join fragments along the forest of a scan, before the next scan."""
     _, root = ops.join_in_order(found.u, found.v, num_fragments)
     number, left = ops.number_roots(root)
     return number if labels is None else ops.gather(number, labels), left, None, num_scans + 1

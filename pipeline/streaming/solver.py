@@ -1,4 +1,4 @@
-"""The forest of edges in memory, which scans and merges are made of."""
+"""The solver of scans and merges: the forest of edges in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Cut(NamedTuple):
-    """A place in the order of (weight, edge id): the last edge before it."""
+    """A position in the order of (weight, edge id): the last edge before it."""
 
     key: int
     edge_id: int
@@ -68,7 +68,7 @@ class Solver:
         return Columns(*(ops.gather(column, chosen) for column in columns))
 
     def up_to(self, cut: Cut | None, columns: Columns) -> Columns:
-        """Return the edges that do not come after a cut."""
+        """Return the edges up to a cut; all edges if there is no cut."""
         if cut is None:
             return columns
         key = self.keys(columns.weight)

@@ -1,9 +1,10 @@
 """A filter for later scans: it drops edges that are heavier than the spokes at both their ends.
 
-After a scan of light edges, one fragment (the hub) is usually far larger than the others. Nearly
-all edges that still join two fragments lead to it (spokes). Only the lightest spoke of a fragment
-can be in the forest. An edge that is heavier than the spokes at both its ends closes a cycle with
-them and is its heaviest edge. So a later scan holds few edges.
+After a scan of light edges, one fragment is usually far larger than all others. It is called the
+hub. Nearly all edges that still join two fragments lead to the hub. They are called spokes. Only
+the lightest spoke of a fragment can be in the forest. If both ends of an edge have spokes, the edge
+closes a cycle with these spokes. If it is also heavier than both, it is the heaviest edge on the
+cycle and is dropped. So a later scan holds few edges.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...stages.fields import Columns
 if TYPE_CHECKING:
     from .buffer import Selected
 
-#: The hub is the most frequent end in a sample of this size: a guess that affects only speed.
+#: The hub is the most frequent end in a sample of this size. A wrong guess affects only speed.
 _SAMPLE = 2**12
 
 
@@ -30,9 +31,9 @@ class Star:
         self._spoke: Any = None  # keys: 0 for the hub, the largest key if there is no spoke
 
     def select(self, selected: Selected) -> Selected:
-        """Return the edges that may be in the forest, and remember the spokes among them.
+        """Return the edges that may be in the forest, and store the lightest spokes among them.
 
-        The caller must hold these spokes, unless they close a cycle or exceed its limit.
+        The caller must keep these spokes, except for those that close a cycle or exceed its limit.
         """
         if not len(selected.key):
             return selected
@@ -47,7 +48,7 @@ class Star:
         return selected._replace(key=key, columns=Columns(*columns))
 
     def _remember(self, fragment: Any, key: Any) -> None:
-        """Store the lightest of the spokes of each fragment; none is heavier than before.
+        """Lower the key of the lightest spoke of each fragment.
 
         Writes go to distinct places: on a GPU, writes to one place would race.
         """
