@@ -3,8 +3,11 @@
 "whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
 
 "fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
-scan. When the buffer is full, the scan runs an algorithm on the edges in the buffer, and keeps only
-their forest. `streaming.scan` has the details.
+scan. When the buffer is full, "fold" and "tree" compute the forest of its edges and keep only this
+forest. "two-scan" keeps the lighter half of the buffer, and reads the graph again for the rest.
+
+A `Dataflow` is a sequence of stages with declared inputs. A `Pipeline` is a `Dataflow` whose input
+is `edges`; a strategy is a `Dataflow` whose input is the graph.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ _COMPUTE_KEYS = (find_signs, choose_weight_order, order_weights)
 #: The first stages of "whole" and "iterate".
 LOAD = (load_partition, *_COMPUTE_KEYS)
 
-#: The first stages of "iterate" if the edges do not fit in memory.
+#: The first stages of "iterate" if there is a bound on memory.
 HOLD = (hold_forest, *_COMPUTE_KEYS, count_edges)
 
 #: One scan: read the partitions, and merge their forests.
@@ -114,8 +117,8 @@ two_scan = _scanning(
 #: The strategies that consist of scans, by name.
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
-#: The dataflows that were built for each pipeline. Building and checking a dataflow takes longer
-#: than solving a small graph.
+#: For each pipeline, the dataflows that `from_columns` and `from_partitions` built from it. To build
+#: and check a dataflow takes longer than to solve a small graph.
 _built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 
@@ -158,7 +161,8 @@ def _extended(
 ) -> Dataflow:
     """Return a pipeline with the stages `first` before it, and `list_forest` after it.
 
-    `list_forest` is left out if the pipeline does not return a forest, or lists the edges itself.
+    `list_forest` converts the field `forest` to a sorted array of edge ids. It is omitted if the
+    pipeline has no result `forest`, or if a stage of the pipeline already returns such an array.
     """
     kinds = {stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes}
     last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()

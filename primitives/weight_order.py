@@ -56,7 +56,7 @@ class WeightOrder:
         Returns
         -------
         int
-            -1 if all weights come after `value`. Do not compare -1 with an array of unsigned keys.
+            -1 if all weights of the dtype come after `value`. Do not compare -1 with an array of unsigned keys.
 
         Raises
         ------
@@ -79,7 +79,8 @@ class WeightOrder:
                 low = middle
             else:
                 high = middle - 1
-        return self._keys(self._weight(low))[0] if low >= first else -1  # -0.0 and 0.0 share a key
+        # `low` may be an unused key between two weights, such as that of -0.0: no weight has it.
+        return self._keys(self._weight(low))[0] if low >= first else -1
 
     def _keys(self, *weights: float) -> list[int]:
         array = np.array(weights, self.dtype)

@@ -1,4 +1,4 @@
-"""Stages that split the edges into light and heavy ones, so that most heavy edges are never sorted.
+"""Stages that split the edges into light and heavy ones, and drop most heavy edges early.
 
 The lightest edges are processed first. Their forest connects most vertices, and its trees are
 called fragments. A heavy edge inside a fragment is the heaviest edge of a cycle, so it is dropped.
@@ -55,9 +55,10 @@ def choose_few_edges(
 ) -> Number:
     """Choose the number of edges up to which Kruskal's algorithm is faster than Boruvka's.
 
-    This number is `few` if consecutive edges usually have ends near each other. Boruvka's algorithm
-    is fast on such edges: it reads them in order, so the data of their ends are in the cache.
-    Otherwise the number is `few * scattered`.
+    Boruvka's algorithm reads the edges in order. It is fast if the vertex `u` of an edge is usually
+    near the vertex `u` of the previous edge, and the same holds for `v`: then the data of the
+    vertices are in the cache. This function checks it for consecutive edges of the sample, and
+    returns `few` if it is so. Otherwise it returns `few * scattered`.
     """
     near = 0
     for ends in (sample_u, sample_v):
@@ -123,8 +124,9 @@ def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertice
 
 @stage(writes="edges")
 def select_joining_edges(ops: ArrayModule, held_edges: Edges, labels: Index) -> Edges:
-    """Select the edges between two fragments of the light forest. `labels` has their numbers.
+    """Select the edges between two fragments of the light forest.
 
+    `labels[x]` is the number of the fragment that contains vertex x.
     No light edge is selected, because both its ends are in the same fragment.
     """
     return Edges(*ops.relabel_pairs(labels, *held_edges))
