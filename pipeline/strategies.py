@@ -117,8 +117,8 @@ two_scan = _scanning(
 #: The strategies that consist of scans, by name.
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
-#: For each pipeline, the dataflows that `from_columns` and `from_partitions` built from it. To build
-#: and check a dataflow takes longer than to solve a small graph.
+#: For each pipeline, the dataflows that `from_columns` and `from_partitions` built from it. Building
+#: and checking a dataflow takes longer than solving a small graph.
 _built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 

@@ -56,7 +56,8 @@ class WeightOrder:
         Returns
         -------
         int
-            -1 if all weights of the dtype come after `value`. Do not compare -1 with an array of unsigned keys.
+            -1 if all weights of the dtype come after `value`. Do not compare -1 with an array of
+            unsigned keys.
 
         Raises
         ------
