@@ -38,8 +38,8 @@ def origin(record: Mapping[str, Any]) -> str:
     text = (
         f"Commit {record['commit'][:7] or 'unknown'}, {record['date']}: {machine['cpu']} "
         f"(family {machine['cpu_family']}, model {machine['cpu_model']}), "
-        f"{machine['processors']} processors, in parallel {machine['parallel_arithmetic']:.1f} "
-        f"times as fast as one, {machine['memory_gb']:.0f} GB; {', '.join(shown)}."
+        f"{machine['processors']} processors (together {machine['parallel_arithmetic']:.1f} "
+        f"times as fast as one), {machine['memory_gb']:.0f} GB; {', '.join(shown)}."
     )
     if record["others"] > DISTURBED:
         text += f" Other programs kept {record['others']:.1f} processors busy."

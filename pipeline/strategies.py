@@ -117,13 +117,13 @@ two_scan = _scanning(
 #: The strategies that consist of scans, by name.
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
-#: For each pipeline, the dataflows that `from_columns` and `from_partitions` built from it. Building
-#: and checking a dataflow takes longer than solving a small graph.
+#: For each pipeline, the dataflows that `from_columns` and `from_partitions` built. Building and
+#: checking a dataflow takes longer than solving a small graph.
 _built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 
 def from_columns(pipeline: Dataflow) -> Dataflow:
-    """Return a dataflow that runs a pipeline on the field `columns`.
+    """Return a dataflow that runs a pipeline on `columns`: arrays u, v, weight and edge_id.
 
     Scans use it to find the forest of the edges in their buffer.
     """
@@ -171,7 +171,7 @@ def _extended(
 
 
 def _without_unused_keys(first: Sequence[Stage], pipeline: Dataflow) -> list[Stage]:
-    """Return the stages `first`, without those that compute keys if no later stage reads keys."""
+    """Return the stages `first`. Drop those that compute keys if no later stage reads a key."""
     needed = set(needed_before(pipeline.steps, frozenset(pipeline.result)))
     kept: list[Stage] = []
     for stage in reversed(first):

@@ -27,7 +27,7 @@ _reference = NumpyArrays()
 class WeightOrder:
     """The order of the weights, and their conversion to keys.
 
-    The attributes are the arguments with which `ArrayModule.order_key` computed the keys.
+    `ArrayModule.order_key` computed the keys with these values of `signed` and `descending`.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class WeightOrder:
                 low = middle
             else:
                 high = middle - 1
-        # `low` may be an unused key between two weights, such as that of -0.0: no weight has it.
+        # -0.0 and 0.0 have the same key, so `low` may be a key that no weight has. Round it down.
         return self._keys(self._weight(low))[0] if low >= first else -1
 
     def _keys(self, *weights: float) -> list[int]:

@@ -55,10 +55,10 @@ def choose_few_edges(
 ) -> Number:
     """Choose the number of edges up to which Kruskal's algorithm is faster than Boruvka's.
 
-    Boruvka's algorithm reads the edges in order. It is fast if the vertex `u` of an edge is usually
-    near the vertex `u` of the previous edge, and the same holds for `v`: then the data of the
-    vertices are in the cache. This function checks it for consecutive edges of the sample, and
-    returns `few` if it is so. Otherwise it returns `few * scattered`.
+    Boruvka's algorithm reads the edges in order. It is fast if the ends of an edge are usually near
+    the ends of the previous edge, because the data of these vertices are still in the cache. The
+    function returns `few` if at least half of the ends in the sample are near the end before them.
+    Otherwise it returns `few * scattered`.
     """
     near = 0
     for ends in (sample_u, sample_v):
