@@ -17,6 +17,7 @@ from .shared.terminal import (
     add_ends,
     add_inputs,
     costs,
+    open_named,
     peak_rss_bytes,
     print_lines,
     within,
@@ -84,7 +85,7 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     with contextlib.ExitStack() as stack:
         how: dict[str, Any] = {"format": options.format, "weight": options.weight}
         if options.ends is not None:
-            graph: Any = read(options.inputs, ends=options.ends, **how)
+            graph: Any = open_named(options, options.inputs, **how)
         elif options.memory is None:
             graph = read(options.inputs, **how)
         else:

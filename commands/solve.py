@@ -32,6 +32,7 @@ from .shared.terminal import (
     add_output,
     costs,
     counts,
+    open_named,
     output_path,
     peak_rss_bytes,
     print_lines,
@@ -120,7 +121,7 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     streamed = options.memory is not None or not is_local
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     if options.ends is not None:
-        opened = partial(read, ends=options.ends)
+        opened = partial(open_named, options)
     graph = opened(options.inputs, format=options.format, weight=options.weight)
     watch.stop("read")
     with _cluster(options) as scheduler, within(options.memory) as memory:

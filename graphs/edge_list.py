@@ -84,6 +84,12 @@ class EdgeList:
         return len(self.u)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the columns and the names."""
+        columns = int(self.u.nbytes + self.v.nbytes + self.weight.nbytes)
+        return columns + (0 if self.names is None else self.names.nbytes)
+
+    @property
     def is_on_device(self) -> bool:
         """Whether the columns lie on a GPU."""
         return is_on_device(self.u)

@@ -40,6 +40,8 @@ def open_graph(
     weight: str | Callable[..., Any] | None,
     *,
     ends: Sequence[str] | None = None,
+    memory: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     is_streamed: bool = False,
     is_bounded: bool = False,
 ) -> EdgeList | EdgeSource:
@@ -54,7 +56,9 @@ def open_graph(
     weight : str, callable or None
         As for `edge_list`.
     ends : sequence of two str, optional
-        Columns that hold names of vertices; see `names.number`.
+        Columns that hold names of vertices.
+    memory, checkpoint : optional
+        Used with `ends` only, as by `names.number.number_graph`.
     is_streamed : bool
         Stream files, instead of loading them.
     is_bounded : bool
@@ -75,7 +79,8 @@ def open_graph(
         message = f"weight must be a name or None, not {weight!r}"
         raise OptionError(message)
     if ends is not None:
-        return number_graph(graph, ends, weight, num_vertices=num_vertices)
+        options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
+        return number_graph(graph, ends, weight, **options)
     source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
     if source is None:
         return edge_list(graph, num_vertices, weight)

@@ -68,7 +68,10 @@ def read(
         raise OptionError(message)
     with set_listener(progress):
         if ends is not None:
-            return number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)
+            options: Any = {"format": format, "num_vertices": num_vertices}
+            graph = number_graph(paths, ends, weight, **options)
+            assert isinstance(graph, EdgeList)  # without memory=, nothing is left on disk
+            return graph
         files = map(Path, paths)
         graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
     if num_vertices is None:

@@ -123,6 +123,8 @@ def run_on(
             num_vertices,
             weight,
             ends=ends,
+            memory=bound,
+            checkpoint=checkpoint,
             is_streamed=is_streamed,
             is_bounded=memory is not None,
         )
@@ -130,6 +132,8 @@ def run_on(
         if bound is not None:
             check_reading(source, bound)
         names = source.names
+        if names is not None and bound is not None and isinstance(opened, EdgeList):
+            bound = max(1, bound - opened.nbytes)
         source = sized(replace(source, names=None), where)  # tasks need no names
         if bound is None and num_vertices is None and not source.is_on_device:
             check_vertices(source)

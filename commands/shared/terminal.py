@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import MemoryBoundError, OptionError
 from ...graphs.formats import OUTPUTS, format_names
+from ...graphs.names.number import number_graph
 from ...graphs.open import open_files
 from ...graphs.read import read
 from ...graphs.source import EdgeSource
@@ -93,6 +94,13 @@ def open_inputs(options: argparse.Namespace) -> EdgeSource:
     if len(options.inputs) == 1:
         return open_files(options.inputs, **how).with_sizes()
     return EdgeSource.of(read(options.inputs, **how))  # converts all weights to one dtype
+
+
+def open_named(options: argparse.Namespace, inputs: list[str], **how: Any) -> Any:
+    """Open inputs in which names stand for vertices, within the memory bound of the command."""
+    memory = None if options.memory is None else max(1, parse_bytes(options.memory) - rss_bytes())
+    bounds = {"memory": memory, "checkpoint": options.checkpoint}
+    return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
 
 
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
+from ..files import file_fingerprint
+from .beyond_memory import number_beyond_memory, numbered_before
 from .in_memory import number_in_memory
 from .pairs import named_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..edge_list import EdgeList
+    from ..source import EdgeSource
+    from .pairs import Pairs
+
+#: Folder of a checkpoint with the numbered pairs.
+FOLDER = "pairs"
+#: Numbering in memory takes about this number of times the bytes of the columns.
+_GROWTH = 4
 
 
 def number_graph(
@@ -21,7 +33,9 @@ def number_graph(
     *,
     format: str | None = None,  # noqa: A002
     num_vertices: int | None = None,
-) -> EdgeList:
+    memory: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> EdgeList | EdgeSource:
     """Return a graph of named pairs with its vertices numbered.
 
     Parameters
@@ -36,13 +50,22 @@ def number_graph(
         Format of the files.
     num_vertices : int, optional
         Must be None: the names determine it.
+    memory : int, optional
+        Bytes that may be allocated. If the pairs need more, DuckDB numbers them on disk.
+    checkpoint : path, optional
+        A folder in which pairs of files that DuckDB has numbered are kept for the next call.
+
+    Returns
+    -------
+    EdgeList or EdgeSource
+        An `EdgeSource` if DuckDB has numbered the pairs.
 
     Raises
     ------
     GraphError
         As `named_pairs`, and as `EdgeList`.
     OptionError
-        If `ends` are not two names, or `num_vertices` is given.
+        If `ends` are not two names, `num_vertices` is given, or DuckDB is needed and not installed.
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
@@ -51,4 +74,34 @@ def number_graph(
     if num_vertices is not None:
         message = "num_vertices= is for numbered vertices; with ends=, the names determine it"
         raise OptionError(message)
-    return number_in_memory(named_pairs(graph, names, weight, format))
+    folder = identity = None
+    files = _files(graph)
+    if checkpoint is not None and files:
+        folder = Path(checkpoint) / FOLDER
+        identity = [*names, weight, *map(file_fingerprint, files)]
+        known = numbered_before(folder, identity)
+        if known is not None:
+            return known
+    pairs = named_pairs(graph, names, weight, format)
+    held: deque[Pairs] = deque()
+    size = 0
+    for each in pairs:
+        held.append(each)
+        size += each.nbytes
+        if memory is not None and size * _GROWTH > memory:
+            return number_beyond_memory(_all(held, pairs), memory // 2, folder, identity)
+    return number_in_memory(_all(held, pairs))
+
+
+def _files(graph: Any) -> list[Path]:
+    """Return the files of a graph; empty if it is anything else."""
+    items = graph if isinstance(graph, list | tuple) else [graph]
+    is_path = all(isinstance(item, str | os.PathLike) for item in items)
+    return list(map(Path, items)) if is_path else []
+
+
+def _all(held: deque[Pairs], rest: Iterator[Pairs]) -> Iterator[Pairs]:
+    """Yield the pairs that are held, dropping each, and the rest."""
+    while held:
+        yield held.popleft()
+    yield from rest

@@ -37,6 +37,12 @@ class Pairs(NamedTuple):
     right: Any
     weight: NDArray[Any] | None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        names: int = self.left.nbytes + self.right.nbytes
+        return names + (0 if self.weight is None else self.weight.nbytes)
+
 
 def named_pairs(
     graph: Any,

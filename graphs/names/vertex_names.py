@@ -42,6 +42,11 @@ class VertexNames:
         """The `pyarrow.DataType` of the names."""
         return self._values.type
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the names take."""
+        return int(self._values.nbytes)
+
     def take(self, vertices: Any) -> Any:
         """Return the names of the vertices of an integer array, as a `pyarrow.Array`."""
         return self.values.take(_arrow(vertices))
@@ -128,6 +133,11 @@ class StoredNames(VertexNames):
     def type(self) -> Any:
         """The `pyarrow.DataType` of the names."""
         return self._type
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the names take: none."""
+        return 0
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...graphs.files import digest
+from ...graphs.names.number import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -186,7 +187,7 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
             raise OptionError(message)
         path.mkdir(exist_ok=True)
         draft = path / f"{_IDENTITY}.draft"
-        if {other.name for other in path.iterdir()} <= {draft.name}:
+        if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
         known = dict(json.loads((path / _IDENTITY).read_text()))

@@ -1,6 +1,7 @@
 """Clusters of forests, compared with SciPy on points and with plain Python on any graph."""
 
 import fractions
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from graph_strategies import WEIGHT_DTYPES, edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
@@ -78,6 +79,42 @@ def test_points_with_tied_distances(backend):
         for distance in (0, 1, 1.5, 2):
             flat = numbered_by_first(hierarchy.fcluster(theirs, distance, "distance"))
             assert np.array_equal(forest.cut(distance=distance), flat)
+
+
+@st.composite
+def connected_graphs(draw):
+    """Draw a connected graph with ties, loops and parallel edges; its weights are 0 to 9."""
+    n = draw(st.integers(2, 14))
+    path = draw(st.permutations(range(n)))
+    pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30))
+    pairs = draw(st.permutations([*itertools.pairwise(path), *pairs]))
+    dtype = np.dtype(draw(st.sampled_from(WEIGHT_DTYPES)))
+    whole = st.integers(0, 1 if dtype.kind == "b" else 9)
+    weight = draw(st.lists(whole, min_size=len(pairs), max_size=len(pairs)))
+    u, v = (np.array(end, np.int32) for end in zip(*pairs, strict=True))
+    return EdgeList(u, v, np.array(weight).astype(dtype), num_vertices=n)
+
+
+@given(connected_graphs(), st.booleans(), st.integers(0, 9))
+def test_connected_graphs_against_scipy(graph, maximum, threshold):
+    """Similarities become distances: 9 minus the weight. A pair without an edge is at 99."""
+    weight = graph.weight.astype(np.float64)
+    distances = np.full((graph.num_vertices,) * 2, 99.0)
+    for ends in ((graph.u, graph.v), (graph.v, graph.u)):
+        np.minimum.at(distances, ends, 9 - weight if maximum else weight)
+    np.fill_diagonal(distances, 0)
+    theirs = hierarchy.linkage(squareform(distances), "single")
+    forest = minimum_spanning_forest(graph, maximum=maximum)
+    heights = forest.dendrogram().cophenetic(*np.triu_indices(graph.num_vertices, 1))
+    assert np.array_equal(9 - heights if maximum else heights, hierarchy.cophenet(theirs))
+    by = {"similarity": 9 - threshold} if maximum else {"distance": threshold}
+    flat = numbered_by_first(hierarchy.fcluster(theirs, threshold, "distance"))
+    assert np.array_equal(forest.cut(**by), flat)
+    if not maximum:
+        ours = forest.linkage()
+        assert hierarchy.is_valid_linkage(ours)
+        assert np.array_equal(ours[:, 2], theirs[:, 2])
+        assert np.array_equal(hierarchy.cophenet(ours), heights)
 
 
 def test_scipy_accepts_the_linkage():

@@ -1,0 +1,103 @@
+"""Names that do not fit in memory: DuckDB gives the same numbers, and a killed run resumes."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import mstflow
+from graph_strategies import WEIGHT_DTYPES
+from mstflow.__main__ import main
+from mstflow.errors import GraphError, OptionError
+from mstflow.graphs.names import number
+from mstflow.graphs.source import EdgeSource
+
+pytest.importorskip("duckdb")
+ENDS = ("left", "right")
+RANDOM = np.random.default_rng(26)
+
+
+@pytest.fixture(autouse=True)
+def nothing_fits(monkeypatch, tmp_path):
+    """Number on disk whenever there is a bound; put scratch folders where tests can see them."""
+    monkeypatch.setattr(number, "_GROWTH", 2**40)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+
+
+def made(names, dtype, count=300):
+    """Return a table of random pairs of names."""
+    left, right = (
+        pa.array(names).take(pa.array(RANDOM.integers(0, len(names), count))) for _ in ENDS
+    )
+    weight = RANDOM.integers(0, 9, count).astype(dtype)
+    return pa.table({"left": left, "right": right, "weight": weight})
+
+
+@pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
+def test_the_same_numbers_as_in_memory(dtype):
+    strings = [f"it's {i}, ü" for i in range(99)]
+    for names in (strings, [2**62 + 7 * i for i in range(99)], [-5, 3, 2**40]):
+        table = made(names, dtype)
+        parts = [table.slice(start, 64) for start in range(0, len(table), 64)]
+        held = mstflow.minimum_spanning_forest(parts, ends=ENDS, maximum=True)
+        forest = mstflow.minimum_spanning_forest(parts, ends=ENDS, maximum=True, memory="2GB")
+        assert isinstance(forest.graph, EdgeSource)
+        assert forest.edge_ids.tolist() == held.edge_ids.tolist()
+        assert forest.to_arrow().equals(held.to_arrow())
+        assert forest.weight.dtype == np.dtype(dtype)
+        assert list(forest.names) == list(held.names)
+        count = len(held.names)
+        sizes = [40] * (count // 40) + [count % 40]
+        assert [len(block) for block in forest.names.blocks(40)] == sizes
+        assert forest.names.numbers(list(held.names)).tolist() == list(range(count))
+        assert forest.clusters(3).to_arrow().equals(held.clusters(3).to_arrow())
+
+
+def test_scratch_folders_are_removed(tmp_path):
+    table = made(["a", "b", "c"], "f8")
+    options = {"ends": ENDS, "memory": "2GB"}
+    forest = mstflow.minimum_spanning_forest(table, weight=None, **options)
+    assert forest.weight.tolist() == [1, 1]
+    assert list((tmp_path / "scratch").iterdir())
+    del forest
+    gc.collect()
+    assert not list((tmp_path / "scratch").iterdir())
+    mixed = [table, table.set_column(2, "weight", table["weight"].cast("float32"))]
+    with pytest.raises(GraphError, match="edge 300: weights are float32 from here on and float64"):
+        mstflow.minimum_spanning_forest(mixed, **options)
+    mixed = [table, table.set_column(0, "left", [[7] * 300])]
+    with pytest.raises(GraphError, match="names must all be strings or all integers"):
+        mstflow.minimum_spanning_forest(mixed, **options)
+    gc.collect()
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_a_checkpoint_keeps_the_numbers(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(
+        made([f"n{i}" for i in range(50)], "f4"), "pairs.parquet", row_group_size=99
+    )
+    options = "clusters pairs.parquet --ends left right --at 1 2 5 --memory 4GB --checkpoint kept"
+    counts = []
+    for _ in range(2):
+        assert main([*options.split(), "-o", "out.parquet", "--json"]) == 0
+        counts.append(json.loads(capsys.readouterr().out)["thresholds"])
+        found = sorted(path.name for path in Path("kept/pairs").iterdir())
+        assert found == ["complete.json", "edges", "names.parquet"]
+        # Another run would number again, and fail without DuckDB.
+        monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert counts[0] == counts[1]
+    with pytest.raises(OptionError, match=r"needs the package duckdb; install mstflow\[duckdb\]"):
+        mstflow.minimum_spanning_forest("pairs.parquet", ends=ENDS, memory="4GB")
+    Path("kept/pairs/complete.json").write_text("[]")  # of other pairs
+    assert main(options.split()) == 2
+    assert "needs the package duckdb" in capsys.readouterr().err
