@@ -98,9 +98,9 @@ def open_inputs(options: argparse.Namespace) -> EdgeSource:
 
 def open_named(options: argparse.Namespace, inputs: list[str], **how: Any) -> Any:
     """Open inputs in which names stand for vertices, within the memory bound of the command."""
-    memory = None if options.memory is None else max(1, parse_bytes(options.memory) - rss_bytes())
-    bounds = {"memory": memory, "checkpoint": options.checkpoint}
-    return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
+    with within(options.memory) as memory:
+        bounds = {"memory": memory, "checkpoint": options.checkpoint}
+        return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
 
 
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:

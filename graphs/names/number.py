@@ -7,7 +7,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import OptionError
+from ...errors import MemoryBoundError, OptionError
 from ..files import file_fingerprint
 from .beyond_memory import number_beyond_memory, numbered_before
 from .in_memory import number_in_memory
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FOLDER = "pairs"
 #: Numbering in memory takes about this number of times the bytes of the columns.
 _GROWTH = 4
+#: Bytes of memory with which DuckDB numbers names.
+_LEAST = 2**28
 
 
 def number_graph(
@@ -66,6 +68,8 @@ def number_graph(
         As `named_pairs`, and as `EdgeList`.
     OptionError
         If `ends` are not two names, `num_vertices` is given, or DuckDB is needed and not installed.
+    MemoryBoundError
+        If `memory` is too little even for DuckDB.
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
@@ -89,6 +93,9 @@ def number_graph(
         held.append(each)
         size += each.nbytes
         if memory is not None and size * _GROWTH > memory:
+            if memory < _LEAST:
+                message = f"{memory:,} bytes are not enough to number the names, even on disk"
+                raise MemoryBoundError(message, _LEAST)
             return number_beyond_memory(_all(held, pairs), memory // 2, folder, identity)
     return number_in_memory(_all(held, pairs))
 
