@@ -16,7 +16,7 @@ from .checked import CheckedModule
 if TYPE_CHECKING:
     from .vocabulary import ArrayModule
 
-#: The factory of each backend's array module, imported on first use, and the library it needs.
+#: The factory of each array module, which is imported on first use, and the library that it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
     "numba": (".numba.arrays", "NumbaArrays", "numba"),
@@ -49,9 +49,9 @@ def known_backends() -> list[str]:
 
 
 def why_not(backend: str) -> str:
-    """Return one line on why a known backend is not usable here; empty if it is.
+    """Return the reason why a known backend is not usable here; empty if it is usable.
 
-    A plugin counts as usable, because it is loaded only when it is used.
+    A plugin counts as usable, because it is loaded only on first use.
     """
     if backend in _plugins():
         return ""
@@ -77,10 +77,10 @@ def _is_installed(library: str) -> bool:
 def resolve_backend(backend: str, num_edges: int, *, are_few: bool = False) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    With `are_few`, the only kernel in use is that of `join_by_weight`. "auto" loads it once this
-    process has solved so many graphs without it that loading it first would have been faster.
+    `are_few` states that `join_by_weight` is the only kernel in use. "auto" loads this kernel when
+    the process has spent more time on small graphs than loading takes.
 
-    "auto" never chooses a GPU for host arrays: its speed has not been measured.
+    "auto" never chooses a GPU for host arrays, because the speed of a GPU has not been measured.
 
     Raises
     ------
@@ -109,11 +109,11 @@ def resolve_backend(backend: str, num_edges: int, *, are_few: bool = False) -> s
 def array_module(backend: Backend | str) -> ArrayModule:
     """Return the array module for `backend`; it checks arguments if `DEBUG` is set.
 
-    A name alone means one thread.
+    If `backend` is a name, the module uses one thread.
     """
     if isinstance(backend, str):
         backend = Backend(backend)
-    resolve_backend(backend.name, 0)  # a worker may lack what its client has
+    resolve_backend(backend.name, 0)  # a worker may lack libraries that its client has
     make: Any
     if backend.name in _BACKENDS:
         path, name, _ = _BACKENDS[backend.name]

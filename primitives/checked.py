@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 class CheckedModule:
-    """`module`, with an error for arguments that violate the contracts of the vocabulary.
+    """An array module that checks arguments against the contracts, then calls `module`.
 
     Raises
     ------
     PrimitiveError
-        With the primitive, the argument, and its dtype, length or first offending value.
+        If an argument violates the contract. Names the primitive, the argument, and its dtype,
+        length or first invalid value.
     """
 
     def __init__(self, module: ArrayModule) -> None:

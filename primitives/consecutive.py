@@ -1,4 +1,4 @@
-"""Consecutive integers that take no memory, such as edge ids before edges are selected."""
+"""Consecutive integers that use no memory, such as edge ids before edges are selected."""
 
 from __future__ import annotations
 

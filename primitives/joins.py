@@ -1,7 +1,7 @@
 """Algorithm kernels: primitives that build trees by joining sets of nodes.
 
-The body of each is its definition by functions of the vocabulary, which works in rounds. Modules
-with loops over elements override it and return the same result.
+The body of each primitive is its definition by functions of the vocabulary, which works in rounds.
+Array modules with compiled loops override the body and return the same result.
 
 | primitive         | result                                                                      |
 |-------------------|-----------------------------------------------------------------------------|
@@ -30,15 +30,15 @@ class Joins(Protocol):
     def join_in_order(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join the sets of both members of each pair, one pair after another, as Kruskal does.
 
-        This definition works in rounds: in each, every set is joined by its first pair. That finds
-        the same pairs.
+        This definition finds the same pairs in rounds: in each round, the first pair of every set
+        joins two sets.
 
         Parameters
         ----------
         u, v : index arrays of length m
             Nodes below `size`.
         size : int
-            The number of nodes; initially each is a set of its own.
+            The number of nodes. Initially, each node is a separate set.
 
         Returns
         -------
@@ -88,8 +88,8 @@ class Joins(Protocol):
     ) -> Array:
         """Join pairs as `join_by_key` does, by the keys of their weights.
 
-        Modules may override it for few pairs, where the calls of several functions would take
-        longer than their loops.
+        Array modules may override it by one function: for few pairs, the calls of several functions
+        take longer than their loops.
 
         Parameters
         ----------
@@ -114,9 +114,9 @@ class Joins(Protocol):
         """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.
 
         `helper_parts` divides the pairs among the threads. The main thread joins pairs in order.
-        Each helper scans its range repeatedly until the main thread reaches it, and rejects the
+        Each helper scans its range repeatedly until the main thread reaches the range. It rejects
         pairs inside a set, which can never join two sets. This definition scans each range once,
-        just before it is joined.
+        just before the pairs of the range are joined.
 
         Parameters
         ----------
@@ -155,15 +155,16 @@ class Joins(Protocol):
         u, v : index arrays of length m
             Places below n.
         by_rank : bool
-            Whether threads link roots by rank, which bounds the length of paths, or make the
-            smaller root a child of the larger, which is simpler.
+            Whether to link roots by rank, which bounds the length of paths. Otherwise the smaller
+            root becomes a child of the larger root.
 
         Returns
         -------
         parent : index array of length n
             A tree for each set; its shape is unspecified.
         is_joining : array of bool, length m
-            Whether each pair joined two sets. Which pair of a cycle did not is unspecified.
+            Whether each pair joined two sets. If pairs form a cycle, one of them did not, but it is
+            unspecified which one.
         """
         root = self.pointer_jump(parent)
         joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
@@ -172,10 +173,10 @@ class Joins(Protocol):
 
 
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:
-    """Divide a range of pairs into one for the main thread, which comes first, and its helpers'.
+    """Divide a range of pairs into a range for the main thread, then one for each helper.
 
-    The main thread is faster, so its range is larger: when it reaches the helpers' ranges, each
-    helper has scanned its range once.
+    The main thread is faster, so its range is larger. When it reaches the ranges of the helpers,
+    each helper has scanned its range once.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The NumPy module: the reference, short enough to read as a definition of each primitive."""
+"""The NumPy module: the reference, which defines each primitive in a few lines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NumpyArrays(ArrayModule):
 
     def arange(self, size: int, /, dtype: DTypeLike) -> Array:
         numbers = np.arange(size, dtype=dtype)
-        if len(numbers) < size:  # NumPy returns an empty array for far too many
+        if len(numbers) < size:  # NumPy returns an empty array if the size is far too large
             message = f"{size:,} values do not fit in memory"
             raise MemoryError(message)
         return numbers
@@ -185,7 +185,7 @@ class NumpyArrays(ArrayModule):
         sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
         if weights.dtype.kind == "f":
             key = (weights + weights.dtype.type(0)).view(unsigned)  # -0.0 becomes 0.0
-            # Flip all bits of negative floats, which compare in reverse, and the sign of others.
+            # Flip all bits of negative floats, whose order is reversed, and the sign of others.
             flip = (key.view(f"i{key.itemsize}") >> (8 * key.itemsize - 1)).view(unsigned)
             flip |= sign
             key ^= flip
@@ -201,7 +201,7 @@ class NumpyArrays(ArrayModule):
         bits = ~keys if descending else keys
         if signed and dtype.kind not in "bu":
             flip: Any = unsigned.type(1 << top)
-            if dtype.kind == "f":  # keys of negative weights lack the top bit
+            if dtype.kind == "f":  # the top bit of the keys of negative weights is 0
                 flip = flip | ~(bits.view(f"i{bits.itemsize}") >> top).view(unsigned)
             bits = bits ^ flip
         weights: Array = bits.view(dtype)
@@ -219,9 +219,9 @@ _ALL_ONES = np.uint64(2**64 - 1)
 
 
 def _pack_with_position(values: Array) -> Array | None:
-    """Pack each value above its position in 64-bit words, so that a minimum has its position.
+    """Pack each value above its position in a 64-bit word, so that a minimum has its position.
 
-    Return None if the values are floats or their range leaves too few bits for positions.
+    Return None for floats, and if a word is too small for the range of the values and a position.
     """
     if values.dtype.kind == "f":
         return None
@@ -233,7 +233,7 @@ def _pack_with_position(values: Array) -> Array | None:
         lowest = int(values.min())
         if (int(values.max()) - lowest).bit_length() + bits > 64:
             return None
-        packed -= np.uint64(lowest % 2**64)  # negative values have wrapped around; this undoes it
+        packed -= np.uint64(lowest % 2**64)  # negative values wrap around, and wrap back here
     packed <<= np.uint64(bits)
     packed |= np.arange(len(values), dtype=np.uint64)
     return packed

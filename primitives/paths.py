@@ -1,7 +1,7 @@
 """Primitives for paths in trees and for ranges of arrays.
 
-The body of each is its definition by functions of the vocabulary. Modules with loops over elements
-override it and return the same result.
+The body of each primitive is its definition by functions of the vocabulary. Array modules with
+compiled loops override the body and return the same result.
 
 | primitive   | result                                                           |
 |-------------|------------------------------------------------------------------|
@@ -10,11 +10,11 @@ override it and return the same result.
 | max_table   | maxima of windows, from which the maximum of any range follows   |
 | range_max   | the maximum of each range, by four gathers                       |
 
-The table of maxima has two parts. The first has the maxima of *windows* of 1, 2, 4, 8 and 16
-consecutive values. The second has the maxima of windows of 1, 2, 4, ... *blocks* of 16 values. Two
-windows that may overlap cover a range of up to 32 values. A longer range is covered by two windows
-of 16 values at its ends and two windows of blocks between them. So the table has about six values
-for each value of the array, and not as many as the logarithm of its length.
+The table of maxima has two parts. The first part has the maxima of *windows* of 1, 2, 4, 8 and 16
+consecutive values. The second part has the maxima of windows of 1, 2, 4, ... *blocks* of 16 values.
+Two windows, which may overlap, cover a range of up to 32 values. A longer range is covered by two
+windows of 16 values at its ends and two windows of blocks between them. So the table has about six
+values for each value of the array. Without blocks, it would have log2(n) values for each.
 
 Source: Bender and Farach-Colton, "The LCA Problem Revisited", LATIN 2000, for the windows and the
 blocks.
@@ -38,7 +38,7 @@ class Paths(Protocol):
     def path_sums(self: Any, parent: Array, values: Array, /) -> Array:
         """Return the sum of the values of each node and all its ancestors.
 
-        This definition doubles the length of all paths in each step.
+        This definition doubles the length of the summed paths in each step.
 
         Parameters
         ----------
@@ -66,8 +66,9 @@ class Paths(Protocol):
     ) -> tuple[Array, Array]:
         """Find the first path that covers each edge of a forest, and join the nodes on all paths.
 
-        This definition roots the trees and marks each path by at most four climbs of a power of two
-        of edges. Then it passes the marks down to climbs of half the length.
+        This definition roots the trees. It divides each path into at most four climbs whose lengths
+        are powers of two, and marks these climbs. Then it replaces each mark by marks of two climbs
+        of half the length, until each mark covers one edge.
 
         Parameters
         ----------
@@ -80,9 +81,9 @@ class Paths(Protocol):
         Returns
         -------
         first : index array of length f
-            The position of the first path that contains each edge; m if there is none.
+            The position of the first path that contains each edge; m if no path contains it.
         root : index array of length `size`
-            The smallest node that is joined to each node by paths.
+            The smallest node that paths join to each node.
         """
         none, node = len(a), self.arange(size, dtype=self.index_dtype(size))
         above, edge = _rooted(self, u, v, size)
@@ -128,10 +129,11 @@ class Paths(Protocol):
         Returns
         -------
         near : array of length 5 n
-            At ``k * n + i``, the maximum of the 2^k values from position i on, or of all up to the
-            end of the array.
+            At ``k * n + i``, the maximum of the 2^k values from position i on, or of all values up
+            to the end of the array.
         far : array of length j b
-            The same for windows of up to 2^(j - 1) of the b blocks; 2^j exceeds b.
+            At ``k * b + i``, the maximum of the 2^k blocks from block i on, or of all blocks up to
+            the end. There are b blocks, and j is the smallest number for which 2^j exceeds b.
         """
         near = _windows(self, values, BLOCK + 1)
         blocks = near[BLOCK][:: 2**BLOCK]
@@ -169,7 +171,7 @@ def _rooted(ops: Any, u: Array, v: Array, size: int) -> tuple[Array, Array]:
     The root of a tree is its smallest node. It is its own parent, and its edge is at position f.
 
     Source: Tarjan and Vishkin, "An Efficient Parallel Biconnectivity Algorithm", SIAM J. Comput. 14
-    (1985): an Euler tour passes each edge down and up, and pointer doubling counts the arcs left.
+    (1985). An Euler tour passes each edge down and up. Pointer doubling counts the remaining arcs.
     """
     num_edges = len(u)
     dtype = ops.index_dtype(max(2 * num_edges, size))
@@ -207,7 +209,7 @@ def _windows(ops: Any, values: Array, count: int) -> list[Array]:
 
 
 def _window_max(ops: Any, table: Array, size: int, first: Array, last: Array) -> Array:
-    """Return the maximum of the first and the last of the longest windows that fit a range."""
+    """Return the maximum of two windows that cover a range: one at its start, one at its end."""
     length = ops.asarray(last - first + 1, "float64")
     exponent = ops.order_key(length, signed=False) >> _FRACTION_BITS
     dtype, levels = ops.index_dtype(len(table)), len(table) // max(1, size)

@@ -1,7 +1,7 @@
 """The vocabulary: the functions that an array module offers to stages.
 
-An array module is an object with these functions over its own one-dimensional arrays. All are
-pure: they never write to their arguments, which may be read-only. The arrays themselves have
+An array module is an object with these functions over its own one-dimensional arrays. All functions
+are pure: they never write to their arguments, which may be read-only. The arrays themselves have
 operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 
 **1. Functions of the array API standard**, with its names and meanings
@@ -37,9 +37,9 @@ operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 | order_key, weights_of   | weights to unsigned keys of the same order, and back | n, 0           |
 | pointer_jump            | root of every node of a forest of parents            | n log depth, n |
 
-**3. Fused functions**: compositions of the above that a module may override with a single pass. The
-body of each is its definition by functions of parts 1 and 2; an override must return the same bits.
-*Pairs* are two index arrays of equal length, such as the ends of edges.
+**3. Fused functions**: compositions of functions of parts 1 and 2. The body of each is this
+composition. A module may override it with a single pass over memory, which must return the same
+bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
@@ -54,10 +54,10 @@ body of each is its definition by functions of parts 1 and 2; an override must r
 An array module has three further groups of functions: the algorithm kernels (`primitives.joins`),
 paths and ranges (`primitives.paths`), and its threads and memory (`runtime.resources`).
 
-A *position* that does not exist (of an empty segment, or of a place that received no value) is the
-length of the array it would point into; `gather` replaces such positions by a fill value. Positions
-have the dtype `index_dtype(length)`. Modules trust their callers; `CheckedModule` raises errors for
-the most common violations of these contracts.
+Some positions do not exist, such as that of the minimum of an empty segment. They are represented
+by the length of the array; `gather` replaces them by a fill value. Positions have the dtype
+`index_dtype(length)`. Modules do not check their arguments. `CheckedModule` raises errors for the
+most common violations of these contracts.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         """Return int32 if it can hold `size`, else int64."""
 
     def largest(self, dtype: DType, /) -> Any:
-        """Return the largest value of a dtype, infinity for floats; often a sentinel for "none"."""
+        """Return the largest value of a dtype: infinity for floats. It often stands for "none"."""
 
     def to_host(self, array: Array, /) -> Any:
         """Return the values as a NumPy array, without a copy if they are in host memory."""
@@ -160,7 +160,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``; an empty one to `initial`.
+        """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``. An empty one gets `initial`.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         """
 
     def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
-        """Return ``values[i]`` for each position of segment i: the inverse of a reduction.
+        """Return ``values[i]`` at each position of segment i.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         Parameters
         ----------
         indices : tuple of integer arrays of length m
-            ``values[i]`` is sent to ``index[i]`` of each of them.
+            ``values[i]`` is sent to the place ``index[i]`` of each array.
         values : unsigned integer array of length m
             Ties go to the smaller position.
 
@@ -241,9 +241,9 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         """
 
     def partition(self, values: Array, k: int, /) -> Array:
-        """Return the values with the one of rank `k` at position `k`, no larger ones before it.
+        """Return the values with the value of rank `k` at position `k`, and no larger ones before.
 
-        If `k` is not below the length, the order is unspecified.
+        If `k` is at least the length, the order is unspecified.
         """
 
     def any_signed(self, weights: Array, /) -> bool:
@@ -259,8 +259,8 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         weights : array of bool, any integer, float16, float32 or float64
             No NaN. -0.0 and 0.0 have the same key.
         signed : bool
-            Whether sign bits may be set. If False, keys in ascending order are the weights' own
-            bits and take no memory. Keys are comparable only if made with the same value.
+            Whether sign bits may be set. If False, ascending keys are views of the weights, which
+            use no memory. Keys are comparable only if they were computed with the same value.
         descending : bool
             Whether to reverse the order, so that the heaviest weight gets the smallest key.
         """
@@ -268,7 +268,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
     def weights_of(
         self, keys: Array, dtype: DType, /, *, signed: bool = True, descending: bool = False
     ) -> Array:
-        """Return the weights from which `order_key` made these keys, with 0.0 in place of -0.0.
+        """Return the weights of keys that `order_key` computed, with 0.0 instead of -0.0.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
             Of the width of `dtype`.
         dtype : dtype of the weights
         signed, descending : bool
-            As given to `order_key`.
+            The arguments of `order_key`.
         """
 
     def pointer_jump(self, parent: Array, /) -> Array:
@@ -364,7 +364,7 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         )
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        """Turn one arrow per node into a forest of parents, by cutting one of two opposite arrows.
+        """Convert one arrow per node to a forest of parents: cut one of two opposite arrows.
 
         Parameters
         ----------
@@ -376,10 +376,10 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         Returns
         -------
         parent : index array of length n
-            The target of each node, except that the smaller of two nodes that point at each other
-            becomes a root, its own parent. A node that points at itself is a root, too.
+            The target of each node. If two nodes point at each other, the smaller one becomes a
+            root, which is its own parent. A node that points at itself is also a root.
         kept : array
-            The ids of the arrows of all other nodes, in order.
+            The ids of the arrows of all nodes that are not roots, in order.
         """
         node = self.arange(len(target), dtype=target.dtype)
         is_cut = (self.gather(target, target) == node) & (node < target)
@@ -387,12 +387,12 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         return parent, self.compact(parent != node, ids)[0]
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
-        """Assign the numbers 0, 1, ... to the roots in order, and to each node that of its root.
+        """Assign the numbers 0, 1, ... to the roots in order, and to each node its root's number.
 
         Parameters
         ----------
         root : index array of length n
-            The root of each node; a root is its own.
+            The root of each node. A root is its own root.
 
         Returns
         -------
@@ -410,6 +410,6 @@ class ArrayModule(Joins, Paths, Resources, Protocol):
         Parameters
         ----------
         arrays : tuple of integer arrays
-            At least one. No integer may occur twice, neither in one array nor in two of them.
+            At least one array. No integer may occur twice in all arrays together.
         """
         return self.sort(self.concat(list(arrays)))

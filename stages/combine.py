@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 #: The values of the fields that a stage wrote in one partition.
 Written = tuple[Any, ...]
-#: A function of the array module and of the partitions' results in order. It may have further
-#: parameters, which are names of shared fields.
+#: A function of the array module and of a list of the partitions' results, in order. Any further
+#: parameters are named after shared fields.
 Combine = Callable[..., Written]
 
 
 def _each(ops: ArrayModule, parts: list[Written], join: Callable[[list[Any]], Any]) -> Written:
-    """Apply `join` to the list of the partitions' values of each field."""
+    """Apply `join` to each field: to the list of its values in all partitions."""
     return tuple(join(list(values)) for values in zip(*parts, strict=True))
 
 

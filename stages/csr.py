@@ -43,9 +43,9 @@ def find_min_edge_per_vertex(
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
     """Find the lightest edge of each vertex: its key, its id and its other end.
 
-    A vertex without arcs gets the largest key and id, and itself as the other end. The paper scans
-    the arcs of each vertex in a thread and breaks ties by destination. That does not order parallel
-    edges, so this stage takes the minimum rank of each segment.
+    A vertex without arcs gets the largest key and id, and itself as the other end. In the paper, a
+    thread scans the arcs of a vertex and breaks ties by destination. This does not order parallel
+    edges. So this stage computes the minimum rank of each segment.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 1.
     """
@@ -78,9 +78,10 @@ def assign_edge_segments(
 ) -> tuple[VertexIndex, Index]:
     """Assign a segment of the new arcs to each fragment, and a range in it to each of its vertices.
 
-    The degree of a fragment is the sum of its vertices' degrees; a scan of these sums gives the
-    segments. In the paper, threads draw places from an atomic counter. A second scan, over the
-    vertices sorted by fragment, makes the layout deterministic.
+    The degree of a fragment is the sum of the degrees of its vertices. A prefix sum of these
+    degrees yields the segments. A second prefix sum, over the vertices sorted by fragment, yields
+    the range of each vertex. In the paper, threads get places from an atomic counter instead, so
+    the layout depends on timing.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
@@ -125,5 +126,5 @@ def insert_new_edges(
 
 @stage(writes="num_edges", combine="sum")
 def count_arcs(arcs: Arcs) -> Count:
-    """Count the remaining edges, of two arcs each."""
+    """Count the remaining edges. Each edge has two arcs."""
     return len(arcs.edge) // 2

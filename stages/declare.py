@@ -116,7 +116,7 @@ class Stage:
 def stage(
     *, writes: str | tuple[str, ...], combine: str | Combine | None = None
 ) -> Callable[[Callable[..., Any]], Stage]:
-    """Return a decorator that turns a function into a `Stage`.
+    """Return a decorator that converts a function to a `Stage`.
 
     Parameters
     ----------
@@ -128,8 +128,7 @@ def stage(
     Raises
     ------
     PipelineError
-        If the declaration is inconsistent or does not fit the function. The message names the
-        stage.
+        If the declaration is inconsistent or does not match the function. Names the stage.
     """
     names = writes if isinstance(writes, tuple | list) else (writes,)
     if not all(isinstance(name, str) for name in names):
@@ -144,7 +143,7 @@ def stage(
         try:
             parameters = inspect.signature(function).parameters.values()
             hints = get_type_hints(function, include_extras=True)
-        except Exception as error:  # a hint may be any expression; builtins lack signatures
+        except Exception as error:  # a hint may be any expression; builtins have no signature
             message = f"stage {name!r}: cannot read its signature and annotations: {error}"
             raise PipelineError(message) from error
         outputs = _outputs(hints.get("return"), len(names))
@@ -164,7 +163,7 @@ def _contradiction(
     parameters: Iterable[Parameter],
     outputs: list[Field],
 ) -> str | None:
-    """Return what is wrong with a declaration, or None."""
+    """Return the error in a declaration, or None."""
     unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     if not names or len(set(names)) < len(names):
         return f"expected distinct names for writes, got {names!r}"

@@ -10,19 +10,19 @@ from .fields import Columns, Count, Edges, Verdict, VertexIndex, VertexKeys
 
 @stage(writes="signed", combine="any")
 def find_signs(ops: ArrayModule, columns: Columns) -> Verdict:
-    """Return whether any weight has its sign bit set; if none has, its bits can serve as key."""
+    """Return whether any weight has its sign bit set. If not, the bits of weights serve as keys."""
     return ops.any_signed(columns.weight)
 
 
 @stage(writes="weight_order")
 def choose_weight_order(weight_dtype: Any, signed: Verdict, maximum: Verdict) -> Any:
-    """Choose the conversion from weights to keys, one for all partitions."""
+    """Choose the conversion from weights to keys, the same for all partitions."""
     return WeightOrder(weight_dtype, signed, maximum)
 
 
 @stage(writes="edges")
 def order_weights(ops: ArrayModule, columns: Columns, weight_order: Any) -> Edges:
-    """Convert the weights to unsigned keys of the same order."""
+    """Convert the weights to unsigned keys, which have the same order."""
     u, v, weight, edge_id = columns
     signed, descending = weight_order.signed, weight_order.descending
     return Edges(u, v, ops.order_key(weight, signed=signed, descending=descending), edge_id)
@@ -48,7 +48,7 @@ def count_edges(edges: Edges) -> Count:
 
 @stage(writes="no_edges_left")
 def no_edges_left(num_edges: Count) -> Verdict:
-    """Return whether no edges are left, so that every fragment is a component."""
+    """Return whether no edges remain, so that every fragment is a component."""
     return num_edges == 0
 
 

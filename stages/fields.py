@@ -1,8 +1,8 @@
-"""The types of the fields that stages read and write; each has a kind and may have an axis.
+"""The types of the fields that stages read and write. A type has a kind, and may have an axis.
 
-A graph is a single field, `Edges`: four columns of equal length. The type of another array may name
-an axis; arrays along the same axis have equal lengths. Fields along "vertices" are discarded when a
-stage writes a new ``num_vertices``.
+A graph is a single field, `Edges`: four columns of equal length. The type of any other array may
+have an axis. Arrays along the same axis have equal lengths. When a stage writes ``num_vertices``,
+all fields along "vertices" are discarded.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Edges(NamedTuple):
     u, v : index arrays of length m
         The two ends of each edge.
     key : unsigned integer array of length m
-        The keys of the weights, which have the same order; the field ``weight_order`` converts
-        between both.
+        The keys of the weights, which have the same order as the weights. The field
+        ``weight_order`` converts between keys and weights.
     edge_id : index array of length m
         Ascending.
     """
@@ -32,7 +32,7 @@ class Edges(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """An edge list with weights in place of keys, as it is read; see `Edges`."""
+    """An edge list with weights instead of keys; see `Edges`."""
 
     u: Any
     v: Any
@@ -63,7 +63,7 @@ class Field:
     """The type of a field: its `axis` (empty if it has none) and the `kind` of its values.
 
     Kinds are "edges" (`Edges`), "index" (int32 or int64), "key" (unsigned integers), "flag"
-    (bool), "chosen" (ids of edges that join the forest, collected over all rounds of a run),
+    (bool), "chosen" (ids of edges that are added to the forest, collected over all rounds),
     "count" (one integer), "number" (one integer or float), "verdict" (one bool) and "any".
     """
 

@@ -1,4 +1,4 @@
-"""Stages over vertices: joining fragments by their lightest edges, and labelling the results."""
+"""Stages over vertices: join fragments by their lightest edges, and label the results."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from .fields import Chosen, Count, Index, VertexIndex
 def remove_mirrored_edges(
     ops: ArrayModule, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen]:
-    """Make the other end of its lightest edge each vertex's successor; break cycles of two.
+    """Choose a successor of each vertex: the other end of its lightest edge. Break cycles of two.
 
-    Edges are strictly ordered. So two vertices that are each other's successors chose the same
-    edge, and longer cycles cannot arise. The smaller of the two becomes a root, its own successor.
-    The edges of all other vertices join the forest.
+    Edges are strictly ordered, so all cycles have two vertices. Both vertices of a cycle have
+    chosen the same edge. The smaller of them becomes a root, which is its own successor. The edges
+    of all other vertices are added to the forest.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 2.
     """
@@ -24,7 +24,7 @@ def remove_mirrored_edges(
 
 @stage(writes="forest")
 def list_forest(ops: ArrayModule, forest: Chosen) -> Index:
-    """Return the ids of the edges chosen in all rounds, ascending."""
+    """Return the ids of the edges that were chosen in all rounds, in ascending order."""
     return ops.sorted_union(forest) if forest else ops.empty(0, ops.index_dtype(0))
 
 
@@ -32,14 +32,16 @@ def list_forest(ops: ArrayModule, forest: Chosen) -> Index:
 def propagate_colors(ops: ArrayModule, successor: VertexIndex) -> VertexIndex:
     """Color each vertex with its root, by pointer jumping.
 
-    Source: Sousa, Mariano and Proenca, section IV-B, step 3; the primitive has the loop.
+    Source: Sousa, Mariano and Proenca, section IV-B, step 3. The loop is in the primitive.
     """
     return ops.pointer_jump(successor)
 
 
 @stage(writes=("label", "num_fragments"))
 def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexIndex, Count]:
-    """Assign consecutive numbers to the roots, by an exclusive scan, and give them to all vertices.
+    """Assign consecutive numbers to the roots, and to each vertex the number of its root.
+
+    The numbers are an exclusive scan of the roots.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 4.
     """
@@ -68,7 +70,7 @@ def add_level(levels: Any, label: VertexIndex) -> Any:
 def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
     """Compose all contractions: return the final fragment of each original vertex.
 
-    The last contractions are composed first. They are the smallest, so little work is repeated.
+    The last contractions are composed first, because they are the smallest.
     """
     if not levels:
         return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
@@ -80,7 +82,7 @@ def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
 
 @stage(writes="labels")
 def number_by_first_vertex(ops: ArrayModule, labels: Index) -> Index:
-    """Renumber the labels by the first vertex that has each."""
+    """Renumber the labels in the order of the first vertex of each label."""
     vertex = ops.arange(len(labels), dtype=labels.dtype)
     first = ops.gather(ops.scatter_reduce(labels, vertex, len(labels), "min", len(labels)), labels)
     return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)

@@ -1,8 +1,8 @@
 """Stages that build the single-linkage hierarchy of a forest: chains of edges, parents, sizes.
 
-The hierarchy is a tree whose nodes are the vertices and the edges of the forest. The node of an
-edge stands for the cluster that the edge makes when it joins two smaller ones. The *rank* of an
-edge is its position in the order (weight, edge id).
+The hierarchy is a tree. Its nodes are the vertices and the edges of the forest. An edge joins two
+clusters, and its node represents the resulting cluster. The *rank* of an edge is its position in
+the order of (weight, edge id).
 
 Boruvka rounds build the hierarchy. In each round, the *holder* of a fragment is the lightest edge
 that leaves the fragment. Edges of the fragment that are lighter than its holder are below the
@@ -24,8 +24,8 @@ So edge 2 is the parent of edges 0 and 1, edge 3 is the parent of edge 2 and ver
 the root.
 
 Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
-for Single Linkage Clustering on GPU", ICPP 2024. They contract all edges that have a vertex as a
-child, which is a round of Boruvka's algorithm. So the stages of such a round are used.
+for Single Linkage Clustering on GPU", ICPP 2024. The paper contracts all edges that have a vertex
+as a child. This is a round of Boruvka's algorithm, so the stages of such a round are used here.
 """
 
 from typing import Any, NamedTuple
@@ -43,7 +43,8 @@ class Chains(NamedTuple):
     first : int
         The number of the first fragment of the next round.
     holding : tuple of index arrays, one for each round
-        The rank of the holder of each fragment; if no edge leaves it, at least the number of edges.
+        The rank of the holder of each fragment. If no edge leaves the fragment, the rank is at
+        least the number of edges.
     rank, chain : tuples of index arrays, one for each round
         The ranks of the edges whose chain is known, and the number of the chain's fragment.
     open_rank, open_fragment : index arrays
@@ -77,9 +78,9 @@ def start_chains(ops: ArrayModule, num_vertices: Count) -> Any:
 
 @stage(writes="chains")
 def close_chains(ops: ArrayModule, chains: Any, best_id: VertexIndex) -> Any:
-    """Put open edges that are lighter than the holder of their fragment into its chain.
+    """Move open edges that are lighter than the holder of their fragment to its chain.
 
-    The other edges stay open, because they are not below the holder.
+    All other edges remain open, because they are not below the holder.
     """
     rank, fragment = chains.open_rank, chains.open_fragment
     is_below = ops.gather(best_id, fragment) > rank
@@ -111,7 +112,7 @@ def open_chains(ops: ArrayModule, chains: Any, edges: Edges, label: VertexIndex)
 
 @stage(writes="best_id")
 def end_rounds(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
-    """Return that no fragment has a holder, which closes all chains that are still open."""
+    """Return no holder for any fragment, so that all open chains are closed."""
     dtype = ops.index_dtype(num_vertices)
     return ops.full(num_vertices, ops.largest(dtype), dtype=dtype)
 
@@ -120,9 +121,9 @@ def end_rounds(ops: ArrayModule, num_vertices: Count) -> VertexIndex:
 def sort_chains(ops: ArrayModule, chains: Any) -> tuple[Index, Index, Flags]:
     """Sort the edges by (chain, rank).
 
-    Return the rank of each edge, the rank of its chain's holder, and whether the edge is the
-    heaviest of its chain (its head). If there is no holder, its rank is the number of edges. Chains
-    are numbered by round, so the chains of a round are adjacent.
+    Return the rank of each edge, the rank of the holder of its chain, and whether the edge is the
+    head of its chain, which is the heaviest edge. If a chain has no holder, the rank is the number
+    of edges. Chains are numbered by round, so the chains of a round are adjacent.
     """
     found, chain = ops.concat(list(chains.rank)), ops.concat(list(chains.chain))
     size = len(found)
@@ -165,15 +166,15 @@ def sum_sizes(
 ) -> Index:
     """Count the vertices below each edge, round by round.
 
-    The holder of a chain is in the chain of a later round, so the vertices below the holder are
-    counted after those below the chain.
+    The holder of a chain belongs to a chain of a later round. So the vertices below a chain are
+    counted before those below its holder.
     """
     num_edges = len(chain_rank)
     place = ops.arange(num_edges, dtype=chain_rank.dtype)
     place = ops.scatter(chain_rank, place, num_edges, 0, dtype=chain_rank.dtype)
 
     def add_below(holder: Any, count: Any, start: int) -> Any:
-        """Add up the vertices that join from outside the chain, at each place from `start` on."""
+        """Count the vertices that join from outside the chain, at each place from `start` on."""
         holder, count = ops.compact(holder < num_edges, holder, count)
         place_of_holder = ops.gather(place, holder) - start
         return ops.scatter_reduce(place_of_holder, count, num_edges - start, "sum", 0)
@@ -193,14 +194,14 @@ def sum_sizes(
 
 
 def _sum_along_chains(ops: ArrayModule, values: Any, is_head: Any) -> Any:
-    """Return the prefix sums within each chain; a head is the last edge of its chain."""
+    """Return the prefix sums within each chain. A head is the last edge of its chain."""
     total = ops.scan(values, dtype="int64")
     before = ops.concat([ops.full(1, 0, dtype="int64"), *ops.compact(is_head, total)])
     return total - ops.gather(before, ops.scan(is_head, dtype="int64", exclusive=True))
 
 
 def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int) -> Any:
-    """Return the cluster of each vertex if only the `num_kept` lowest ranks are kept.
+    """Return the cluster of each vertex if only the edges of the lowest ranks join clusters.
 
     Parameters
     ----------
@@ -224,10 +225,10 @@ def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int)
 
 
 def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tuple[Any, Any]:
-    """Put the vertices in a line in which each cluster of the hierarchy is contiguous.
+    """Arrange the vertices in a line so that each cluster of the hierarchy is contiguous.
 
-    The place of a node is that of its first vertex. The first child of an edge has the place of the
-    edge. The second child follows the vertices of the first.
+    The place of a node is the place of its first vertex. The first child of an edge has the same
+    place as the edge. The second child comes after the vertices of the first child.
 
     Parameters
     ----------
@@ -243,8 +244,8 @@ def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tupl
     place : index array of length n
         The place of each vertex.
     gap : index array of length n
-        The rank of the edge that joins the vertices at each place and the next; f between two
-        components and at the end.
+        The rank of the edge that joins the clusters of the vertices at each place and the next
+        place. It is f between two components and at the end.
     """
     dtype, num_edges = parent.dtype, len(size)
     node = ops.arange(len(parent), dtype=dtype)
@@ -265,7 +266,7 @@ def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tupl
 def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, none: int) -> Any:
     """Return the highest rank on the path between each pair of vertices.
 
-    It is the highest rank among the gaps between their places, because each edge joins two
+    This is the highest rank among the gaps between their places, because each edge joins two
     neighboring clusters of the line.
 
     Parameters
@@ -277,7 +278,7 @@ def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, n
         The `max_table` of its gaps.
     a, b : index arrays of length k
     none : int
-        The rank of no edge.
+        The rank that stands for no edge.
 
     Returns
     -------

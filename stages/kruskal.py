@@ -1,4 +1,4 @@
-"""Stages that process edges one at a time: the algorithms of Kruskal and Prim, replacements."""
+"""Stages that process edges one at a time: the algorithms of Kruskal and Prim, and replacements."""
 
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ def bring_columns_together(columns: Columns) -> Columns:
 def join_columns(
     ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict
 ) -> Index:
-    """List the edges that join two fragments, taken in ascending order of weights.
+    """List the edges that join two fragments when all edges are taken in order of weight.
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
@@ -51,7 +51,7 @@ def join_columns(
 
 @stage(writes="sorted_edges")
 def sort_by_weight(ops: ArrayModule, whole_edges: Edges) -> Edges:
-    """Sort the edges by weight, ties by id."""
+    """Sort the edges by weight. Ties are ordered by id."""
     order = ops.argsort(whole_edges.key)
     return Edges(*(ops.gather(column, order) for column in whole_edges))
 
@@ -62,8 +62,8 @@ def join_with_helpers(
 ) -> tuple[Chosen, Count, Count]:
     """Join edges by weight while helper threads reject edges that close a cycle.
 
-    The counts of rejected edges, by the main thread and by the helpers, depend on the timing of
-    threads; the chosen edges do not.
+    The chosen edges do not depend on the timing of threads. The numbers of edges that the main
+    thread and the helpers reject do.
 
     Source: Katsigiannis et al., "An approach to parallelize Kruskal's algorithm using Helper
     Threads", algorithms 2 and 3, and the counts of figure 7.
@@ -82,10 +82,10 @@ def build_whole_csr(ops: ArrayModule, whole_edges: Edges, num_vertices: Count) -
 
 @stage(writes="forest")
 def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen:
-    """Grow a tree from each vertex that is in no tree yet, always along the lightest arc.
+    """Grow a tree from each vertex that is not yet in a tree, always along the lightest arc.
 
-    A heap holds the arcs that led out of the tree when their source was reached. It compares them
-    by key, ties by the position of the edge, so that ties go to the smaller id.
+    When the tree reaches a vertex, the arcs of this vertex that lead out of the tree are pushed to
+    a heap. The heap compares them by (key, position of the edge), so ties go to the smaller id.
 
     Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957.
     """
@@ -117,7 +117,7 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
 
 @stage(writes=("uncovered", "replacement"))
 def start_covering(ops: ArrayModule, forest_u: Any, forest_v: Any) -> tuple[Any, Index]:
-    """Start with no edge of the forest covered; every replacement is -1."""
+    """Mark all edges of the forest as not covered; every replacement is -1."""
     position = ops.arange(len(forest_u), dtype=ops.index_dtype(len(forest_u)))
     uncovered = Uncovered(ops.asarray(forest_u), ops.asarray(forest_v), position)
     return uncovered, ops.full(len(forest_u), -1, dtype="int64")
@@ -129,11 +129,11 @@ def cover_by_weight(
 ) -> tuple[Any, Index, VertexIndex]:
     """Find the first edge, in ascending order of weights, that covers each edge of the forest.
 
-    An edge covers the path of the forest between its ends. The vertices of covered edges get one
-    color: no later edge between them is the first to cover any.
+    An edge covers the path of the forest between its ends. The vertices on covered paths get one
+    color. A later edge between two vertices of one color is not the first to cover any edge.
 
     Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979), section
-    on sensitivity; the edges are taken in order, and the nodes on their paths are joined.
+    on sensitivity. The edges are taken in order, and the nodes on their paths are joined.
     """
     u, v, key, edge_id = whole_edges
     order = ops.argsort(key)
@@ -147,5 +147,5 @@ def cover_by_weight(
 
 @stage(writes="uncovered")
 def contract_uncovered(ops: ArrayModule, uncovered: Any, labels: Index) -> Any:
-    """Relabel the ends of the edges of the forest, and drop those that are covered."""
+    """Relabel the ends of the edges of the forest, and drop covered edges."""
     return Uncovered(*ops.relabel_pairs(labels, *uncovered))

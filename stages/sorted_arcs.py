@@ -17,13 +17,13 @@ def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
 
 @stage(writes="num_edges", combine="sum")
 def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
-    """Count the remaining edges, by the arcs that lead to the larger vertex."""
+    """Count the remaining edges. Only the arcs that lead to the larger vertex count."""
     return ops.count(edges.u < edges.v)
 
 
 @stage(writes=("sorted_arcs", "offsets"))
 def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edges, Index]:
-    """Sort the arcs by source; arcs of the same source stay ordered by id.
+    """Sort the arcs by source. Arcs of the same source remain in the order of ids.
 
     Source: parallel-boruvka, "My solution", the first step of each round.
     """
@@ -40,7 +40,7 @@ def find_shortest_arcs(
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
     """Find the lightest arc of each vertex: its key, its id and its other end.
 
-    Source: parallel-boruvka, "My solution": minima of each processor's segments, then merged.
+    Source: parallel-boruvka, "My solution". There, the minima of the processors are merged.
     """
     _, end, key, edge_id = sorted_arcs
     position = ops.segmented_argmin(key, offsets)

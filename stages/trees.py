@@ -1,4 +1,4 @@
-"""Stages over trees of vertices, each with a parent, without renumbering."""
+"""Stages over trees of vertices. Each vertex has a parent, and vertices are never renumbered."""
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
@@ -7,7 +7,7 @@ from .fields import Chosen, Count, Edges, Verdict, VertexIndex, VertexKeys
 
 @stage(writes=("parent", "num_joined"))
 def start_trees(ops: ArrayModule, num_vertices: Count) -> tuple[VertexIndex, Count]:
-    """Make each vertex a tree of its own, and count all of them as joined."""
+    """Make each vertex a separate tree, and count all of them as joined."""
     return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices)), num_vertices
 
 
@@ -24,9 +24,10 @@ def flatten(ops: ArrayModule, parent: VertexIndex) -> VertexIndex:
 def assign_cheapest(
     ops: ArrayModule, edges: Edges, parent: VertexIndex, num_vertices: Count
 ) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
-    """Find the lightest edge that leaves each tree, at its root: its key, its id, the other root.
+    """Find the lightest edge that leaves each tree: its key, its id and the root at its other end.
 
-    All other vertices get the largest key and id, and themselves as the other root.
+    The root of a tree gets these values. All other vertices get the largest key and id, and
+    themselves as the other root.
 
     Source: Bhargava and Zaia, the kernel assign_cheapest.
     """
@@ -38,10 +39,10 @@ def assign_cheapest(
 def update_forest(
     ops: ArrayModule, parent: VertexIndex, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen, Count]:
-    """Make each root a child of the root to which its edge leads, unless both chose that edge.
+    """Make each root a child of the root at the other end of its edge.
 
-    Of two roots that chose the same edge, the smaller stays a root. Roots become children of roots
-    only, so a tree of one level gets at most one more.
+    If two roots chose the same edge, the smaller root remains a root. Roots become children of
+    roots only, so the depth of a flattened tree grows by at most one.
 
     Source: Bhargava and Zaia, the kernel update_mst.
     """
@@ -52,7 +53,7 @@ def update_forest(
 
 @stage(writes="no_tree_joined")
 def no_tree_joined(num_joined: Count) -> Verdict:
-    """Return whether the last round joined no trees, so that no edge leaves any tree."""
+    """Return whether the last round joined no trees, which means that no edge leaves a tree."""
     return num_joined == 0
 
 
@@ -70,10 +71,10 @@ def unite_trees(
     best_id: VertexIndex,
     by_rank: bool,
 ) -> tuple[VertexIndex, Chosen, Count, Count]:
-    """Unite the trees that the lightest edges join; count the edges and the active trees left.
+    """Unite the trees that the lightest edges join; count the remaining edges and active trees.
 
-    A tree is active if an edge leaves it. If two trees chose the same edge, it counts once. The
-    smallest vertex of each tree becomes its root.
+    A tree is active if an edge leaves it. If two trees chose the same edge, the edge counts once.
+    The smallest vertex of each tree becomes its root.
 
     Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
     """
@@ -89,5 +90,5 @@ def unite_trees(
 
 @stage(writes="one_active_left")
 def one_active_left(num_active: Count) -> Verdict:
-    """Return whether at most one active tree is left; it has no other tree to join."""
+    """Return whether at most one active tree remains, so that no further trees can be joined."""
     return num_active <= 1

@@ -1,9 +1,9 @@
-"""The CUDA module: arrays on a device, and kernels for what the array library lacks.
+"""The CUDA module: functions of the array library on a device, and kernels for all others.
 
-A `Device` provides the array library, CuPy or a compatible one, and launches kernels. Kernels are
-written in C++ (`primitives/cuda`) and have one thread for each element. A kernel that selects
-elements writes a bit for each. Prefix sums over tiles of 256 bits then give the places of the
-selected elements, so results are in order and deterministic.
+A `Device` provides the array library, which is CuPy or compatible with it, and launches kernels.
+Kernels are written in C++ (`primitives/cuda`) and have one thread for each element. A kernel that
+selects elements writes a bit for each element. The places of the selected elements are prefix sums
+over tiles of 256 bits. So results are in order and deterministic.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
-#: The most bytes to copy from the host at once. CuPy never frees pinned buffers, so they should be
-#: small; and one can be filled while another is copied.
+#: The largest number of bytes to copy from the host at once. CuPy never frees pinned buffers, so
+#: they should be small. Also, one buffer can be filled while another is copied.
 _PIECE = 2**25
 
 
@@ -44,7 +44,7 @@ class Device(Protocol):
         """Queue a kernel for `size` elements; arrays are contiguous, scalars take 64 bits."""
 
     def free_memory(self) -> int:
-        """Return the number of bytes that a single array can take."""
+        """Return the size in bytes of the largest array that can be allocated."""
 
     def beside(self) -> AbstractContextManager[Any]:
         """Return a context for another thread; see `Resources.beside`."""
@@ -202,7 +202,7 @@ class CudaArrays(ArrayModule):
         return (records & (2**_HALF - 1)).astype(self.index_dtype(size))
 
     def partition(self, values: Array, k: int, /) -> Array:
-        return self.sort(values)  # CuPy's partition sorts, too
+        return self.sort(values)  # CuPy's partition also sorts
 
     any_signed = staticmethod(NumpyArrays.any_signed)
 
@@ -274,7 +274,7 @@ class CudaArrays(ArrayModule):
             return values
         lowest = int(values.min())
         span = int(values.max()) + 1 - lowest
-        # A bit set holds values from 0 on, and must not take more memory than the values.
+        # A bit set has bits from value 0 on, and must not use more memory than the values.
         if lowest < 0 or span > _WORD * len(values):
             return self.sort(values)
         bits = self._no_bits(span)
@@ -382,7 +382,7 @@ class CudaArrays(ArrayModule):
 def _bits(value: Any, dtype: DType) -> Any:
     """Return the bits of a value as an unsigned integer.
 
-    CuPy would write 0.0 where it repeats -0.0, because it fills with any zero by a memset.
+    CuPy fills arrays with zeros by a memset, so it would write 0.0 instead of -0.0.
     """
     one = np.array(value, dtype)
     return one.view(f"u{one.itemsize}")[()]
@@ -395,7 +395,7 @@ def _alike(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 class _Selection(NamedTuple):
-    """A selection: a bit for each element, the counts up to the end of each tile, the total."""
+    """A selection: a bit for each element, the counts up to the end of each tile, and the total."""
 
     bits: Array
     ends: Array

@@ -66,7 +66,7 @@ class CupyDevice:
         size : int
             The kernel's first argument; at least 0 and less than 2**38.
         *arguments : cupy.ndarray or int or bool
-            The others: contiguous arrays, passed as pointers, and numbers, passed as ``u64`` modulo
+            The other arguments. Contiguous arrays are passed as pointers, numbers as ``u64`` modulo
             2**64.
 
         Raises
@@ -83,10 +83,10 @@ class CupyDevice:
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
     def free_memory(self) -> int:
-        """Return the bytes that a single array can take, within the limit of CuPy's pool.
+        """Return the size in bytes of the largest array, within the limit of CuPy's pool.
 
-        The pool first returns its idle blocks to the device. Otherwise they would have to be
-        counted, and a single array can use neither several blocks nor a block of another stream.
+        The pool first returns its idle blocks to the device, because a single array cannot use
+        several blocks or a block of another stream.
         """
         pool = self.xp.get_default_memory_pool()
         pool.free_all_blocks()
@@ -95,12 +95,12 @@ class CupyDevice:
         return int(min(free, limit - pool.total_bytes()) if limit else free)
 
     def beside(self) -> AbstractContextManager[None]:
-        """Return a context in which another thread uses this device and a stream of its own.
+        """Return a context in which another thread uses this device and its own stream.
 
-        That stream is blocking: it synchronises with the default stream, so both may share arrays
-        and memory of the pool without events. It is lent from a fixed set, because CuPy's pool
-        keeps memory for each stream. If the current stream is not the default stream, the other
-        thread uses the current one.
+        The stream is blocking: it synchronises with the default stream. So both streams may share
+        arrays and memory of the pool without events. Streams come from a fixed set, because CuPy's
+        pool keeps memory for each stream. If the current stream is not the default stream, the
+        other thread uses the current stream.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class CupyDevice:
 
     @contextlib.contextmanager
     def _lent_stream(self, device: int) -> Iterator[None]:
-        """Lend an idle stream; a new one only if all are in use, so there is one per thread."""
+        """Lend an idle stream. Create one only if all are in use, so there is one per thread."""
         idle = self._idle[device]
         try:
             stream = idle.pop()
@@ -140,9 +140,9 @@ class CupyDevice:
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that in any thread it computes on the GPU and stream of this thread.
+    """Wrap a function so that it runs on the GPU and stream of this thread, in any thread.
 
-    CUDA has a current device and stream for each thread; a new thread starts with device 0.
+    CUDA has a current device and stream for each thread. A new thread starts with device 0.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None or not cupy.cuda.is_available():
@@ -188,7 +188,7 @@ def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, byte
     Raises
     ------
     KernelError
-        If it does not compile. The message has the names and the log of the compiler.
+        If the kernel does not compile. The message has the names and the log of the compiler.
     """
     names, cubin = compile_kernels(file, [kernel], architecture)
     return names[kernel], cubin
@@ -228,7 +228,7 @@ def _nvrtc() -> tuple[int, list[int]]:
 
 
 def cached_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-    """Return what `compile_kernel` returns, from the cache if possible.
+    """Return the result of `compile_kernel`, from the cache if possible.
 
     Raises
     ------
@@ -243,9 +243,9 @@ def cached_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes
 
 @functools.cache
 def why_not() -> str:
-    """Return one line on why kernels cannot run here; empty if they can.
+    """Return the reason why kernels cannot run here; empty if they can.
 
-    Quick checks come first: CuPy is loaded only if there is a driver.
+    Fast checks come first. CuPy is loaded only if there is a driver.
     """
     try:
         ctypes.CDLL(_DRIVER)
@@ -255,7 +255,7 @@ def why_not() -> str:
         import cupy
 
         runtime = cupy.cuda.runtime
-    except Exception as error:  # any class; the cause says more than CuPy's own text
+    except Exception as error:  # any class; the cause is more precise than CuPy's own text
         return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
     driver = runtime.driverGetVersion()
     if driver < 12000:

@@ -37,19 +37,20 @@ union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 paths = Kernels(f"{__package__}.paths")
 
-#: The most pairs and nodes that one call of a kernel joins by weight.
+#: The largest numbers of pairs and nodes that one call of a kernel joins by weight.
 FEW = 2**16
-#: The least number of labels for which `_most_frequent` may pay, because they exceed a cache.
+#: The number of labels from which `_most_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
-#: All pairs are sorted at once if a run is longer than this and than a quarter of a thread's share,
-#: because each thread needs a buffer of the length of the longest run.
+#: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
+#: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
+#: the longest run.
 _LONG_RUN = 2**16
 
 
 class NumbaArrays(NumpyArrays):
-    """The primitives of `NumpyArrays`; where it pays, compiled and shared among threads."""
+    """The primitives of `NumpyArrays`, some of them compiled and divided among threads."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
@@ -143,7 +144,7 @@ class NumbaArrays(NumpyArrays):
             if is_packed
             else (pairs.lower_wide, pairs.join_wide, 2)
         )
-        # Rows take memory, so there are at most two. Further threads divide the places of a row.
+        # Rows use memory, so there are at most two. Further threads divide the places of a row.
         shares = len(self._team.shares(none))
         rows = 1 if shares % 2 else 2
         blocks = shares // rows
@@ -187,7 +188,7 @@ class NumbaArrays(NumpyArrays):
         count = sum(map(len, filled))
         lowest = min((int(array.min()) for array in filled), default=0)
         words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
-        # A bit set holds values from 0 on, and must not take more memory than the values.
+        # A bit set has bits from value 0 on, and must not use more memory than the values.
         if lowest < 0 or words > count:
             ordered: Array = super().sorted_union(arrays)
             return ordered
@@ -195,7 +196,7 @@ class NumbaArrays(NumpyArrays):
         rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
         rows[:] = 0
         base = np.uint64(lowest)
-        for array in filled:  # each thread sets bits in a row of its own
+        for array in filled:  # each thread sets bits in its own row
             parts = zip(self._team.shares(len(array)), rows, strict=False)
             self._team.call(
                 sorting.mark, [(*share, _words(array), base, row) for share, row in parts]
@@ -231,7 +232,7 @@ class NumbaArrays(NumpyArrays):
         counts = np.zeros((len(shares), 2**digit), np.uint64)
         tasks = zip(shares, counts, strict=True)
         helpers.call(sorting.count_digits, [(*share, records, shift, row) for share, row in tasks])
-        if counts.sum(axis=0).max() == len(records):  # all have the same digit
+        if counts.sum(axis=0).max() == len(records):  # all records have the same digit
             return records
         by_digit = counts.T.ravel()  # for each digit, the shares in order
         places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
@@ -331,7 +332,7 @@ class NumbaArrays(NumpyArrays):
                 rest = _words(joining[joined:])
                 more, examined = kruskal_helpers.join_undecided(cut, len(u), *shared, rest)
                 return joined + more, cut + examined
-            finally:  # otherwise the helpers would never end
+            finally:  # the helpers run until this is set
                 reached[0] = len(u)
 
         helpers = ((kruskal_helpers.reject_cycles, *part, *shared) for part in parts)
@@ -378,7 +379,7 @@ class NumbaArrays(NumpyArrays):
     def _write(
         self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any
     ) -> None:
-        """Call a kernel on all shares; `counts` has the number of elements that each will write."""
+        """Call a kernel on all shares; `counts` has the number of elements that each writes."""
         ends = list(itertools.accumulate(counts, initial=0))
         places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
         self._team.call(kernel, [(*share, *place, *arguments) for share, place in places])
@@ -388,8 +389,9 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
-        Of two adjacent shares, the first one's elements go to its back and the second one's to its
-        front, so that they adjoin. Then the gaps between such pairs of shares are closed.
+        Shares are grouped in twos. The first share of a group writes its elements to its back, and
+        the second share to its front, so both are adjacent. Then the gaps between groups are
+        closed.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         words = [_words(out) for out in outs]
@@ -423,7 +425,10 @@ class NumbaArrays(NumpyArrays):
 
 
 def _most_frequent(label: Array) -> Array:
-    """Return a bit for each node: whether most nodes have its label; empty if no label has most."""
+    """Return a bit for each node: whether its label is that of most nodes.
+
+    The result is empty if no label belongs to most nodes.
+    """
     labels, counts = np.unique(label[:: len(label) // 1024], return_counts=True)
     if counts.max() <= counts.sum() // 2:
         return np.empty(0, np.uint8)
@@ -433,12 +438,12 @@ def _most_frequent(label: Array) -> Array:
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:
-    """Return the two arguments of kernels for ids: an array, and the first id if that is empty."""
+    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
     if isinstance(array, Consecutive):
         return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
     return _words(array), np.uint64(0)
 
 
 def _words(array: Array) -> Array:
-    """Return an array as kernels accept it: contiguous and unsigned, so that few are compiled."""
+    """Return an array as contiguous and unsigned, so that few kernels have to be compiled."""
     return np.ascontiguousarray(array).view(f"u{array.itemsize}")

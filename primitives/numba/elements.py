@@ -7,14 +7,14 @@ from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, kernel
 
 @kernel(0, 2, 3, [5, 6, 7, 8, 9])
 def move(target, source, count, values):
-    """Move `count` values to the front; the ranges may overlap, because they move in order."""
+    """Move `count` values to the front. The ranges may overlap, because values move in order."""
     for i in range(count):
         values[target + i] = values[source + i]
 
 
 @kernel(0, 3, [3, 0, 1], [5, 6, 7], [0] * 4)
 def scatter(start, stop, index, values, out):
-    """Scatter values; if `values` has one element, that is the value of all."""
+    """Scatter values; if `values` has one element, scatter it to all places."""
     step = np.uint64(len(values) > 1)
     for i in range(start, stop):
         fetch(out, index[min(i + AHEAD, stop - 1)])
@@ -30,7 +30,7 @@ def gather(start, stop, values, index, out):
 
 @kernel(0, 3, [8, 9], [1, 5, 0], [7], [0] * 3)
 def gather_or_fill(start, stop, values, index, fill, out):
-    """Gather values; `fill` has one element, or one for each element of `index`."""
+    """Gather values; `fill` has one element, or as many elements as `index`."""
     step = np.uint64(len(fill) > 1)
     for i in range(start, stop):
         place = index[i]
@@ -39,7 +39,7 @@ def gather_or_fill(start, stop, values, index, fill, out):
 
 @helper
 def key_of(word, top, signed, is_float, descending):
-    """Flip the sign bit, whose index is `top`, and of a negative float all bits.
+    """Flip the sign bit, whose index is `top`; flip all bits of a negative float.
 
     Bits above `top` are unspecified.
     """

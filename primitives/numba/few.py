@@ -1,7 +1,7 @@
 """A kernel that joins few pairs in one call: their keys, the sort and the joins.
 
-Several kernels would take longer to call than to run. All arguments have one dtype each, so it is
-compiled once. See `kruskal` for the form of the records.
+For few pairs, calling several kernels takes longer than running them. Each argument has one dtype,
+so the kernel is compiled once. See `kruskal` for the form of the records.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 def join_few(
     u, v, bits, top, signed, is_float, descending, key, records, parent, is_joining, joining
 ):
-    """Join pairs by weight; return how many joined two sets, or -1 if sorting takes too long."""
+    """Join pairs by weight; return the number that joined two sets, or -1 if sorting is slow."""
     size, top = len(u), np.uint64(top)
     low, high, mask = NONE, _ZERO, NONE >> (np.uint64(63) - top)
     for i in range(size):

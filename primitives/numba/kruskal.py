@@ -1,10 +1,10 @@
 """Kernels of Kruskal's algorithm that sort pairs in runs, each just before its pairs are joined.
 
-Pairs are first distributed to buckets by the top bits of their keys. Adjacent buckets form a run,
-small enough for a cache. The main thread joins the pairs of all runs in order. Each run is sorted
-by one thread: by the main thread, or by a helper that is ahead of it. Runs after the last pair that
-can join are never sorted. Once most pairs are inside a set, such pairs are removed before sorting,
-as in Filter-Kruskal.
+Pairs are first distributed to buckets by the top bits of their keys. Adjacent buckets form a run
+that fits in a cache. The main thread joins the pairs of all runs in order. Each run is sorted by
+one thread: by a helper that is ahead of the main thread, or by the main thread itself. When one set
+remains, later runs are not sorted. When most pairs are inside a set, these pairs are removed before
+sorting, as in Filter-Kruskal.
 
 A record consists of two words. The first has the key in its upper half and the position in its
 lower half, the second has one node in each half.
@@ -30,8 +30,8 @@ from .trees import join
 _DIGITS = 2**DIGIT
 #: The largest number of pairs that is sorted by insertion.
 FEW = 24
-#: The state of a run: 0 if no thread has it, `TAKEN` while it is sorted, then `SORTED` plus the
-#: number of pairs left.
+#: The state of a run: 0 if no thread has taken it, `TAKEN` while a thread sorts it, then `SORTED`
+#: plus the number of remaining pairs.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
@@ -60,7 +60,7 @@ def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
 
 @helper
 def sort_run(records, bits, other):
-    """Sort a run in place by the lowest `bits` bits of the keys; the others are equal."""
+    """Sort a run in place by the lowest `bits` bits of the keys; all other bits are equal."""
     size = len(records)
     counts = scratch(np.uint64, _DIGITS)
     widest = 4
@@ -90,7 +90,7 @@ def sort_run(records, bits, other):
 
 @helper
 def is_before(a, b, key):
-    """Compare two first words; if they lack bits of the keys, by the whole keys in `key`."""
+    """Compare two first words. If these lack bits of the keys, compare the whole keys in `key`."""
     if len(key) and a >> _HALF == b >> _HALF:
         return (key[a & _BELOW], a) < (key[b & _BELOW], b)
     return a < b
@@ -98,7 +98,7 @@ def is_before(a, b, key):
 
 @helper
 def insert(records, key, patience):
-    """Sort by insertion; return False if that takes more than `patience` moves."""
+    """Sort by insertion; return False if it takes more than `patience` moves."""
     for i in range(1, len(records)):
         first, second = records[i, 0], records[i, 1]
         while i > 0 and is_before(first, records[i - 1, 0], key):
@@ -113,10 +113,10 @@ def insert(records, key, patience):
 
 @helper
 def drop_inside(records, parent):
-    """Remove pairs that are found to be inside a set; return the number of pairs left.
+    """Remove pairs that are found to be inside a set; return the number of remaining pairs.
 
-    The main thread may join sets meanwhile. An ancestor of a node stays in the same set forever, so
-    an old value cannot be wrong.
+    The main thread may join sets at the same time. An ancestor of a node stays in the same set
+    forever, so it is safe to read an old value.
     """
     kept, last = _ZERO, len(records) - 1
     for i in range(len(records)):
@@ -156,7 +156,7 @@ def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent)
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0], [0, 1], [0])
 def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
-    """Join the pairs of each run as soon as it is sorted; return how many joined two sets."""
+    """Join the pairs of each run as soon as it is sorted; return the number of joining pairs."""
     count = start = 0
     for run in range(len(ends)):
         if count == len(joining):

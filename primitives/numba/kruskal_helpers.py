@@ -1,7 +1,7 @@
 """Kernels of Kruskal's algorithm with helper threads, which reject pairs ahead of the main thread.
 
 Helpers read `parent` while the main thread joins sets. An ancestor of a node stays in the same set
-forever, so an old value cannot be wrong.
+forever, so it is safe to read an old value.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from .trees import join
 
 @kernel(1, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0], [0] * 3)
 def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
-    """Join the undecided pairs in order; return how many joined two sets, and their number."""
+    """Join the undecided pairs in order; return the numbers of joining and of undecided pairs."""
     hits = scratch(np.uint64, BLOCK)
     joined = examined = 0
     for first in range(start, stop, BLOCK):
@@ -36,8 +36,8 @@ def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
 def is_inside(a, b, parent):
     """Return whether two nodes are found to be in the same set.
 
-    No node is smaller than its parent. So the larger node climbs, until both are equal or it is a
-    root: then it is not an ancestor of the smaller one.
+    No node is smaller than its parent. So the larger node climbs until both nodes are equal, or the
+    larger node is a root. In the latter case, it is not an ancestor of the smaller node.
     """
     a, b = np.uint64(load(parent, a)), np.uint64(load(parent, b))  # mostly equal already
     while a != b:

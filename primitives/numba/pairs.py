@@ -61,8 +61,9 @@ def relabel_pairs(
 ):
     """Write the selected pairs to the front of the range, or to its back; return their number.
 
-    `inside` is empty, or has a bit for each node: whether its label is the most frequent one. If
-    most pairs have this label at both ends, this table, which is 32 times smaller, rejects them.
+    `inside` is empty, or has a bit for each node: whether its label is the most frequent one. This
+    table is 32 times smaller than the labels. If most pairs have this label at both ends, the table
+    is enough to reject them.
     """
     hits = scratch(np.uint64, BLOCK)
     place = stop if backward else start
@@ -115,7 +116,7 @@ def lower_packed(start, stop, low, high, u, v, key, records):
 def lower_wide(start, stop, low, high, u, v, key, records):
     """Lower records of two words, key and position, at the places in ``[low, high)``.
 
-    Positions ascend, so the first of several equal keys stays.
+    Positions are ascending, so of several equal keys the first one is kept.
     """
     low, size = np.uint64(low), np.uint64(high - low)
     for i in range(start, stop):
@@ -133,7 +134,7 @@ def lower_wide(start, stop, low, high, u, v, key, records):
 
 @kernel(0, 2, [[5, 6], [4, 7]], 3, [0] * 2, [0] * 2)
 def join_packed(start, stop, rows, none, out_key, out_position):
-    """Find the minimum of each column of `rows`; a place without records gets position `none`."""
+    """Find the minimum of each column of `rows`. A place without records gets position `none`."""
     half, below = np.uint64(32), np.uint64(2**32 - 1)
     for i in range(start, stop):
         record = rows[0, i]

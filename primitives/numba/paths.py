@@ -35,11 +35,11 @@ def count_neighbors(u, v, nodes):
 
 @kernel([[1, 1, 0], [2, 1, 1], [1, 1, 1]], [0] * 3, [0] * 3, [0] * 3)
 def strip_leaves(nodes, number, parent, edge):
-    """Strip leaves from the trees until none is left, and number the nodes in this order.
+    """Strip leaves from the trees until no node remains, and number the nodes in this order.
 
-    A node with one edge left is a leaf; `nodes` has its other end and the position of the edge. A
-    node follows its children. The parent is given by its old number. The root of a tree is its own
-    parent.
+    A leaf is a node with one remaining edge. For a leaf, `nodes` has the other end and the position
+    of this edge. A node comes after its children. `parent` has the old number of each parent. The
+    root of a tree is its own parent.
     """
     count = _ZERO
     for i in range(len(nodes)):
@@ -61,7 +61,7 @@ def strip_leaves(nodes, number, parent, edge):
 
 @helper
 def find_above(node, joined):
-    """Return the topmost node that is joined to a node by paths, and halve the way to it."""
+    """Return the topmost node that paths join to a node, and halve the path to it."""
     above = np.uint64(joined[node])
     while joined[above] != above:
         joined[node] = joined[above]
@@ -74,8 +74,8 @@ def find_above(node, joined):
 def cover_paths(a, b, number, parent, edge, joined, first):
     """Write the first path that covers each edge, and join the nodes on all paths.
 
-    A node has a smaller number than its parent. So of two nodes that differ, the smaller one is not
-    an ancestor of the other, and the path passes its parent.
+    A node has a smaller number than its parent. So if two nodes differ, the smaller one is not an
+    ancestor of the other, and the path between them contains its parent.
     """
     last = len(a) - 1
     for i in range(len(a)):

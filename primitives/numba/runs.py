@@ -1,4 +1,4 @@
-"""Division of pairs into runs that fit in a cache, which Kruskal's algorithm sorts one by one."""
+"""Division of pairs into runs that fit in a cache. Kruskal's algorithm sorts the runs in order."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 #: The largest number of bits of a digit in a radix sort.
 DIGIT = 11
-#: The approximate number of pairs of a run; a larger bucket is a run of its own.
+#: The approximate number of pairs of a run. A larger bucket is a separate run.
 _RUN = 2**12
 
 
@@ -21,7 +21,7 @@ class Runs(NamedTuple):
     bits : int64 array
         The number of low bits in which the keys of each run may differ.
     key : unsigned integer array
-        The keys if records lack some of their bits, else empty.
+        The keys if records do not have all bits of them, else empty.
     records : array of shape (m, 2)
         The pairs; see `kruskal`.
     longest : int

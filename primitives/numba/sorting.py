@@ -7,7 +7,7 @@ from ...runtime.intrinsics import LINE, ONE, fetch, helper, kernel, lowest_bit
 
 @helper
 def count_ones(word):
-    """Return the number of set bits, added up in fields of 2, 4 and 8 bits."""
+    """Return the number of set bits. They are added up in fields of 2, 4 and 8 bits."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
     pairs = np.uint64(0x3333333333333333)
     word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
@@ -17,7 +17,7 @@ def count_ones(word):
 
 @kernel(0, 3, [4, 9, 70], 4, [0, 0])
 def mark(start, stop, values, lowest, bits):
-    """Set the bit of each value; that of `lowest` is the first one."""
+    """Set the bit of each value; bit 0 stands for `lowest`."""
     for i in range(start, stop):
         bit = np.uint64(values[i]) - lowest
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
@@ -47,7 +47,7 @@ def list_marks(start, stop, place, end, bits, lowest, out):
 
 @kernel(0, 3, [9, 7, 8], 7, 0, [], [0] * 3)
 def make_records(start, stop, key, lowest, shift, order, records):
-    """Pack 32 bits of each key above its position, in `order` unless that is empty."""
+    """Pack 32 bits of each key above its position, in the given order unless `order` is empty."""
     for i in range(start, stop):
         place = np.uint64(order[i]) if len(order) else np.uint64(i)
         half = (np.uint64(key[place]) - lowest) >> np.uint64(shift)
@@ -64,7 +64,7 @@ def count_digits(start, stop, records, shift, counts):
 
 @kernel(0, 3, [1, 0, 3], 0, [0, 1], [0] * 3)
 def sort_by_digit(start, stop, records, shift, places, moved):
-    """Move each record to the next place of its digit; equal ones keep their order."""
+    """Move each record to the next place of its digit; equal digits keep their order."""
     shift, low = np.uint64(shift), np.uint64(len(places) - 1)
     for i in range(start, stop):
         digit = (records[i] >> shift) & low

@@ -31,7 +31,7 @@ def list_others(start, stop, place, end, parent, ids, out):
 def find_root(node, parent):
     """Return the root of a node, and halve the path to it.
 
-    Children of a root are not written, so their cache lines can stay shared.
+    A child of a root is not written, so threads can share its cache line.
     """
     above = np.uint64(parent[node])
     while parent[above] != above:
@@ -45,8 +45,8 @@ def find_root(node, parent):
 def find_roots(start, stop, parent, root):
     """Find the root of each node.
 
-    Threads share `parent`. They write only ancestors of a node, so a thread that reads the old or
-    the new value finds the same root. But a late write may undo a newer one, so the roots go to a
+    Threads share `parent`. They write only ancestors of a node, so the old and the new value lead
+    to the same root. But a late write may undo a newer write. So the roots are written to a
     separate array.
     """
     for i in range(start, stop):
@@ -66,7 +66,7 @@ def count_roots(start, stop, root):
 
 @kernel([0, 0, 2, 2], [0] * 4)
 def number_in_order(root, out):
-    """Assign numbers to trees in one pass; return how many, or -1 if a node precedes its root."""
+    """Give numbers to trees in one pass; return the count, or -1 if a node precedes its root."""
     number, last = np.uint64(0), len(root) - 1
     for i in range(len(root)):
         fetch(out, root[min(i + AHEAD, last)])
@@ -88,7 +88,7 @@ def number_roots(start, stop, number, end, root, out):
 
 @helper
 def join(a, b, parent):
-    """Make the smaller of two roots the root of both sets; return whether they differed."""
+    """Make the smaller of two roots the root of both sets; return whether the roots differed."""
     left, right = np.uint64(parent[a]), np.uint64(parent[b])
     if left == right:  # the most frequent case
         return False
@@ -106,7 +106,7 @@ def join(a, b, parent):
 def join_in_order(u, v, parent, joining):
     """Join pairs by union-find; the root of a set is its smallest node.
 
-    Returns the number of pairs that joined two sets; their positions go to `joining`.
+    Return the number of pairs that joined two sets; write their positions to `joining`.
     """
     count = 0
     last = len(u) - 1

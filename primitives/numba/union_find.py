@@ -1,16 +1,16 @@
-"""Kernels of a lock-free union-find structure, which several threads read and change at once.
+"""Kernels of a lock-free union-find structure, which several threads read and modify at once.
 
 Each node has a parent, and a root is its own parent. Threads write only ancestors of a node, so
-others may read the old or the new value. Values that other threads change are read by `load`,
-because the compiler could otherwise keep them in registers.
+other threads may read the old or the new value. Values that other threads modify are read by
+`load`, because the compiler could otherwise keep them in registers.
 """
 
 import numpy as np
 
 from ...runtime.intrinsics import AHEAD, ONE, compare_and_swap, fetch, helper, kernel, load
 
-#: A word has the rank of a node, at most the binary logarithm of the number of nodes, above its
-#: parent.
+#: A word has the rank of a node in its upper bits and the parent in its lower bits. The rank is at
+#: most the binary logarithm of the number of nodes.
 RANK = np.uint64(58)
 PARENT = np.uint64(2**58 - 1)
 
@@ -31,16 +31,16 @@ def find(words, node):
 
 @helper
 def update(words, node, rank, parent, new_rank):
-    """Change the parent and rank of a node if it is still a root of rank `rank`."""
+    """Replace the parent and rank of a node if it is still a root of rank `rank`."""
     return compare_and_swap(words, node, rank << RANK | node, new_rank << RANK | parent)
 
 
 @helper
 def union(words, u, v, by_rank):
-    """Join the sets of two nodes; return whether they differed.
+    """Join the sets of two nodes; return whether the sets differed.
 
-    The root of lower rank becomes a child of the other, ties by number. If `by_rank` is false, all
-    ranks stay 0.
+    The root of lower rank becomes a child of the other root; ties are broken by number. If
+    `by_rank` is false, all ranks remain 0.
     """
     while True:
         u, v = find(words, u), find(words, v)
