@@ -50,13 +50,13 @@ def algorithm(request):
 
 @pytest.fixture(scope="session")
 def cuda_machine(tmp_path_factory):
-    """Compile the interpreter and the kernels; yield their folder, named in the environment."""
+    """Compile the interpreter of kernels; yield its path, which the environment names, too."""
     if reason := why_not():
         pytest.skip(reason)
-    folder = build(tmp_path_factory.mktemp("cuda-machine"))
+    library = build(tmp_path_factory.mktemp("cuda-machine"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CUDA_MACHINE", str(folder))
-        yield folder
+        patch.setenv("CUDA_MACHINE", str(library))
+        yield library
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@
 namespace {
 
 constexpr u32 WARP = 32;
+constexpr u64 ENDLESS = 100'000;  // instructions of a thread, on average, beyond which it has no end
 
 u64 masked(u64 value, u32 bytes) { return bytes == 8 ? value : value & ((u64(1) << 8 * bytes) - 1); }
 
@@ -74,6 +75,8 @@ public:
             const u64 steps = 1 + random.below(burst);
             is_lockstep ? run_warp(chosen, steps) : run_thread(chosen, steps);
             memory.step();
+            if (instructions > ENDLESS * launch.blocks * launch.threads_of_block)
+                throw Finding("the kernel does not end");
             if (is_finished(chosen)) retire(at);
         }
         if (waiting) throw Finding("threads wait in a vote or shuffle for others that have ended");

@@ -86,7 +86,7 @@ ROOT = 'extern "C" __global__ void root(unsigned long long n, float* out) { *out
 
 @pytest.fixture(scope="module")
 def library(cuda_machine):
-    return ctypes.CDLL(str(cuda_machine / "machine.so"))
+    return ctypes.CDLL(str(cuda_machine))
 
 
 @pytest.fixture(scope="module")

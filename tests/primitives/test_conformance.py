@@ -16,8 +16,8 @@ from mstflow.primitives.vocabulary import ArrayModule
 from primitive_cases import (
     ALL,
     CASES,
-    EITHER_ZERO,
     INDEX,
+    compare,
     extremes,
     joined_by_key,
     scatter_min_pairs,
@@ -34,19 +34,6 @@ def check(layouts, name, dtype, n, case):
         except Exception as error:
             error.add_note(f"{name} of {dtype}, {n} elements, {layout}")
             raise
-
-
-def compare(name, results, expected):
-    results = results if isinstance(results, tuple) else (results,)
-    if callable(expected):
-        expected(*results)
-        return
-    expected = expected if isinstance(expected, tuple) else (expected,)
-    for result, one in zip(results, expected, strict=True):
-        assert type(result) is type(one)
-        assert_array_equal(result, one, strict=True)
-        if name not in EITHER_ZERO:
-            assert np.asarray(result).tobytes() == np.asarray(one).tobytes()
 
 
 @functools.cache

@@ -50,23 +50,28 @@ def why_not():
 
 
 def build(folder):
-    """Compile the interpreter, and all kernels to PTX, into a folder; return the folder."""
+    """Compile the interpreter into a folder; return its path."""
     library = folder / "machine.so"
     flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     subprocess.run([_compiler(), *flags, "-o", library, SOURCES / "machine.cpp"], check=True)
-    for file, kernels in KERNELS.items():
-        names, ptx = compile_ptx((KERNEL_SOURCES / f"{file}.cu").read_text(), kernels)
-        (folder / f"{file}.ptx").write_bytes(ptx)
-        (folder / f"{file}.names").write_text("\n".join(map(names.get, kernels)))
-    return folder
+    return library
 
 
 def _compiler():
     return shutil.which("g++") or shutil.which("c++")
 
 
-def compile_ptx(source, kernels):
-    """Compile CUDA C++ to PTX; return the mangled names of the kernels, and the PTX."""
+def compile_ptx(source, kernels, folder=KERNEL_SOURCES):
+    """Compile CUDA C++ to PTX; return the mangled names of the kernels, and the PTX.
+
+    Parameters
+    ----------
+    source : str
+    kernels : sequence of str
+        C++ names of the instances to compile.
+    folder : path
+        Where included files are.
+    """
     from cuda.bindings import nvrtc
 
     def checked(status, *values):
@@ -77,7 +82,7 @@ def compile_ptx(source, kernels):
     program = checked(*nvrtc.nvrtcCreateProgram(source.encode(), b"kernels.cu", 0, [], []))
     for kernel in kernels:
         checked(*nvrtc.nvrtcAddNameExpression(program, kernel.encode()))
-    options = [b"-arch=compute_80", b"-std=c++17", f"-I{KERNEL_SOURCES}".encode()]
+    options = [b"-arch=compute_80", b"-std=c++17", f"-I{folder}".encode()]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if status:
         log = b" " * checked(*nvrtc.nvrtcGetProgramLogSize(program))
@@ -136,6 +141,13 @@ def _given(array):
 class MachineDevice:
     """A device in host memory; each launch has another schedule.
 
+    Parameters
+    ----------
+    library : path
+        The interpreter; see `build`.
+    sources : path
+        The folder of the kernels.
+
     Attributes
     ----------
     launches : list of (str, int)
@@ -144,9 +156,9 @@ class MachineDevice:
 
     xp = strict_device
 
-    def __init__(self, folder):
-        self._folder, self._seed = Path(folder), itertools.count()
-        self.launches = []
+    def __init__(self, library, sources=KERNEL_SOURCES):
+        self._library, self._sources = ctypes.CDLL(str(library)), Path(sources)
+        self._seed, self.launches = itertools.count(), []
 
     def launch(self, file, kernel, size, /, *arguments):
         module, names = self._module(file)
@@ -161,10 +173,9 @@ class MachineDevice:
 
     @functools.cache  # noqa: B019
     def _module(self, file):
-        library = ctypes.CDLL(str(self._folder / "machine.so"))
-        names = (self._folder / f"{file}.names").read_text().split("\n")
-        module = Module(library, (self._folder / f"{file}.ptx").read_bytes())
-        return module, dict(zip(KERNELS[file], names, strict=True))
+        source = (self._sources / f"{file}.cu").read_text()
+        names, ptx = compile_ptx(source, KERNELS[file], self._sources)
+        return Module(self._library, ptx), names
 
 
 class MachineCudaArrays(CudaArrays):

@@ -147,23 +147,6 @@ FAULTS = [
         "u, rank_u, v, rank_u):", "u, rank_u, v, rank_u) or True:",
         "tests/primitives/test_union_find.py tests/primitives/test_shared_trees.py",
     ),
-    # Primitives: CUDA, on the processor.
-    Fault(
-        "-0.0 comes before 0.0 on a GPU",
-        "primitives/cuda/arrays.cu", "if (is_signed && is_float && word == sign) word = 0;", "",
-        CONFORMANCE,
-        "cuda and order_key",
-    ),
-    Fault(
-        "an edge at the limit is heavy on a GPU",
-        "primitives/cuda/pairs.cu", "key[i] <= limit", "key[i] < limit", CONFORMANCE,
-        "cuda and compact_pairs",
-    ),
-    Fault(
-        "a pair's place in a round is taken for its position on a GPU",
-        "primitives/cuda/trees.cu", "add(joining, position[i])", "add(joining, i)", CONFORMANCE,
-        "cuda and join",
-    ),
     # Pipelines.
     Fault(
         "a field that only the body of a loop reads is dropped",

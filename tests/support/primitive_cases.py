@@ -35,6 +35,19 @@ def case(dtypes):
     return register
 
 
+def compare(name, results, expected):
+    results = results if isinstance(results, tuple) else (results,)
+    if callable(expected):
+        expected(*results)
+        return
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for result, one in zip(results, expected, strict=True):
+        assert type(result) is type(one)
+        assert_array_equal(result, one, strict=True)
+        if name not in EITHER_ZERO:
+            assert np.asarray(result).tobytes() == np.asarray(one).tobytes()
+
+
 # Arguments.
 
 
