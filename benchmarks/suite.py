@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
 
-from . import files, primitives, start
+from . import files, primitives, start, threads
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -147,6 +147,16 @@ SUITE = {
         KERNELS,
         {"size": 2**20, "threads": [1, 2], "rounds": 7},
         {"size": 3000, "rounds": 1},
+    ),
+    "threads": Benchmark(
+        "a model of 1 to 64 threads, beside the clock",
+        threads.measure,
+        SOLVE,
+        {
+            "graphs": ["E", "Ei", "G", "Gs", "R", "C", "K", "N"],
+            "threads": [1, 2, 4, 8, 16, 32, 64],
+            "rounds": 5,
+        },
     ),
     "start": Benchmark(
         "import and first solves in fresh processes",

@@ -1,0 +1,170 @@
+"""A model of many threads on one processor, beside the clock where there are processors.
+
+Kernels divide their range into a share for each thread. Here the shares of a section run one after
+another, and each is timed. The model of a run with T threads adds up the time outside such
+sections, the longest share of each section, and the measured time to hand work to T threads.
+
+The model leaves out that threads share the bandwidth of memory, and that they contend for cache
+lines. Where threads take work from a common queue, one helper takes all of it, so the model has
+no gain from a third thread there.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from . import graphs as graph_list
+from .machine import pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from mstflow.runtime.team import Team
+
+#: Hand-overs are timed this many times.
+_HAND_OVERS = 50
+
+
+@dataclass
+class Sections:
+    """The sections of one run that threads share.
+
+    Attributes
+    ----------
+    stage : str
+        The name of the stage that runs now.
+    spent : dict of str to list of list of float
+        By stage, the seconds of the shares of each section.
+    """
+
+    stage: str = ""
+    spent: dict[str, list[list[float]]] = field(default_factory=dict)
+
+    def listen(self, step: str, *_: int) -> None:
+        """Take the name of the stage from a report of progress."""
+        self.stage = step.rpartition(" ")[2]
+
+    def call(
+        self, _: Team, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
+    ) -> list[Any]:
+        """Call a function on each share in turn; replaces `Team.call`.
+
+        The calling thread's share is last. If it is done before helpers begin, they find no work.
+        """
+        results, seconds = [], []
+        for each in reversed(list(arguments)):
+            start = time.perf_counter()
+            results.append(function(*each))
+            seconds.append(time.perf_counter() - start)
+        if len(seconds) > 1:
+            self.spent.setdefault(self.stage, []).append(seconds)
+        return results[::-1]
+
+
+def measure(
+    graphs: Sequence[str], threads: Sequence[int] = (1, 2, 4, 8, 16, 32, 64), rounds: int = 5
+) -> dict[str, Any]:
+    """Model each number of threads on each graph.
+
+    Returns
+    -------
+    dict
+        `rows`: for each graph and number of threads, medians over all rounds: `model` seconds,
+        `work`, the seconds of all shares and of the rest, `hand_over`, the seconds of all
+        hand-overs, by stage `sequential`, the seconds outside sections, and `longest`, those of the
+        longest shares, and `clock`, the seconds on as many processors, or None.
+    """
+    from mstflow.runtime.memory import keeping_blocks
+
+    hand_overs = {count: hand_over(count) for count in threads}
+    processors, rows = len(os.sched_getaffinity(0)), []
+    for name in graphs:
+        graph = graph_list.load(graph_list.ensure(name))
+        found: dict[int, list[dict[str, Any]]] = {count: [] for count in threads}
+        clocks: dict[int, list[float]] = {count: [] for count in threads if count <= processors}
+        with keeping_blocks():
+            for turn in range(-1, rounds):  # the first warms up
+                for count in threads:
+                    with pinned(1):
+                        found[count] += [modelled(graph, count, hand_overs[count])] * (turn >= 0)
+                    if count in clocks:
+                        with pinned(count):
+                            start = time.perf_counter()
+                            _solve(graph, count)
+                            clocks[count] += [time.perf_counter() - start] * (turn >= 0)
+        for count in threads:
+            clock = statistics.median(clocks[count]) if count in clocks else None
+            rows.append({"graph": name, "threads": count, "clock": clock, **_medians(found[count])})
+    return {"rows": rows}
+
+
+def modelled(graph: graph_list.Graph, threads: int, hand_over_seconds: float) -> dict[str, Any]:
+    """Solve with shares in turn; return the model's seconds and their parts."""
+    sections = Sections()
+    with _in_turn(sections):
+        start = time.perf_counter()
+        report = _solve(graph, threads, sections.listen).report
+        work = time.perf_counter() - start
+    shared = {stage: sum(map(sum, spent)) for stage, spent in sections.spent.items()}
+    longest = {stage: sum(map(max, spent)) for stage, spent in sections.spent.items()}
+    handed = hand_over_seconds * sum(map(len, sections.spent.values()))
+    sequential = {
+        stage: max(0.0, seconds - shared.get(stage, 0.0))
+        for stage, seconds in report.seconds.items()
+    }
+    sequential["between stages"] = max(0.0, work - sum(report.seconds.values()))
+    model = work - sum(shared.values()) + sum(longest.values()) + handed
+    parts = {"sequential": sequential, "longest": longest}
+    return {"model": model, "work": work, "hand_over": handed, **parts}
+
+
+def hand_over(threads: int) -> float:
+    """Return the median seconds that a team takes to call an empty function on all its threads."""
+    from mstflow.runtime.team import team
+
+    spent = []
+    for _ in range(_HAND_OVERS):
+        start = time.perf_counter()
+        team(threads).call(lambda: None, [()] * threads)
+        spent.append(time.perf_counter() - start)
+    return statistics.median(spent)
+
+
+@contextmanager
+def _in_turn(sections: Sections) -> Iterator[None]:
+    from mstflow.runtime.team import Team
+
+    def call(team: Team, function: Any, arguments: Any) -> list[Any]:
+        return sections.call(team, function, arguments)
+
+    with mock.patch.object(Team, "call", call):
+        yield
+
+
+def _solve(graph: graph_list.Graph, threads: int, progress: Any = False) -> Any:
+    from mstflow import minimum_spanning_forest
+
+    return minimum_spanning_forest(
+        graph[:3], num_vertices=graph.n, backend="numba", threads=threads, progress=progress
+    )
+
+
+def _medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the median of each number, and of those by stage."""
+    found: dict[str, Any] = {}
+    for name, value in runs[0].items():
+        if isinstance(value, dict):
+            stages = dict.fromkeys(stage for run in runs for stage in run[name])
+            found[name] = {
+                stage: statistics.median(run[name].get(stage, 0.0) for run in runs)
+                for stage in stages
+            }
+        else:
+            found[name] = statistics.median(run[name] for run in runs)
+    return found
