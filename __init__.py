@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .forest.reachability import mutual_reachability
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
+    from .graphs.generate.grids import grid
     from .graphs.read import read
     from .graphs.text.coordinates import read_coordinates
     from .pipeline.catalogue import algorithm, algorithms, strategies, strategy
@@ -37,6 +38,7 @@ __all__ = [
     "algorithms",
     "backends",
     "errors",
+    "grid",
     "minimum_spanning_forest",
     "minimum_spanning_forests",
     "mutual_reachability",
@@ -60,6 +62,7 @@ _MODULES = {
     "forest.reachability": ("mutual_reachability",),
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
+    "graphs.generate.grids": ("grid",),
     "graphs.read": ("read",),
     "graphs.text.coordinates": ("read_coordinates",),
     "pipeline.catalogue": ("algorithm", "algorithms", "strategies", "strategy"),

@@ -1,0 +1,165 @@
+"""Grids, whose edges are computed block by block, compared with a loop over pixels."""
+
+import itertools
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import mstflow
+from mstflow.errors import GraphError, OptionError
+from oracle import kruskal
+
+#: The most steps to a neighbor, by the number of neighbors.
+STEPS = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}
+STRATEGIES = [
+    {"strategy": "whole"},
+    {"strategy": "fold"},
+    {"strategy": "tree", "partitions": 3},
+    {"strategy": "two-scan", "partitions": 2},
+    {"strategy": "iterate", "partitions": 2},
+    {"memory": "400MB"},
+]
+
+
+def edges_by_definition(values, connectivity, shape):
+    """List u, v and the difference of each edge: plane by plane, then by direction."""
+    offsets = [
+        offset
+        for offset in itertools.product((-1, 0, 1), repeat=len(shape))
+        if offset > (0,) * len(shape) and np.count_nonzero(offset) <= STEPS[connectivity]
+    ]
+    found, number = [], np.arange(values.size).reshape(shape)
+    for plane, offset in itertools.product(range(shape[0]), offsets):
+        for rest in itertools.product(*map(range, shape[1:])):
+            here = (plane, *rest)
+            there = tuple(a + b for a, b in zip(here, offset, strict=True))
+            if all(0 <= place < size for place, size in zip(there, shape, strict=True)):
+                weight = abs(int(values[here]) - int(values[there]))
+                found.append((int(number[here]), int(number[there]), weight))
+    return found
+
+
+@st.composite
+def grids(draw):
+    axes = draw(st.sampled_from([2, 3]))
+    shape = draw(arrays.array_shapes(min_dims=axes, max_dims=axes, max_side=5))
+    dtype = draw(st.sampled_from(["u1", "i1", "i4", "u8"]))
+    values = draw(arrays.arrays(dtype, shape))
+    return values, draw(st.sampled_from([4, 8] if axes == 2 else [6, 18, 26]))
+
+
+def listed(source, size):
+    """Return the edges of a source as a list, read in blocks."""
+    found = []
+    for first, count, read in source.blocks(size):
+        u, v, weight = (column.tolist() for column in read())
+        assert (first - source.first_id, count) == (len(found), len(u))
+        found += zip(u, v, weight, strict=True)
+    return found
+
+
+@given(grids(), st.integers(1, 200), st.data())
+def test_edges_by_definition(grid, size, data):
+    values, connectivity = grid
+    source = mstflow.grid(values, connectivity)
+    expected = edges_by_definition(values, connectivity, values.shape)
+    assert (source.num_vertices, source.num_edges) == (values.size, len(expected))
+    assert listed(source, size) == expected
+    cuts = st.integers(0, len(expected))
+    start, stop = sorted((data.draw(cuts), data.draw(cuts)))
+    part = pickle.loads(pickle.dumps(source.slice(start, stop)))
+    assert listed(part, size) == expected[start:stop]
+    inner = part.slice((stop - start) // 3, stop - start)
+    assert listed(inner, size) == expected[start + (stop - start) // 3 : stop]
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_every_strategy(options):
+    draw = np.random.default_rng(4)
+    for shape, connectivity in (((30, 41), 8), ((9, 10, 11), 6)):
+        source = mstflow.grid(draw.integers(0, 9, shape, np.uint8), connectivity)
+        graph = mstflow.EdgeList(*source.columns(), num_vertices=source.num_vertices)
+        forest = mstflow.minimum_spanning_forest(source, **options)
+        assert forest.edge_ids.tolist() == kruskal(graph).tolist()
+        mstflow.verify(source, forest, progress=False)
+
+
+def test_processes_receive_the_planes_of_their_partition():
+    source = mstflow.grid(np.zeros((100, 8, 8), np.uint8))
+    parts = [source.slice(count, count + 40).segments[0] for count in (0, 8_000, 16_000)]
+    assert max(len(part.values) for part in parts) <= 3
+    forest = mstflow.minimum_spanning_forest(
+        source, scheduler="threads", partitions=4, strategy="tree"
+    )
+    assert forest.num_components == 1
+
+
+def test_channels_and_weights_of_ones_own():
+    image = np.random.default_rng(5).integers(0, 256, (3, 7, 9), np.uint8)
+    expected = abs(image[:, :, 1:].astype(int) - image[:, :, :-1]).sum(axis=0)
+    for values, axis in ((image, 0), (np.moveaxis(image, 0, 2), -1)):
+        source = mstflow.grid(values, 4, channel_axis=axis)
+        u, v, weight = source.columns()
+        along = v == u + 1
+        assert weight[along].tolist() == expected.ravel().tolist()
+    u, v, weight = mstflow.grid(image[0], 8, weight=np.maximum).columns()
+    assert weight.tolist() == np.maximum(*(image[0].ravel()[ends] for ends in (u, v))).tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "weights"),
+    [
+        (np.array([[-128, 127]], np.int8), np.array([255], np.uint8)),
+        (np.array([[2**63 - 1, -(2**63)]]), np.array([2**64 - 1], np.uint64)),
+        (np.array([[True, False]]), np.array([True])),
+        (np.array([[0.5, -1]], np.float32), np.array([1.5], np.float32)),
+    ],
+)
+def test_differences_are_exact(values, weights):
+    found = mstflow.grid(values).columns()[2]
+    assert (found.dtype, found.tolist()) == (weights.dtype, weights.tolist())
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (1, 4), (4, 1), (2, 0, 3), (1, 1, 1)])
+def test_grids_without_edges_or_planes(shape):
+    for connectivity in (4, 8) if len(shape) == 2 else (6, 26):
+        forest = mstflow.minimum_spanning_forest(mstflow.grid(np.zeros(shape), connectivity))
+        assert forest.num_vertices == np.prod(shape)
+        assert forest.num_components == min(1, forest.num_vertices)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((np.zeros(5),), {}, "or floats, got float64 of shape (5,)"),
+        ((np.zeros((2, 2, 2, 2)),), {}, "shape (2, 2, 2, 2); pass channel_axis= for color"),
+        ((np.zeros((2, 2), complex),), {}, "got complex128"),
+        ((np.zeros((2, 2)), 6), {}, "connectivity must be one of 4, 8 for 2 axes, not 6"),
+        ((np.zeros((2, 2, 2)), 8), {}, "connectivity must be one of 6, 18, 26 for 3 axes, not 8"),
+        ((np.zeros((2, 2, 3)),), {"channel_axis": 3}, "channel_axis is 3, but the array has 3"),
+    ],
+)
+def test_bad_grids(arguments, options, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        mstflow.grid(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "weight", "message"),
+    [
+        (np.array([[1.0, np.nan]]), None, "edge 0: the weight is NaN"),
+        (
+            np.ones((2, 2)),
+            lambda a, _: a[1:],
+            "weight= returned an array of shape (0,) for 1 edges",
+        ),
+    ],
+)
+def test_bad_weights(values, weight, message):
+    with pytest.raises(GraphError, match=re.escape(message)):
+        mstflow.minimum_spanning_forest(mstflow.grid(values, weight=weight))
