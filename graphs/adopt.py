@@ -35,20 +35,20 @@ def edge_list(
     Parameters
     ----------
     graph : EdgeList, tuple of columns, path, list of paths, or object of another library
-        `docs/formats.md` defines the order of the edge ids for each.
+        `docs/formats.md` defines the order of the edges for each form.
     num_vertices : int, optional
         Overrides the number of vertices that the graph states.
     weight : str, callable or None
-        Name of the weights; with None every edge weighs 1. For a graph of networkx also a function
-        of the two nodes and the attributes of an edge.
+        Name of the weights; None for weight 1 on every edge. For a graph of networkx also a
+        function of the two nodes and the attributes of an edge.
 
     Raises
     ------
     GraphError
         If the argument is not a graph, or an edge is invalid. Names the edge.
     OptionError
-        If the graph has no weights of that name, and lists the names it has. If a function is given
-        for a graph of another library.
+        If the graph has no weights of that name; lists the names that exist. If `weight` is a
+        function and the graph is of another library.
     """
     if callable(weight):
         if "networkx.Graph" not in class_names(graph):
@@ -90,12 +90,12 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
 
 
 def _check_list(items: list[Any]) -> None:
-    """Check that a list can only be meant as a list of columns.
+    """Check that a list is a list of columns, and cannot be a list of edges.
 
     Raises
     ------
     GraphError
-        If it is a list of edges, or may be one.
+        If it is or could be a list of edges.
     """
     rows = [item for item in items if isinstance(item, tuple | list)]
     is_narrow = all(len(row) in (2, 3) for row in rows)
@@ -116,7 +116,7 @@ def is_known(graph: Any) -> bool:
 
 
 def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
-    if isinstance(graph, type):  # a class has the attributes that are looked for below
+    if isinstance(graph, type):  # a class also has the attributes that are tested below
         return None
     names = class_names(graph)
     for name in names:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .names.vertex_names import VertexNames
 
-    #: u, v and weight (None: every edge weighs 1) of consecutive edges.
+    #: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
     #: Columns by name: u, v, weight, edge_id.
     NamedColumns = Mapping[str, NDArray[Any]]
@@ -29,17 +29,17 @@ _LARGEST_ID = np.iinfo(np.int64).max - 1
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class EdgeList:
-    """An undirected graph as columns. They are checked once, here, and never written to.
+    """An undirected graph as columns, which are checked on creation and never modified.
 
     Loops, parallel edges and both arcs of a symmetric graph are ordinary edges. The id of an edge
-    is its position. Columns on a GPU stay there; either all columns lie on the GPU, or none.
+    is its position. Columns on a GPU stay there. All columns must be on the same device.
 
     Parameters
     ----------
     u, v : integer arrays of length m
         The two ends of each edge, as 0-based vertex ids.
     weight : bool, integer or floating array of length m, optional
-        Edge weights; by default every edge weighs integer 1.
+        Edge weights; by default the integer 1 for every edge.
     num_vertices : int, optional
         Number of vertices; by default the largest id plus one.
     names : VertexNames, optional
@@ -49,8 +49,8 @@ class EdgeList:
     ------
     GraphError
         If the columns differ in length, a dtype is not supported, an id is negative or not less
-        than `num_vertices`, a weight is NaN, or the number of names differs from that of the
-        vertices. Names the first such edge.
+        than `num_vertices`, a weight is NaN, or the number of names is not that of the vertices.
+        Names the first invalid edge.
     """
 
     u: NDArray[Any]
@@ -91,7 +91,7 @@ class EdgeList:
 
     @property
     def is_on_device(self) -> bool:
-        """Whether the columns lie on a GPU."""
+        """Whether the columns are on a GPU."""
         return is_on_device(self.u)
 
     def to_host(self) -> EdgeList:
@@ -117,7 +117,7 @@ class EdgeList:
         return larger
 
     def of_file(self, path: PathLike[str]) -> EdgeList:
-        """Return the same graph, with the name of the file that it was read from."""
+        """Return the same graph, marked as read from a file."""
         known = object.__new__(EdgeList)
         known.__dict__.update(self.__dict__, files=((fspath(path), self.num_edges),))
         return known
@@ -169,7 +169,7 @@ def check_names(names: VertexNames | None, num_vertices: int) -> None:
     Raises
     ------
     GraphError
-        If there is not.
+        If the numbers of names and vertices differ.
     """
     if names is not None and len(names) != num_vertices:
         message = f"there are {len(names)} names for {num_vertices} vertices"
@@ -177,7 +177,7 @@ def check_names(names: VertexNames | None, num_vertices: int) -> None:
 
 
 def ones(column: NDArray[Any]) -> NDArray[np.int64]:
-    """Return an array of integer ones as long as a column; it takes no memory."""
+    """Return an array of integer ones of the length of a column; it uses no memory."""
     one = np.zeros_like(column, np.int64, shape=(1,)) + 1
     return np.broadcast_to(one, column.shape)
 
@@ -218,7 +218,7 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
     Raises
     ------
     GraphError
-        If there is no such dtype. Names the first edge whose weight would be rounded.
+        If no dtype represents all weights. Names the first edge whose weight would be rounded.
     """
     dtype = np.result_type(*columns)
     if dtype.kind == "f" and all(column.dtype.kind != "f" for column in columns):
@@ -242,18 +242,18 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
 def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
     """Return whether `wide` represents every integer of `narrow`.
 
-    Unlike `numpy.can_cast`, which calls int64 to float64 safe.
+    `numpy.can_cast` does not answer this: it regards int64 to float64 as safe.
     """
     return np.can_cast(narrow, wide) and not (wide.kind == "f" and narrow.itemsize == 8)
 
 
 def checked_column(name: str, values: Any) -> NDArray[Any]:
-    """Return values as a one-dimensional array in native byte order, without rounding any.
+    """Return values as a one-dimensional array in native byte order, without rounding.
 
     Raises
     ------
     GraphError
-        If that is not possible. Names the column.
+        If this is not possible. Names the column.
     """
     if isinstance(values, np.ma.MaskedArray):
         message = f"{name} must not be a masked array; drop the masked edges first"
@@ -299,7 +299,7 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
         raise GraphError(message)
-    # The minimum is NaN if any weight is: this needs no mask of length m.
+    # The minimum is NaN if any weight is NaN. Computing it needs no mask of length m.
     if array.dtype.kind == "f" and array.size and np.isnan(extreme("min", array)):
         message = f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN"
         raise GraphError(message)
@@ -328,7 +328,7 @@ def _checked_num_vertices(
     for name, ids in (("u", u), ("v", v)):
         if not ids.size:
             continue
-        # A negative id, viewed as unsigned, exceeds every valid id: one pass finds both errors.
+        # A negative id, viewed as unsigned, exceeds every valid id. So one pass finds both errors.
         top = int(extreme("max", ids.view(f"u{ids.itemsize}")))
         if top > np.iinfo(ids.dtype).max:
             edge = int((ids < 0).argmax())
@@ -344,7 +344,7 @@ def _checked_num_vertices(
         return largest + 1
     given = checked_num_vertices(given)
     if largest >= given:
-        # A dtype that cannot represent `given` has no id beyond it.
+        # If the dtype cannot represent `given`, all ids are smaller.
         wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)
         edge = min(int(hits.argmax()) for ids in wide if (hits := ids >= given).any())
         message = (

@@ -1,4 +1,4 @@
-"""Files: errors that name them, and their state, which tells whether they changed."""
+"""Files: errors that name the file, and checks whether a file has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: A file may grow to this, and to this for each of its bytes.
+#: When it is read, a file may expand to this size, and to this size for each of its bytes.
 _FREE, _GROWTH = 2**22, 64
 #: A fingerprint samples this number of bytes at this number of offsets.
 _BYTES, _PLACES = 4096, 64
@@ -26,7 +26,7 @@ def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
     Raises
     ------
     FileFormatError
-        Instead of OSError and `kinds`.
+        Replaces OSError and `kinds`.
     """
     reasons: tuple[type[Exception], ...] = (OSError, *kinds)
     try:
@@ -39,9 +39,9 @@ def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
 
 
 def most_from(path: Path) -> int:
-    """Return a bound on what a file may grow to when it is read: bytes, pixels or rows.
+    """Return the largest size to which a file may expand when it is read: bytes, pixels or rows.
 
-    Graphs seldom compress to a fiftieth. A file that grows more is taken for an attack.
+    A graph rarely compresses to a fiftieth of its size. A file that expands more may be an attack.
     """
     with file_errors(path):
         return _FREE + _GROWTH * path.stat().st_size
@@ -56,9 +56,9 @@ def without_warnings() -> Iterator[None]:
 
 
 class FileState(NamedTuple):
-    """What the system says about a file. Any change to its content changes the state.
+    """The metadata of a file, which change with its content.
 
-    The number of the device is missing, since workers on other machines see another one.
+    They do not include the device number, because it differs on workers of other machines.
     """
 
     size: int
@@ -87,7 +87,7 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
     Raises
     ------
     FileFormatError
-        If it is not. Names the file.
+        If the file has changed. Names the file.
     """
     check_state(path, known)
     try:

@@ -1,4 +1,4 @@
-"""Saved forests: the identity of their graph, and the reader. `write_columns` writes them."""
+"""Saved forests: the identity of their graph, and the reader; `write_columns` writes them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ _HEAD = 2**12
 
 
 def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
-    """Return the identity of a graph, which does not depend on how it is stored.
+    """Return the identity of a graph, which does not depend on the format in which it is stored.
 
     Returns
     -------
     dict
         "num_vertices", "num_edges" and "digest". The last two are None if the graph can be read
-        only once. The digest is BLAKE2b with 16 bytes over the first 4,096 edges: one column of
-        smaller ends, one of larger ends (both int64) and one of weights (binary64), little-endian.
+        only once. The digest is BLAKE2b with 16 bytes. It covers the first 4,096 edges: a column of
+        smaller ends, a column of larger ends (both int64) and a column of weights (binary64), all
+        little-endian.
     """
     sizes: dict[str, int | str | None] = {"num_vertices": graph.num_vertices}
     if graph.is_read_once:
@@ -54,9 +55,9 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
 def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read the columns of a forest, and the identity of its graph.
 
-    Weights in text are parsed in the dtype of the graph's weights, so none is rounded. The columns
-    are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If
-    `name_type`, a `pyarrow.DataType`, is given, u and v are names of that type.
+    Weights in text are parsed in the dtype of the graph's weights, so they are not rounded. The
+    columns are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If
+    `name_type` (a `pyarrow.DataType`) is given, u and v are names of this type.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
 
 
 def column_problem(name: str, column: NDArray[Any], *, has_names: bool = False) -> str | None:
-    """Return why an array cannot be the column `name`, or None if it can."""
+    """Return the reason why an array cannot be the column `name`, or None if it can."""
     if column.ndim != 1:
         return f"{name} must be one-dimensional, not of shape {column.shape}"
     if has_names and name in ("u", "v") and column.dtype.kind == "O":

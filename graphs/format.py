@@ -1,4 +1,4 @@
-"""What a file format is: functions that read and write it, and the table that is written."""
+"""The description of a file format: functions that read and write it, and the table to write."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 class Format:
     """The functions that read and write one file format.
 
-    Functions that read raise FileFormatError if the file cannot be read or is malformed; the error
-    names the file and the line, array, column or edge. Functions that take the name of the weights
-    raise OptionError if the file has no such column. All may raise OptionError for a missing
-    package.
+    Functions that read a file raise FileFormatError if it cannot be read or is malformed. The error
+    names the file and the line, array, column or edge. Functions with the name of the weights as an
+    argument raise OptionError if the file has no such column. All functions may raise OptionError
+    for a missing package.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class Format:
     stream : callable, optional
         Takes a path, returns an `EdgeSource` without reading the edges.
     blocks : callable, optional
-        Takes a path and yields a `text.table.Header` and blocks; for text, which takes the place of
-        `read` if memory is bounded.
+        For text: takes a path and yields a `text.table.Header`, then blocks. It replaces `read` if
+        memory is bounded.
     size : callable, optional
-        Takes a path and returns the bytes of the arrays that `read` makes, reading only headers. If
-        memory is bounded, a file that can be read only whole is not read before these are known.
+        Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
+        memory is bounded, these bytes are checked before a whole file is read.
     write : callable, optional
         Takes a path that does not exist yet and an `EdgeTable`, and writes the file.
     read_forest : callable, optional
@@ -89,7 +89,7 @@ class Format:
     holds_names: bool = False
 
     def graph(self, path: Path, weight: str | None) -> EdgeList:
-        """Read a graph with the weights of that name; with None every edge weighs 1."""
+        """Read a graph with the weights of this name; None stands for weight 1 on every edge."""
         if self.read is None:
             message = f"{path}: format {self.name!r} can only be written"
             raise OptionError(message)
@@ -141,7 +141,7 @@ class EdgeTable:
 
     @property
     def is_graph(self) -> bool:
-        """Whether the table is a graph and not a forest, which has edge ids."""
+        """Whether the table is a graph. A forest has edge ids instead."""
         return "edge_id" not in self.dtypes
 
     @property

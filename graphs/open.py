@@ -56,13 +56,13 @@ def open_graph(
     weight : str, callable or None
         As for `edge_list`.
     ends : sequence of two str, optional
-        Columns that hold names of vertices.
+        Columns with the names of the vertices.
     memory, checkpoint : optional
-        Used with `ends` only, as by `names.number.number_graph`.
+        Used only with `ends`; see `names.number.number_graph`.
     is_streamed : bool
-        Stream files, instead of loading them.
+        Whether to stream files instead of loading them.
     is_bounded : bool
-        Hold at most one file at a time, among those that cannot be streamed.
+        Whether memory is bounded: of the files that cannot be streamed, hold one at a time.
 
     Raises
     ------
@@ -99,10 +99,10 @@ def open_files(
     *,
     is_bounded: bool = False,
 ) -> EdgeSource:
-    """Return a source of files that together are one graph; edge ids run through all of them.
+    """Return a source of files that together are one graph; edge ids run through all files.
 
-    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded or, if memory
-    is bounded, read in each scan: text and `.bin` in blocks, the others as a whole.
+    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded. If memory is
+    bounded, they are read in each scan instead: text and `.bin` in blocks, others as a whole.
 
     Raises
     ------
@@ -142,9 +142,9 @@ def text_source(format: Format, path: Path, weight: str | None) -> EdgeSource:  
 
 
 def _whole_file(found: Format, path: Path, name: str | None, weight: str | None) -> EdgeSource:
-    """Return a file as a source that is read as a whole in each scan, but not before.
+    """Return a file as a source that is read as a whole in each scan, and not before.
 
-    Until then, the size that its headers state takes the place of a number of edges.
+    The number of edges is not yet known; the size is taken from the headers of the file.
     """
     state = FileState.of(path)
     most = 0 if found.size is None else -(-found.size(path) // _EDGE)
@@ -154,7 +154,7 @@ def _whole_file(found: Format, path: Path, name: str | None, weight: str | None)
 def _source(
     graph: Any, weight: str | None, *, is_streamed: bool, is_bounded: bool
 ) -> EdgeSource | None:
-    """Return a source if the graph is one or must be streamed, else None."""
+    """Return a source if the graph is a source or must be streamed, else None."""
     if isinstance(graph, EdgeList) or _is_columns(graph):  # the usual cases
         return None
     if isinstance(graph, EdgeSource):
@@ -202,12 +202,12 @@ def _is_dask_array(item: Any) -> bool:
 
 
 def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
-    """Yield the chunks of Dask arrays: two or three columns, or one array with as many columns.
+    """Yield the chunks of Dask arrays: two or three arrays, or an array of two or three columns.
 
     Raises
     ------
     GraphError
-        If there is another number of columns, or they differ in length.
+        If there is another number of columns, or their lengths differ.
     """
     import dask
     from dask.array import unify_chunks
@@ -231,7 +231,7 @@ def _columns(*columns: Any) -> tuple[Any, ...]:
 
 
 def _is_chunk(item: Any) -> bool:
-    """Return whether an item of a sequence is a chunk: a column would hold scalars."""
+    """Return whether an item of a sequence is a chunk instead of a column of scalars."""
     if isinstance(item, tuple | list):
         return len(item) > 0 and all(map(np.ndim, item))
     return isinstance(item, EdgeList) or is_known(item)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def read(
     source: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
-    format: str | None = None,  # noqa: A002  # the name users know
+    format: str | None = None,  # noqa: A002  # the user's word
     num_vertices: int | None = None,
     weight: str | None = "weight",
     ends: Sequence[str] | None = None,
@@ -38,12 +38,14 @@ def read(
     source : path, or sequence of paths
         Edge ids run through all files, in this order.
     format : str, optional
-        One of `format_names`. By default the suffix decides (text may be compressed: `.gz`, `.xz`,
-        `.bz2`, `.zst`), otherwise the content. A folder has the format "npy".
+        One of `format_names`. By default it follows from the suffix, or from the content if the
+        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder has the
+        format "npy".
     num_vertices : int, optional
         Overrides the number of vertices that the files state.
     weight : str or None
-        Name of the column of weights, in formats with named columns. With None every edge weighs 1.
+        Name of the column of weights, in formats with named columns. None for weight 1 on every
+        edge.
     ends : sequence of two str, optional
         As for `mstflow.minimum_spanning_forest`; the graph has `names`.
     progress : bool or callable
@@ -70,7 +72,7 @@ def read(
         if ends is not None:
             options: Any = {"format": format, "num_vertices": num_vertices}
             graph = number_graph(paths, ends, weight, **options)
-            assert isinstance(graph, EdgeList)  # without memory=, nothing is left on disk
+            assert isinstance(graph, EdgeList)  # without memory=, DuckDB is not used
             return graph
         files = map(Path, paths)
         graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
@@ -98,9 +100,9 @@ class WholeFile(Sequential):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file, from its first edge on."""
+        """The file, and row 0."""
         return str(self.path), 0
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file, and the options it is read with."""
+        """Return the fingerprint of the file, with the options of its reader."""
         return f"{file_fingerprint(self.path)} {self.format} {self.weight}"

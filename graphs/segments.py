@@ -1,8 +1,8 @@
 """Segments of a source: consecutive edges from one place, read block by block.
 
-Each kind of place has a class: columns in memory (`ArraySegment`), an iterable of chunks
-(`Chunks`), a chunk that Dask computes (`Delayed`), rows of another segment (`Rows`). Classes for
-files are in `formats` and `read`.
+There is a class for each kind of place: columns in memory (`ArraySegment`), an iterable of chunks
+(`Chunks`), a chunk that Dask computes (`Delayed`), and rows of another segment (`Rows`). Classes
+for files are in `formats` and `read`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
 
-#: Lanes of a checksum: their sums fit in the cache, and few sizes of rows are multiples.
+#: Lanes of a checksum. Their sums fit in the cache, and rows rarely have a multiple of this size.
 _LANES = 1021
 
 
@@ -49,18 +49,18 @@ class Segment(Protocol):
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that any read loads at least; 0 if it loads only those asked for."""
+        """Smallest number of edges that a read loads; 0 if it loads only the requested edges."""
 
     @property
     def num_vertices(self) -> int:
-        """Number of vertices that the segment states; 0 if it states none."""
+        """Number of vertices that the segment states; 0 if it states no number."""
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file of the edges, and the row of the first one there; ("", 0) without a file."""
+        """The file of the edges, and the row of the first edge; ("", 0) without a file."""
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield functions that read the blocks, in order; most have at most `size` edges."""
+        """Yield functions that read the blocks, in order; usually of at most `size` edges."""
 
     def slice(self, start: int, stop: int) -> Segment:
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
@@ -79,7 +79,7 @@ class Segment(Protocol):
 class ArraySegment:
     """Columns in memory; slices are views. `num_vertices` may exceed the largest id plus one.
 
-    `files` are those that the columns were read from, with their numbers of edges.
+    `files` lists the files of the columns, with their numbers of edges.
     """
 
     u: NDArray[Any]
@@ -109,7 +109,7 @@ class ArraySegment:
         return digest(shown, *(np.ascontiguousarray(host_array(column)).data for column in columns))
 
     def checksum(self) -> int:
-        """Return a fast checksum of all values, to find out whether a chunk changes."""
+        """Return a fast checksum of all values, which detects changes of a chunk."""
         return checksum(self._columns)
 
     @property
@@ -123,15 +123,15 @@ class ArraySegment:
 
 
 def checksum(columns: Iterable[NDArray[Any]]) -> int:
-    """Return a checksum of columns, which costs a fraction of the time that a scan takes.
+    """Return a checksum of columns, in a fraction of the time of a scan.
 
-    Words of 64 bits are dealt to lanes in turn and added up, so a word counts differently in
-    another place. The sums, the bytes after the last full round, and the dtypes are digested by
-    CRC-32.
+    Words of 64 bits are distributed to lanes in turn, and each lane is summed. So the checksum
+    depends on the positions of the words. The result is the CRC-32 of the sums, the bytes after the
+    last full round, and the dtypes.
     """
     found = 0
     for column in columns:
-        values = column[:1] if column.strides == (0,) else column  # one value stands for all
+        values = column[:1] if column.strides == (0,) else column  # all values are the same
         data = np.ascontiguousarray(values).view(np.uint8)
         whole = len(data) // (8 * _LANES) * 8 * _LANES
         words = data[:whole].view(np.uint64).reshape(-1, _LANES)
@@ -147,7 +147,7 @@ def column_segment(columns: Any, name: str) -> ArraySegment:
     Raises
     ------
     GraphError
-        If it is anything else. The message begins with `name`.
+        If `columns` is anything else. The message begins with `name`.
     """
     if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
         message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
@@ -183,12 +183,12 @@ class Sequential(ABC):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file of the edges, and the row of the first one there; here none."""
+        """The file of the edges, and the row of the first edge; by default no file."""
         return "", 0
 
     @abstractmethod
     def arrays(self) -> Iterator[ArraySegment]:
-        """Yield the edges, in order, as they are read."""
+        """Yield the edges in order."""
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that return views."""
@@ -205,7 +205,7 @@ class Sequential(ABC):
 
 
 class ChunkSegment(Sequential):
-    """Base of segments of chunks, which nothing but their values identifies.
+    """Base of segments of chunks, which are identified only by their values.
 
     The first scan computes a checksum of each chunk; later scans compare it.
     """
@@ -218,7 +218,7 @@ class ChunkSegment(Sequential):
         """Return the name of a chunk, for messages."""
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield functions that return views; the first one called for a chunk compares it."""
+        """Yield functions that return views; the first call for a chunk compares its checksum."""
         for place, chunk in enumerate(self.arrays()):
             if not self.checksums:
                 yield from chunk.reads(size)
@@ -234,7 +234,7 @@ class ChunkSegment(Sequential):
                 yield count, partial(_compared, compare, read)
 
     def fingerprint(self) -> str:
-        """Return a digest of the checksums, or of all values if they have none yet."""
+        """Return a digest of the checksums, or of all values if there are no checksums yet."""
         if self.checksums:
             return digest(repr(self.checksums).encode())
         return digest(*(array.fingerprint().encode() for array in self.arrays()))
@@ -270,12 +270,12 @@ class Chunks(ChunkSegment):
         return isinstance(self.chunks, Iterator)
 
     def fingerprint(self) -> str:
-        """Return a digest of the checksums, or of all values if they have none yet.
+        """Return a digest of the checksums, or of all values if there are no checksums yet.
 
         Raises
         ------
         GraphError
-            If they can be read only once.
+            If the chunks can be read only once.
         """
         if self.is_iterator:
             message = (
@@ -286,7 +286,7 @@ class Chunks(ChunkSegment):
         return super().fingerprint()
 
     def arrays(self) -> Iterator[ArraySegment]:
-        """Go through the chunks once more.
+        """Iterate over the chunks again.
 
         Raises
         ------
@@ -299,7 +299,7 @@ class Chunks(ChunkSegment):
                 chunk = next(chunks)
             except StopIteration:
                 return
-            except Exception as error:  # code of the caller: it may raise anything
+            except Exception as error:  # the caller's code may raise anything
                 message = f"{self.name(position)}: {type(error).__name__}: {error}"
                 raise GraphError(message) from error
             yield self.adopt(chunk, self.name(position))
@@ -328,7 +328,7 @@ class Delayed(ChunkSegment):
 
 
 def _computed(chunk: Any) -> Any:
-    """Compute a chunk: on the cluster that holds its data, otherwise in this thread."""
+    """Compute a chunk, on the cluster that holds its data or else in this thread."""
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(chunk, distributed.Future):
         return chunk.result()
@@ -342,7 +342,7 @@ def _computed(chunk: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rows:
-    """Edges `start` to `stop` - 1 of a segment that only reads whole units from the beginning."""
+    """Edges `start` to `stop` - 1 of a segment that is read from the beginning, in whole units."""
 
     segment: Segment
     start: int
@@ -367,19 +367,19 @@ class Rows:
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file of the edges, and the row of the first one there."""
+        """The file of the edges, and the row of the first edge."""
         file, row = self.segment.origin
         return file, row + self.start
 
     @property
     def checksums(self) -> tuple[tuple[int, int], ...]:
-        """The checksums of the chunks that are read; empty if these are not chunks."""
+        """The checksums of the chunks; empty if the segment has no chunks."""
         return getattr(self.segment, "checksums", ())
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Read the segment from the beginning, and skip the edges before `start`.
+        """Yield functions that read the segment from its beginning, without edges before `start`.
 
-        After the last chunk, it asks for another one, which would be a change.
+        After the last chunk, the segment must end: a further chunk would be a change.
         """
         if not self.stop:
             return

@@ -1,4 +1,4 @@
-"""Graphs that are streamed: a source reads its segments block by block, once for each scan.
+"""Graphs that are streamed. In each scan, a source reads its segments block by block.
 
 A segment is a file, an iterable of chunks, or a set of arrays in memory. Edge ids are consecutive
 through all segments in order.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .names.vertex_names import VertexNames
     from .segments import Segment
 
-#: Number of edges in a block; a block stays in the cache while it is filtered.
+#: Number of edges in a block. A block fits in the cache while it is filtered.
 BLOCK_EDGES = 2**19
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
@@ -44,8 +44,8 @@ class EdgeSource:
     ----------
     segments : sequence of Segment
     num_vertices : int, optional
-        Number of vertices. If None, `with_sizes` uses the largest id plus one or the largest number
-        that a chunk states, whichever is larger.
+        Number of vertices. If None, `with_sizes` uses the largest id plus one, or the largest
+        number that a chunk states if this is larger.
     first_id : int
         Id of the first edge; the ids are consecutive.
     unweighted : bool
@@ -56,7 +56,7 @@ class EdgeSource:
         Dtype of the weights, set by `with_sizes`. All weights must share one dtype, because keys of
         different dtypes cannot be compared.
     least_vertices : int
-        Lower bound on the number of vertices, used when only some inputs state it.
+        Lower bound on the number of vertices, for inputs of which only some state a number.
     names : VertexNames, optional
         The name of each vertex.
     removed : int64 array, optional
@@ -139,8 +139,8 @@ class EdgeSource:
     def with_sizes(self) -> EdgeSource:
         """Return this source with its numbers of vertices and edges and the dtype of its weights.
 
-        A scan counts what is unknown. If the edges can be read only once, the number of edges and
-        the dtype stay unknown.
+        A scan determines the unknown values. If the edges can be read only once, the number of
+        edges and the dtype remain unknown.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class EdgeSource:
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
-        """Return this source with the sizes of its segments, which other tasks have counted.
+        """Return this source with the sizes that other tasks have counted, one for each segment.
 
         Raises
         ------
@@ -213,16 +213,16 @@ class EdgeSource:
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()
-        if not reads:  # a caller may concatenate slices, so an empty one needs their dtype
+        if not reads:  # callers may concatenate slices, so an empty slice has the dtype of others
             *ends, weight = _NO_EDGES
             return *ends, weight.astype(self.weight_dtype or weight.dtype)
         return _joined([read() for read in reads])
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return the weights of some thousand edges, spread evenly; empty if this needs a scan.
+        """Return the weights of a few thousand edges, spread evenly.
 
-        The sample is divided among `shares` partitions, and this source returns one share. If
-        `shares` is 0, the sample is empty.
+        The sample is divided among `shares` partitions, and this source returns one share. The
+        sample is empty if `shares` is 0, or if computing it needs a scan.
         """
         count = self.num_edges
         if not count or not shares or not all(segment.is_direct for segment in self.segments):
@@ -233,9 +233,9 @@ class EdgeSource:
         return np.concatenate([run.columns()[2] for run in runs])
 
     def largest_id(self) -> tuple[int, str]:
-        """Return the largest vertex id, and where it is: a file and a row, or an edge.
+        """Return the largest vertex id and its place: a file and a row, or an edge.
 
-        This takes a scan. Without edges the id is -1 and the place is empty.
+        This needs a scan. Without edges the id is -1 and the place is empty.
         """
         found, place, edge = -1, "", self.first_id
         for segment in self.segments:
@@ -320,8 +320,8 @@ class Counted(NamedTuple):
 class _Where(NamedTuple):
     """The file of a segment, and the difference between edge ids and rows of the file.
 
-    `is_checked` is true if an earlier scan has validated the chunks: later scans compare only their
-    checksums.
+    `is_checked` is true if an earlier scan has validated the chunks. Later scans compare only
+    their checksums.
     """
 
     file: str
@@ -350,7 +350,7 @@ def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...
 
 
 def _place(segment: Segment, row: int, edge: int) -> str:
-    """Return the file and row of an edge, or its id if it is from no file."""
+    """Return the file and row of an edge, or its id if there is no file."""
     file, first = segment.origin
     for name, count in getattr(segment, "files", ()):
         if row < count:
@@ -368,7 +368,7 @@ def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -
     GraphError
         If the dtypes differ. Names the edge.
     """
-    if known is None or known == found:  # the first test is needed: NumPy reads None as float64
+    if known is None or known == found:  # NumPy would convert None to float64
         return found
     message = (
         f"edge {first}: weights are {found} from here on and {known} before; a graph that is "

@@ -30,7 +30,7 @@ END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Make errors of pyarrow, and of the columns, name the file."""
+    """Convert errors of pyarrow and of columns to errors that name the file."""
     import pyarrow as pa
 
     with file_errors(path, pa.ArrowException, ValueError):
@@ -39,7 +39,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 class ColumnNames(NamedTuple):
-    """Names of the columns of a graph; if `weight` is None, every edge weighs integer 1."""
+    """Names of the columns of a graph. The weight None stands for integer 1 on every edge."""
 
     u: str
     v: str
@@ -65,19 +65,20 @@ def choose_columns(
     names : sequence of str
         Names of all columns.
     weight : str or None
-        Name of the weights; with None every edge weighs 1. "weight", the default of all callers,
-        may be missing if the table has no other columns than the ends and edge ids.
+        Name of the weights; None for weight 1 on every edge. The column "weight", which is the
+        default of all callers, may be missing if the table has only ends and edge ids.
     ends : sequence of two str, optional
-        Names of the columns of the two ends. Default: the first of `END_NAMES` that exist.
+        Names of the columns of the two ends. Default: the first pair of `END_NAMES` that exists.
 
     Raises
     ------
     GraphError
-        If the columns of the ends are missing, or "weight" is missing beside other columns.
+        If the columns of the ends are missing, or if the column "weight" is missing and there are
+        other columns.
     OptionError
-        If any other `weight` is missing.
+        If a column `weight` of any other name is missing.
     """
-    # Cut, since a line of prose may look like many long names.
+    # Show only the start: if the file is prose, a line may look like many long names.
     found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
     known = END_NAMES if ends is None else ((ends[0], ends[1]),)
     chosen = next((pair for pair in known if set(pair) <= set(names)), None)
@@ -122,12 +123,12 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
 
 
 def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
-    """Check that an Arrow column, or rows of it from `first_edge` on, has no missing value.
+    """Check that no value is missing in an Arrow column, or in its rows from `first_edge` on.
 
     Raises
     ------
     GraphError
-        If it has. Names the edge.
+        If a value is missing. Names the edge.
     """
     if column.null_count:
         edge = first_edge + column.is_null().index(True).as_py()
@@ -153,7 +154,7 @@ def arrow_graph(table: Any, weight: str | None) -> EdgeList:
     Raises
     ------
     GraphError, OptionError
-        As the functions above, and `EdgeList`.
+        If the columns are missing or invalid, as in the functions above and in `EdgeList`.
     """
     columns = []
     for name in choose_columns(table.column_names, weight).present:
@@ -163,7 +164,7 @@ def arrow_graph(table: Any, weight: str | None) -> EdgeList:
 
 
 def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
-    """Return the number of vertices in a table's metadata, or None if there is none.
+    """Return the number of vertices in a table's metadata, or None if they have no number.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
-    """Parse the identity of a graph; None if there is none.
+    """Parse the identity of a graph; return None if `text` is None.
 
     Raises
     ------
@@ -195,7 +196,7 @@ def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
 
 
 def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
-    """Return a graph with its only weights, "weight", or with None as an unweighted one.
+    """Return a graph with its weights, which are called "weight"; without weights for None.
 
     Raises
     ------
@@ -209,12 +210,12 @@ def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
 
 
 def check_weight(weight: str | None, owner: str = "the graph") -> None:
-    """Check that `weight` is "weight", the only name in a graph without named columns, or None.
+    """Check that `weight` is "weight" or None, for a graph without named columns.
 
     Raises
     ------
     OptionError
-        If it is another name. The message begins with the owner.
+        If `weight` is another name. The message begins with the owner.
     """
     if weight not in ("weight", None):
         message = f"{owner} has no weights called {weight!r}; it has: 'weight'"

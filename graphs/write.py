@@ -1,4 +1,4 @@
-"""Write graphs and forests to a file or folder; on failure nothing is left behind."""
+"""Write graphs and forests to a file or folder. If writing fails, partial output is removed."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ def check_output(
     *,
     has_names: bool = False,
 ) -> None:
-    """Check that an output can be written to `path`, before the work that computes it.
+    """Check that an output can be written to `path`, before it is computed.
 
     Raises
     ------
     OptionError
         If the suffix is unknown, coordinates are missing or not supported, names of vertices are
-        not supported, the parent folder is missing, a folder stands in place of a file or a file in
-        place of a folder, or the folder is not empty.
+        not supported, the parent folder is missing, `path` exists and is a folder instead of a file
+        or a file instead of a folder, or the folder is not empty.
     """
     writer_of(path, has_coordinates=coordinates is not None, has_names=has_names)
     _check_place(path)
 
 
 def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
-    """Write all edges of a graph, in order, holding one block at a time.
+    """Write all edges of a graph in order. Hold one block in memory at a time.
 
     Parameters
     ----------
     path : path
-        As for `write_columns`, except `.geojson`.
+        As for `write_columns`, except for `.geojson`.
     graph : EdgeSource
         Its sizes must be known, and each column must have one dtype in all segments.
 
@@ -75,7 +75,7 @@ def write_columns(
     coordinates: ArrayLike | None = None,
     identity: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write columns under their names; the suffix of `path` decides the format.
+    """Write columns under their names; the suffix of `path` selects the format.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ def write_columns(
 
 
 def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
-    """Write edges; the suffix of `path` decides the format. An existing file is replaced.
+    """Write edges; the suffix of `path` selects the format. An existing file is replaced.
 
     Raises
     ------
     OptionError
-        As `check_output`, or if writing fails. Nothing is left behind then.
+        As `check_output`, or if writing fails. Partial output is removed.
     """
     has_coordinates = table.coordinates is not None
     write = writer_of(path, has_coordinates=has_coordinates, has_names=table.has_names)
@@ -132,8 +132,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     OptionError
-        If `path` cannot be replaced (see `check_output`), or if writing fails. Nothing is left
-        behind then.
+        If `path` cannot be replaced (see `check_output`), or if writing fails. Partial output is
+        removed.
     """
     _check_place(path)
     target = Path(path)
@@ -144,7 +144,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 yield draft
             except OSError as error:
                 raise OptionError(_write_problem(target, draft, error)) from error
-            if target.is_dir():  # an empty one: not every system renames onto it
+            if target.is_dir():  # it is empty; not every system can rename onto a folder
                 target.rmdir()
             if target.is_file():
                 draft.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -175,7 +175,7 @@ def _check_place(path: str | os.PathLike[str]) -> None:
 
 
 def _write_problem(target: Path, draft: Path, error: OSError) -> str:
-    """Return the message for a write that failed; say how much was written before."""
+    """Return the message for a failed write, with the number of bytes written before."""
     files = [draft, *draft.rglob("*")] if draft.is_dir() else [draft]
     written = sum(file.stat().st_size for file in files if file.is_file())
     # NumPy reports only counts of elements, without the reason.
@@ -191,7 +191,7 @@ def check_overwrite(
     Raises
     ------
     OptionError
-        Naming both paths.
+        If it would. Names both paths.
     """
     paths = [Path(path) for path in inputs]
     folders = (path for path in paths if path.is_dir())
@@ -205,7 +205,7 @@ def check_overwrite(
 
 
 def _is_same(left: Path, right: Path) -> bool:
-    """Return whether two paths name the same file, by way of links, or the same place for one."""
+    """Return whether two paths lead to the same file, or to the same place of a new file."""
     if left.exists() and right.exists():
         return left.samefile(right)
     return left.resolve() == right.resolve()

@@ -1,4 +1,4 @@
-"""File formats: a module for each, and the registry in which readers and writers are looked up."""
+"""File formats: a module for each format, and the registry of readers and writers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _READABLE = {each.name: each for each in FORMATS if each.read}
 _FOLDER = next(each for each in FORMATS if each.is_folder)
 _WRITABLE = {each.suffixes[0]: each for each in FORMATS if each.write and each.suffixes}
 
-#: The suffixes that names of vertices can be written to, for messages.
+#: The suffixes of outputs that can contain names of vertices, for messages.
 NAMED_OUTPUTS = " or ".join(suffix for suffix, each in _WRITABLE.items() if each.holds_names)
-#: The suffixes that any graph can be written to, for messages.
+#: The suffixes of outputs for any graph, for messages.
 OUTPUTS = ", ".join(suffix for suffix, each in _WRITABLE.items() if not each.needs_coordinates)
 
 
@@ -50,9 +50,9 @@ def format_of(path: Path, name: str | None = None) -> Format:
     Raises
     ------
     OptionError
-        If no readable format has that name.
+        If no readable format has this name.
     FileFormatError
-        If the content is of no known format, or the file is a pipe.
+        If the format of the content is unknown, or the file is a pipe.
     """
     with file_errors(path):
         if path.is_fifo() or path.is_char_device():
@@ -81,12 +81,13 @@ def format_of(path: Path, name: str | None = None) -> Format:
 def writer_of(
     path: str | PathLike[str], *, has_coordinates: bool = False, has_names: bool = False
 ) -> Callable[[Path, EdgeTable], None]:
-    """Return the function that writes a file or folder of that name.
+    """Return the function that writes a file or folder of this name.
 
     Raises
     ------
     OptionError
-        If there is none, coordinates are missing or not supported, or names are not supported.
+        If the suffix cannot be written, coordinates are missing or not supported, or names are not
+        supported.
     """
     suffix = Path(path).suffix.lower()
     found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
@@ -111,7 +112,7 @@ def names_folder(path: str | PathLike[str]) -> bool:
 
 def _sniffed(path: Path) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
-    with set_listener(False), open_text(path) as handle:  # the head will be read once more
+    with set_listener(False), open_text(path) as handle:  # these lines will be read again
         for _, line in head_lines(path, handle):
             for each in FORMATS:
                 if each.begins and each.begins(line):

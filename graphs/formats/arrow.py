@@ -24,7 +24,7 @@ _DICTIONARY, _BATCH = 2, 3  # types of messages with a body
 def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
     """Read an Arrow IPC file or stream; `tables.choose_columns` finds its columns.
 
-    The file is not mapped: access to a map of a file that is truncated ends the process.
+    The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
     """
     with naming(path):
         return arrow_graph(_table(path), weight)
@@ -48,17 +48,17 @@ def _table(path: Path) -> Any:
             pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader,
         ):
             table = reader.read_all()
-            table.validate()  # damaged lengths would lead beyond the end of a buffer
+            table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
             return table
 
 
 def decompressed_bytes(path: Path) -> int:
-    """Return the bytes of all columns as the metadata state them; read nothing else.
+    """Return the bytes of all columns that the metadata state; read only the metadata.
 
     Raises
     ------
     FileFormatError
-        If the metadata are damaged, or state far more than graphs decompress to.
+        If the metadata are damaged, or state an implausible size for a compressed graph.
     """
     with naming(path), path.open("rb") as handle:
         try:
@@ -81,19 +81,19 @@ def _is_file(handle: IO[bytes]) -> bool:
     return handle.read(len(_MAGIC)) == _MAGIC
 
 
-# The metadata, as far as they state sizes. Source: "Arrow Columnar Format", version 1.5, section
+# The parts of the metadata that state sizes. Source: "Arrow Columnar Format", version 1.5, section
 # "Serialization and Interprocess Communication (IPC)", and its schemas Message.fbs and File.fbs.
 
 
 class _Table(NamedTuple):
-    """A table of a FlatBuffer: its fields lie at offsets that another table, before it, lists."""
+    """A table of a FlatBuffer. A second table, before it, lists the offsets of its fields."""
 
     data: bytes
     start: int
 
     @classmethod
     def root(cls, data: bytes) -> _Table:
-        """Return the table that a buffer begins with."""
+        """Return the root table, at the start of a buffer."""
         return cls(data, *struct.unpack_from("<I", data))
 
     def number(self, field: int, code: str) -> int:
@@ -135,7 +135,7 @@ class _Table(NamedTuple):
 
 
 def _blocks(handle: IO[bytes]) -> Iterator[int]:
-    """Yield where the messages with dictionaries and batches of a file begin, by its footer."""
+    """Yield the offsets of dictionaries and batches, which the footer of a file lists."""
     end = handle.seek(0, 2) - len(_MAGIC) - 4
     handle.seek(max(0, end))
     (size,) = struct.unpack("<i", handle.read(4))
@@ -149,7 +149,7 @@ def _blocks(handle: IO[bytes]) -> Iterator[int]:
 
 
 def _messages(handle: IO[bytes]) -> Iterator[int]:
-    """Yield where the messages of a stream begin."""
+    """Yield the offsets of the messages of a stream."""
     start, end = 0, handle.seek(0, 2)
     while start < end:
         message, body = _message(handle, start)
@@ -163,7 +163,7 @@ def _messages(handle: IO[bytes]) -> Iterator[int]:
 
 
 def _message(handle: IO[bytes], start: int) -> tuple[_Table | None, int]:
-    """Return the metadata of a message, and where its body begins; None at the end of a stream."""
+    """Return the metadata of a message, None at the end of a stream, and the offset of its body."""
     handle.seek(start)
     (size,) = struct.unpack("<i", handle.read(4))
     if size == -1:  # versions before 0.15 begin with the length
@@ -175,7 +175,7 @@ def _message(handle: IO[bytes], start: int) -> tuple[_Table | None, int]:
 
 
 def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
-    """Return the bytes of the buffers in the body of a message, once they are decompressed."""
+    """Return the decompressed size of the buffers in the body of a message."""
     batch = message and message.table(2)
     kind = message.number(1, "B") if message else 0
     if kind == _DICTIONARY and batch:

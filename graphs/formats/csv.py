@@ -47,10 +47,10 @@ def read_csv(
 ) -> EdgeList:
     """Read a table as text, plain or compressed, with one edge per line.
 
-    The first line names the columns, of which `tables.choose_columns` finds those of the graph;
-    the others are ignored. If the first line contains a number, it is not a header, and the
+    The first line has the names of the columns. `tables.choose_columns` finds the columns of the
+    graph; all others are ignored. If the first line contains a number, it is not a header, and the
     columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
-    space that occurs in the first line. Lines before it that start with `#` are comments. Fields
+    space that occurs in the first line. Comments are lines before it that start with `#`. Fields
     may be quoted. Ids and weights are parsed as in `read_txt`.
     """
     return join_blocks(path, csv_blocks(path, weight, block_size))
@@ -104,7 +104,7 @@ def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[
 
 
 class _Head(NamedTuple):
-    """The beginning of a table: its columns, and the first line that is data."""
+    """The beginning of a table: its columns, and the first line with data."""
 
     delimiter: bytes
     names: list[str]
@@ -119,7 +119,7 @@ def _read_head(path: Path, handle: IO[bytes], choose: Choose) -> _Head:
     Raises
     ------
     FileFormatError
-        If the line has no such columns. Names the line.
+        If the columns of a graph are missing. Names the line.
     """
     number, line = first_row(path, head_lines(path, handle), b"#", "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
@@ -156,7 +156,7 @@ def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = No
     with naming(path):
         try:
             table = parse({**types, "weight": weight})
-        except pa.ArrowInvalid:  # other weights than the graph's: verification reports the edge
+        except pa.ArrowInvalid:  # weights that differ from the graph's: `verify` reports the edge
             table = parse(types)
         if len(set(table.column_names)) < len(table.column_names):
             message = "two columns have the same name"

@@ -1,4 +1,4 @@
-"""GeoJSON, for maps: a line for each edge. It can only be written."""
+"""GeoJSON, for maps: a line for each edge. This format can only be written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
     Raises
     ------
     OptionError
-        If the shape is another, or a value is out of range. Names the vertex.
+        If the shape is wrong, or a value is out of range. Names the vertex.
     """
     places = checked_coordinates(coordinates, num_vertices)
     wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)

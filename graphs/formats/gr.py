@@ -35,10 +35,10 @@ _TAGS = {b"sp": b"a", b"tw": b"", b"td": b""}
 def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a `.gr` file, plain or compressed.
 
-    The line `p sp n m` is followed by m arcs `a u v weight`, the lines `p tw n m` and `p td n m` by
-    m unweighted edges `u v`. Vertices are numbered from 1. In a file of arcs without a `p` line
-    they are numbered from 0, and the largest id plus one is their number. Lines that start with
-    `c` are comments.
+    After the line `p sp n m` there are m arcs `a u v weight`. After the lines `p tw n m` and
+    `p td n m` there are m unweighted edges `u v`. Vertices are numbered from 1. In a file of arcs
+    without a `p` line, vertices are numbered from 0, and their number is the largest id plus one.
+    Lines that start with `c` are comments.
     """
     return join_blocks(path, gr_blocks(path, block_size))
 

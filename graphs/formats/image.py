@@ -1,4 +1,4 @@
-"""Images as graphs: each pixel is joined to those beside, above and below it."""
+"""Images as graphs: each pixel is joined to the pixels beside, above and below it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_image(path: Path) -> EdgeList:
     (int64).
     """
     with _opened(path) as image:
-        # The values of a palette image are indices, not brightness.
+        # The pixels of a palette image are indices into the palette, not colors.
         pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":
         message = f"{path}: pixels must be integers, not {pixels.dtype}"
@@ -42,7 +42,7 @@ def read_image(path: Path) -> EdgeList:
 def _steps(pixels: NDArray[Any], axis: int) -> NDArray[np.int64]:
     """Return the sums over channels of the absolute differences along an axis."""
     channels = pixels.reshape(*pixels.shape[:2], -1)
-    total: Any = 0  # channel by channel, as differences take eight times the memory of pixels
+    total: Any = 0  # one channel at a time, because differences need eight times the memory
     for channel in range(channels.shape[2]):
         total += np.abs(np.diff(channels[:, :, channel].astype(np.int64), axis=axis))
     return np.ravel(total)
@@ -56,7 +56,7 @@ def column_bytes(path: Path) -> int:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open an image; its pixels are not read yet."""
+    """Open an image without reading its pixels."""
     try:
         from PIL import Image
     except ModuleNotFoundError as error:

@@ -57,11 +57,11 @@ class _Line(NamedTuple):
 def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a METIS graph, plain or compressed.
 
-    The header `n m [format [ncon]]` is followed by n lines, for vertices 1 to n. Each neighbour
-    listed becomes an edge, so each edge of the METIS graph is read twice, once from either end.
-    The last digit of the format says whether each neighbour is followed by the weight of the edge;
-    the other digits, whether lines begin with a size or with `ncon` weights of the vertex, which
-    are ignored. Lines that start with `%` are comments.
+    After the header `n m [format [ncon]]` there are n lines, for vertices 1 to n. Each listed
+    neighbour becomes an edge. So each edge of the METIS graph is read twice, once from each end. If
+    the last digit of the format is 1, the weight of the edge follows each neighbour. If the other
+    digits are 1, lines begin with a size or with `ncon` weights of the vertex; these are ignored.
+    Lines that start with `%` are comments.
 
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
@@ -122,7 +122,7 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     length = np.diff(ends, prepend=0)
     degree, odd = np.divmod(length - form.skip, form.step)
     _require(not odd.any() and degree.min(initial=0) >= 0, "a line without its fields")
-    if form.skip:  # drop what belongs to the vertex
+    if form.skip:  # drop the size and weights of the vertex
         place = np.arange(len(number)) - np.repeat(ends - length, length)
         number = number[place >= form.skip]
     v = number[:: form.step] - 1
@@ -138,7 +138,7 @@ def _numbers(text: bytes) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        If there is something else, such as two signs, or a number of more than 64 bits.
+        If the text has anything else, such as two signs, or a number of more than 64 bits.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -172,7 +172,7 @@ def _require(holds: bool, problem: str) -> None:
 
 
 def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.int64]:
-    """Drop the lines after those of the vertices; they must be empty."""
+    """Drop the lines after those of the vertices. They must be empty."""
     total = ends[-1] if len(ends) else 0
     ends = ends[:num_lines]
     if total != (ends[-1] if len(ends) else 0):

@@ -36,8 +36,8 @@ _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a square coordinate matrix, plain or compressed.
 
-    Each stored entry becomes an edge, including zeros and the diagonal: a symmetric matrix stores
-    one triangle, a general one may store both. Rows and columns are numbered from 1. A pattern
+    Each stored entry becomes an edge, including zeros and the diagonal. A symmetric matrix stores
+    one triangle, a general matrix may store both. Rows and columns are numbered from 1. A pattern
     matrix has no weights.
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ..segments import Read
 
 _WEIGHTS = ("w", "weight")
-#: Exceptions of NumPy for a damaged header, which is a Python expression.
+#: Exceptions of NumPy for a damaged header. NumPy evaluates headers as Python expressions.
 _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
 _MAGIC = np.lib.format.MAGIC_PREFIX
-#: Readers of headers, by version. Later versions differ only for named fields.
+#: Readers of headers, by version. Later versions differ only in named fields.
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -68,9 +68,9 @@ def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
 
 
 def write_npz(path: Path, table: EdgeTable) -> None:
-    """Write an array for each column, and for a graph the number of vertices.
+    """Write an array for each column, and the number of vertices of a graph.
 
-    A table that is not in memory is first written to a folder beside the archive.
+    A table that is not in memory is first written to a folder next to the archive.
     """
     if table.columns is None:
         folder = path.with_name("columns")
@@ -101,12 +101,12 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def archived_bytes(path: Path) -> int:
-    """Return the bytes of all arrays, as the archive and their headers state them.
+    """Return the bytes of all arrays that the archive and their headers state.
 
     Raises
     ------
     FileFormatError
-        If the sizes cannot be right. Names the array.
+        If the sizes are impossible. Names the array.
     """
     with file_errors(path, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
@@ -121,7 +121,7 @@ def archived_bytes(path: Path) -> int:
             name = member.filename.removesuffix(".npy")
             with _array_errors(path, name), archive.open(member) as file, without_warnings():
                 if file.read(len(_MAGIC)) != _MAGIC:
-                    continue  # not an array: `_loaded` says so
+                    continue  # not an array: `_loaded` raises an error
                 file.seek(0)
                 version = np.lib.format.read_magic(file)
                 if version in _HEADERS:
@@ -180,7 +180,7 @@ def npy_source(path: Path) -> EdgeSource:
 
 
 def write_folder(path: Path, table: EdgeTable) -> None:
-    """Write a file for each column, and for a graph the number of vertices."""
+    """Write a file for each column, and the number of vertices of a graph."""
     _write_columns(path, table)
     if table.identity is not None:
         (path / f"{IDENTITY}.json").write_text(json.dumps(table.identity) + "\n")
@@ -190,10 +190,10 @@ def write_folder(path: Path, table: EdgeTable) -> None:
 
 @dataclass(frozen=True)
 class _Column:
-    """A `.npy` file as it was when its header was read.
+    """A `.npy` file, with its state at the time when its header was read.
 
-    Files are read, never mapped: access to a map of a file that is truncated ends the process, and
-    pages of a map count as memory of the process.
+    Files are read, never memory-mapped. If a mapped file is truncated, an access ends the process.
+    Also, mapped pages count as memory of the process.
     """
 
     path: Path
@@ -349,7 +349,7 @@ def _graph(path: Path, columns: NamedColumns, num_vertices: int | None) -> EdgeL
 
 
 def _column_names(path: Path, found: Iterable[str]) -> list[str]:
-    """Return which of the names are the columns of a graph; a saved forest is a graph, too."""
+    """Return the names of the columns of a graph. A saved forest is also a graph."""
     names = set(found)
     weights = [name for name in _WEIGHTS if name in names]
     # Otherwise a graph whose weights are misspelt would be taken as unweighted.

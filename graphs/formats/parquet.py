@@ -1,4 +1,4 @@
-"""Parquet, read and written by row group."""
+"""Parquet files, which are read and written by row groups."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
             for name in names.present
         ]
         start = 0
-        for group in row_groups(path, weight):  # into place, as a concatenation would take twice
+        for group in row_groups(path, weight):  # copy in place: concatenation needs twice
             stop = start + len(group[0])
             for column, values in zip(columns, group, strict=False):
                 column[start:stop] = values
@@ -58,7 +58,7 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
 def row_groups(
     path: Path, weight: str | None = "weight", groups: Iterable[int] | None = None
 ) -> Iterator[Columns]:
-    """Yield u, v and weight (None if there is none) of all row groups, or of `groups`."""
+    """Yield u, v and weight (or None) of all row groups, or of `groups`."""
     with _opened(path) as file:
         names = choose_columns(file.schema_arrow.names, weight)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -95,7 +95,7 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group of a file; it can only be read as a whole."""
+    """One row group of a file, which can only be read as a whole."""
 
     path: Path
     state: FileState
@@ -153,7 +153,7 @@ def read_parquet_forest(path: Path, _: np.dtype[Any], name_type: Any = None) -> 
 
 
 def write_parquet(path: Path, table: EdgeTable) -> None:
-    """Write columns in their dtypes, and the number of vertices into the metadata."""
+    """Write columns in their dtypes, and the number of vertices to the metadata."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -164,7 +164,7 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
         for name, dtype in table.dtypes.items()
     ]
     schema = pa.schema(fields, metadata)
-    # Dictionaries of ids and weights save no space, and take twice as long to read.
+    # No dictionaries: for ids and weights they save no space, and take twice as long to read.
     with ParquetWriter(path, schema, use_dictionary=False) as file:
         for columns in table.blocks(_GROUP_EDGES):
             file.write_table(pa.table(columns, schema), _GROUP_EDGES)

@@ -31,13 +31,12 @@ _MOST_COMMENTS = 2**16  # after the first edge or line of counts
 def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     """Read a text edge list, plain or compressed.
 
-    Vertices are numbered from 0. Lines that start with `#` or `%` are comments. Leading lines with
-    fewer fields than the edges are the number of vertices and the number of edges: on separate
-    lines or, before edges with weights, on one line. (Two numbers before edges without weights
-    are an edge.)
+    Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The number of
+    vertices and the number of edges may come first. They are on separate lines, or on one line if
+    the edges have weights. (Without weights, a line of two numbers is an edge.)
 
-    Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. A file in which that
-    would round an integer is refused.
+    Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
+    round an integer, the file is refused.
     """
     return join_blocks(path, txt_blocks(path, block_size))
 
@@ -59,18 +58,19 @@ def txt_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
 def _head(
     path: Path, lines: Iterator[tuple[int, bytes]]
 ) -> tuple[list[tuple[int, int]], int, int, bytes]:
-    """Read lines up to the first that must be an edge.
+    """Read lines up to the first line that must be an edge.
 
-    Return the counts with their line numbers, the number of fields of an edge, and the lines read
-    that must still be parsed, after the number of their first line.
+    Return the counts with their line numbers, the number of fields of an edge, and the lines that
+    were read but not parsed, with the number of the first of them.
     """
     counts: list[tuple[int, int]] = []
-    # `pending` begins with a line of two numbers: counts if edges with weights follow, or an edge.
+    # `pending` begins with a line of two numbers. They are counts if edges with weights follow;
+    # otherwise the line is an edge.
     start, pending, held = 1, b"", 0
     for number, line in lines:
         fields = split_fields(line)
         if pending:
-            # Of comments only the line ends are kept, which number the lines after them.
+            # Of comments keep only the line ends, to number the lines that follow.
             kept = line if fields and fields[0][:1] not in _COMMENTS else b"\n"
             held += 1
             pending += kept

@@ -1,7 +1,7 @@
 """Counter-based random numbers, permutations and samples: pure functions of a counter and a key.
 
-There is no state, so edge i of a generated graph does not depend on the block it is computed in.
-All arithmetic is modulo 2^64.
+The functions have no state, so an edge of a generated graph does not depend on the block in which
+it is computed. All arithmetic is modulo 2^64.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _ODD = (_GOLDEN, 0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x2545F4914F6CDD1D)
-_BLOCK = 2**11  # numbers chosen in each block of a sample; few, so that short ranges are cheap
+_BLOCK = 2**11  # numbers that a block of a sample keeps: few, so that short ranges are cheap
 
 
 @functools.lru_cache(maxsize=1024)
@@ -30,7 +30,7 @@ def stream_key(seed: int, name: str) -> int:
 
 
 def draw(counters: Words, key: int) -> Words:
-    """Draw 64 random bits for each counter: that step of SplitMix64 from the state `key`.
+    """Draw 64 random bits for each counter c: the output of step c of SplitMix64 from state `key`.
 
     Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
     """
@@ -57,8 +57,8 @@ def draw_below(counters: Words, bound: int, key: int) -> Words:
 def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Words:
     """Apply a permutation of 0 to `size` - 1 that `key` selects.
 
-    Rounds of additions, odd multiplications and shifts permute 0 to 2^bits - 1. They are applied
-    again to a value that leaves the range, until it is back.
+    Rounds of additions, odd multiplications and shifts permute 0 to 2^bits - 1. If they move a
+    value out of the range 0 to `size` - 1, they are applied to it again until it is in the range.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Wo
 def _rounds(values: Words, bits: int, key: Words) -> Words:
     mask, half = 2**bits - 1, (bits + 1) // 2
     words = values.copy()
-    # A round over few bits mixes in few bits of the key: three bits need 24 rounds to look random.
+    # A round over few bits mixes in few bits of the key: for three bits, 24 rounds are needed.
     for turn in range(max(4, 72 // max(bits, 1))):
         words += key >> (13 * turn % 64)
         words *= _ODD[turn % 4]
@@ -97,8 +97,8 @@ def _rounds(values: Words, bits: int, key: Words) -> Words:
 def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
     """Choose `kept` of the numbers 0 to `total` - 1 at random; return those with the given ranks.
 
-    The range is divided into blocks. Each block keeps its share, rounded, in random order, and
-    ranks run through the blocks in order.
+    The range is divided into blocks. Each block keeps its rounded share of numbers, in random
+    order. Ranks are numbered through all blocks.
     """
     blocks, dropped = _num_blocks(kept), total - kept
     block = _block_of(ranks, kept, blocks)
@@ -111,7 +111,7 @@ def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
 
 
 def sorted_sample(start: int, stop: int, kept: int, total: int, key: int) -> Words:
-    """Return numbers `start` to `stop` - 1, in ascending order, of those that `sample` chooses."""
+    """Return the numbers of rank `start` to `stop` - 1, in ascending order, of a `sample`."""
     blocks = _num_blocks(kept)
     ends = _block_of(np.array([start, stop - 1], dtype=np.uint64), kept, blocks)
     low, high = _start_of(ends + np.array([0, 1], dtype=np.uint64), kept, blocks).tolist()
@@ -131,6 +131,6 @@ def _start_of(block: Words, total: int, blocks: int) -> Words:
 
 def _block_of(ranks: Words, total: int, blocks: int) -> Words:
     block: Words = (ranks * (blocks / total)).astype(np.uint64)
-    block -= _start_of(block, total, blocks) > ranks  # the product is rounded: off by one at most
+    block -= _start_of(block, total, blocks) > ranks  # rounding is off by at most one
     block += _start_of(block + 1, total, blocks) <= ranks
     return block

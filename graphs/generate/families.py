@@ -1,7 +1,7 @@
-"""Families of generated graphs: each defines the ends of its edge number i.
+"""Families of generated graphs: each function defines the ends of edge i.
 
-All families also take the options of `Generated`, by name, and raise OptionError if a parameter is
-out of range.
+All families also accept the options of `Generated`, by name. They raise OptionError if a parameter
+is out of range.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def rmat(
 ) -> Generated:
     """R-MAT: 2^scale vertices with skewed degrees. There may be loops and parallel edges.
 
-    Each edge chooses a quarter of the adjacency matrix `scale` times: the upper left, upper right,
-    lower left or lower right one with probability a, b, c and 1 - a - b - c. The defaults are those
-    of the Graph500 benchmark.
+    Each edge chooses a quarter of the adjacency matrix, then a quarter of this quarter, and so on,
+    `scale` times. It chooses the upper left, upper right, lower left and lower right quarter with
+    probability a, b, c and 1 - a - b - c. The defaults are those of the Graph500 benchmark.
 
     Source: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
     """
@@ -94,7 +94,7 @@ def grid(rows: int, columns: int, **options: Any) -> Generated:
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         row = numbers // row_edges
         place = numbers - row * row_edges
-        is_last = row == rows - 1  # it only has edges to the right
+        is_last = row == rows - 1  # the last row has only edges to the right
         down = ~is_last & ((place % 2 == 1) | (place == row_edges - 1))
         u = row * columns + np.where(is_last, place, place // 2)
         return u, u + np.where(down, np.uint64(columns), np.uint64(1))
@@ -142,8 +142,7 @@ def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
 def circulant(vertices: int, degree: int, **options: Any) -> Generated:
     """Circulant graph: each vertex of a ring is joined to the `degree` nearest on either side.
 
-    Source of this meaning of `degree`: Bhargava and Zaia, "Parallelizing MSF with Boruvka's
-    Algorithm".
+    `degree` has the meaning of Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm".
     """
     degree = integer("degree", degree, 0, LARGEST)
     vertices = integer("vertices", vertices, 2 * degree + 1, LARGEST)
@@ -161,7 +160,7 @@ def hypercube(dimension: int, **options: Any) -> Generated:
     dimension = integer("dimension", dimension, 0, 57)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
-        others = numbers // max(dimension, 1)  # the bits that both ends have in common
+        others = numbers // max(dimension, 1)  # the bits in which both ends agree
         bit = np.uint64(1) << (numbers - others * dimension)
         u = 2 * others - (others & (bit - 1))
         return u, u + bit
@@ -199,22 +198,22 @@ def ssca2(
 ) -> Generated:
     """SSCA#2: cliques of random sizes among 2^scale vertices, with fewer edges at larger distances.
 
-    Cliques are intervals of vertices whose sizes are uniform from 1 to `max_clique_size`; 0 means
-    2^(scale / 3), the default of the benchmark. For each distance d = 1, 2, 4, ... below 2^scale,
-    consider the vertices whose neighbour at that distance, in a ring, is in another clique: a
-    fraction `interclique` / d of them is joined to that neighbour. Each pair of neighbours has
-    uniformly 1 to `max_parallel` edges.
+    Cliques are intervals of vertices. Their sizes are uniform from 1 to `max_clique_size`; 0 stands
+    for 2^(scale / 3), the default of the benchmark. Vertices form a ring. For each distance d = 1,
+    2, 4, ... below 2^scale, consider the vertices whose neighbour at distance d is in another
+    clique. A fraction `interclique` / d of these vertices is joined to this neighbour. Each pair of
+    neighbours has 1 to `max_parallel` edges, with equal probability.
 
     The benchmark tosses a coin for each vertex and distance. Here the expected number of vertices
     is chosen at random, so that the number of an edge determines its ends. Cliques are drawn in
-    advance and take about 8 log2(`max_clique_size`) bytes each. The benchmark also shuffles
-    vertices and edges and draws weights from 1 to 2^scale; use the options for that.
+    advance and use about 8 log2(`max_clique_size`) bytes each. The benchmark also shuffles
+    vertices and edges and draws weights from 1 to 2^scale. Use the options to do the same.
 
     Source: "HPCS Scalable Synthetic Compact Applications #2, Graph Analysis", version 1.1, 2006.
     """
     scale = integer("scale", scale, 0, 40)
     vertices = 2**scale
-    # With at most half of the vertices, no distance leads round the ring into the same clique.
+    # A clique has at most half of the vertices, so no distance leads around the ring into it.
     limit = max_clique_size or int(2 ** (scale / 3))
     limit = integer("max_clique_size", limit, 1, max(vertices // 2, 1))
     max_parallel = integer("max_parallel", max_parallel, 1, 2**20)
@@ -230,7 +229,8 @@ def ssca2(
         kinds.append(_pairs_between(cliques, distance, share, key))
     pairs = sum(count for count, _ in kinds)
     kind_starts = _starts([count for count, _ in kinds])
-    # In a random order of the pairs, a prefix has a second edge, a shorter prefix a third, etc.
+    # In a random order of the pairs, a prefix has a second edge, a shorter prefix a third edge,
+    # etc.
     copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
@@ -309,7 +309,7 @@ def _starts(lengths: Words | list[int]) -> Words:
 
 
 def _place(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
-    """Return for each number the consecutive range that contains it, and its offset there."""
+    """Return for each number the range that contains it, and its offset in this range."""
     which = np.searchsorted(starts, numbers, side="right") - 1
     return which, numbers - starts[which]
 
@@ -319,6 +319,6 @@ def _pairs(numbers: Words, size: int | Words) -> tuple[Words, Words]:
     # Counted from the last pair, rows have lengths 1, 2, 3, ...: row r starts at r (r + 1) / 2.
     back = (size * (size - 1) // 2 - 1) - numbers
     row = ((np.sqrt(8.0 * back + 1.0) - 1.0) / 2.0).astype(np.uint64)
-    row -= row * (row + 1) // 2 > back  # the square root is rounded: off by one at most
+    row -= row * (row + 1) // 2 > back  # rounding of the square root is off by at most one
     row += (row + 1) * (row + 2) // 2 <= back
     return size - 2 - row, size - 1 - (back - row * (row + 1) // 2)

@@ -1,7 +1,7 @@
 """Generated graphs: each edge is a pure function of its number and the seed.
 
-`families` defines the ends of the edges. Here is what all families share: dropping edges, shuffling
-edges and vertices, and drawing weights.
+`families` defines the ends of the edges. This module has the parts that all families share: it
+drops edges, shuffles edges and vertices, and draws weights.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ LARGEST = 2**62  # upper bound on the vertices and edges of a family
 _INTEGERS = {"int": ("int32", "int64")} | {
     f"{sign}int{bits}": (f"{sign}int{bits}",) for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-_TILE = 2**14  # edges computed at once; few enough for their temporaries to stay in the cache
+_TILE = 2**14  # edges to compute at once: few, so that temporary arrays fit in the cache
 
 
 @dataclass(frozen=True)
 class Generated:
     """A generated graph; `families` has a function for each family.
 
-    Equal parameters and seeds give equal graphs, however they are divided into ranges.
+    Equal parameters and seeds give equal graphs, for any division into ranges.
 
     Parameters
     ----------
     num_vertices : int
     family_edges : int
-        Number of edges of the family before any is dropped.
+        Number of edges of the family, before edges are dropped.
     ends : callable
         Takes edge numbers (a uint64 array, less than `family_edges`) and the seed; returns the two
         ends.
@@ -52,11 +52,11 @@ class Generated:
         "float32" or "float64", uniform in [0, 1), or an integer dtype and an inclusive range, such
         as "uint8:0:255". "int:LOW:HIGH" is int32 if the range fits, otherwise int64.
     keep : float
-        Fraction of the edges to keep, rounded to a number of edges. They are chosen at random and
-        keep their order.
+        Fraction of the edges to keep, rounded to a number of edges. These edges are chosen at
+        random and keep their order.
     shuffle_vertices, shuffle_edges : bool
-        Whether to renumber the vertices, and to list the edges, in random order. Neither changes
-        the choice of edges or their weights.
+        Whether to number the vertices, and to list the edges, in random order. The choice of edges
+        and their weights remain the same.
     seed : int
         0 to 2^64 - 1.
 
@@ -133,7 +133,7 @@ class Generated:
         return EdgeList(*self.edges(0, self.num_edges), num_vertices=self.num_vertices)
 
     def _numbers(self, start: int, stop: int) -> Words:
-        """Return the numbers, in the family, of a range of edges."""
+        """Return the numbers in the family of a range of edges."""
         kept, key = self.num_edges, stream_key(self.seed, "keep")
         if not self.shuffle_edges and kept < self.family_edges:
             return sorted_sample(start, stop, kept, self.family_edges, key)
@@ -161,12 +161,12 @@ class Generated:
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:
-    """Return an integer, of Python or NumPy, from `low` to `high` as a Python int.
+    """Return an integer of Python or NumPy from `low` to `high`, as a Python int.
 
     Raises
     ------
     OptionError
-        If it is anything else.
+        If the value is anything else.
     """
     try:
         number = operator.index(value)

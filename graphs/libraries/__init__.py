@@ -1,4 +1,4 @@
-"""Graphs of other libraries as edge lists; none of these libraries is imported here."""
+"""Convert graphs of other libraries to edge lists, without importing these libraries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def no_weights(weight: str, names: Iterable[Any]) -> OptionError:
-    """Return the error for a graph whose edges lack the attribute `weight`."""
+    """Return the error for a graph in which no edge has the attribute `weight`."""
     known = ", ".join(map(repr, sorted(map(str, names)))) or "none"
     return OptionError(f"no edge has the attribute {weight!r}; attributes found: {known}")

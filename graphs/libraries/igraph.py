@@ -1,4 +1,4 @@
-"""Graphs of igraph as columns."""
+"""Convert graphs of igraph to columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def from_igraph(graph: Any, weight: str | None) -> EdgeList:
     GraphError
         If a weight is invalid. Names the edge.
     OptionError
-        If the edges lack the attribute `weight`.
+        If no edge has the attribute `weight`.
     """
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
     names = graph.es.attributes()

@@ -1,4 +1,4 @@
-"""Graphs of networkx as columns: one pass over the adjacency, without a tuple for each edge."""
+"""Convert graphs of networkx to columns in one pass, without a tuple for each edge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Edges:
     keys : list of length m, or None
         The keys of a multigraph's edges.
     data : list of length m
-        The attributes of each edge: the dictionaries of the graph, not copies.
+        The attributes of each edge. These are the dictionaries of the graph, not copies.
     """
 
     nodes: list[Any]
@@ -61,7 +61,7 @@ class Edges:
         return zip(*columns, strict=True)
 
     def values(self, weight: Any) -> list[Any]:
-        """Return the attribute `weight` of each edge, 1 where it is missing."""
+        """Return the attribute `weight` of each edge; 1 if it is missing."""
         try:
             return list(map(itemgetter(weight), self.data))
         except KeyError:
@@ -95,7 +95,7 @@ def edges_of(graph: Any, *, with_data: bool = True) -> Edges:
     ----------
     graph : networkx graph or multigraph, directed or not
     with_data : bool
-        Without, `data` and `keys` are empty, and a multigraph's parallel edges are one edge.
+        If False, `data` and `keys` are empty, and parallel edges of a multigraph are one edge.
     """
     adjacency = dict(graph.adjacency())
     nodes = list(adjacency)
@@ -121,12 +121,12 @@ def edges_of(graph: Any, *, with_data: bool = True) -> Edges:
 
 
 def as_column(weights: list[Any]) -> NDArray[Any]:
-    """Return weights as an array, without rounding any.
+    """Return weights as an array, without rounding.
 
     Raises
     ------
     GraphError
-        If that is not possible.
+        If this is not possible.
     """
     if set(map(type, weights)) == {float}:  # the usual case needs no check of each weight
         return np.array(weights)
@@ -174,7 +174,7 @@ def _table(nodes: list[int]) -> tuple[int, NDArray[np.int64]] | None:
 
 
 def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
-    """Return the first edge with an invalid weight and the problem, or None if there is none."""
+    """Return the first edge with an invalid weight and the problem; None if all are valid."""
     has_floats = any(isinstance(value, float | np.floating) for value in weights)
     for edge, value in enumerate(weights):
         try:

@@ -1,1 +1,1 @@
-"""Vertices that are known by names: columns of strings or of any integers, numbered on reading."""
+"""Vertices with names, which are strings or any integers: numbered when a graph is read."""

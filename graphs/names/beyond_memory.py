@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Rows of an Arrow table that DuckDB returns at once.
 _ROWS = 2**20
 
-#: A name appears first at the place 2e + s of the ends: as end s of edge e.
+#: End s (0 or 1) of edge e has place 2e + s. Names are numbered by their first place.
 _NUMBER = """
     CREATE TABLE names AS
     SELECT name, row_number() OVER (ORDER BY first) - 1 AS number FROM (
@@ -60,15 +60,15 @@ def number_beyond_memory(
     memory : int
         The bytes that DuckDB may use.
     folder : Path, optional
-        Keeps the files for `numbered_before`. Default: a scratch folder, removed when the names are
-        no longer used.
+        A folder that keeps the files for `numbered_before`. Default: a scratch folder, which is
+        removed when the names are no longer used.
     identity : JSON value
         Identifies the input.
 
     Raises
     ------
     GraphError
-        If names are strings in one place and integers in another, or the weights differ in dtype.
+        If some names are strings and others are integers, or weights have several dtypes.
     OptionError
         If DuckDB is not installed, or runs out of memory or disk.
     """
@@ -78,7 +78,7 @@ def number_beyond_memory(
         if folder is None:
             place = Path(resources.enter_context(scratch_folder(None)))
         else:
-            shutil.rmtree(folder, ignore_errors=True)  # left by a killed run
+            shutil.rmtree(folder, ignore_errors=True)  # files of a killed run
             folder.mkdir(parents=True)
             place = folder
         _number(pairs, memory, place)
@@ -87,7 +87,7 @@ def number_beyond_memory(
 
 
 def numbered_before(folder: Path, identity: Any) -> EdgeSource | None:
-    """Return the source that a run with the same input has left in a folder, or None."""
+    """Return the source that an earlier run with the same input stored in a folder, or None."""
     try:
         known = json.loads((folder / "complete.json").read_text())
     except (OSError, ValueError):
@@ -165,7 +165,7 @@ def _number_in(connection: Any, pairs: Iterator[Pairs], folder: Path) -> None:
 
 
 def _table(pairs: Pairs, first: int, schema: Any, dtype: Any) -> Any:
-    """Return pairs, of which edge `first` is the first, as a table of the schema."""
+    """Return pairs as a table of the schema, with edge ids from `first` on."""
     import pyarrow as pa
 
     count = len(pairs.left)
@@ -184,7 +184,7 @@ def _table(pairs: Pairs, first: int, schema: Any, dtype: Any) -> Any:
 
 
 def _stored(dtype: np.dtype[Any] | None) -> Any:
-    """Return the Arrow type in which DuckDB holds weights; it has no float16."""
+    """Return the Arrow type of weights in DuckDB, which does not support float16."""
     import pyarrow as pa
 
     if dtype is None:

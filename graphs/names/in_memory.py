@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .pairs import Pairs
 
-#: Arrow counts the bytes of the strings of an array in 31 bits.
+#: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.
 _MOST_BYTES = 2**31 - 1
 
 
@@ -30,7 +30,7 @@ def number_in_memory(pairs: Iterable[Pairs]) -> EdgeList:
     Raises
     ------
     GraphError
-        If the ends are strings in one place and integers in another, or a weight is invalid.
+        If some names are strings and others are integers, or a weight is invalid.
     """
     left: list[Any] = []
     right: list[Any] = []
@@ -51,12 +51,12 @@ def number_in_memory(pairs: Iterable[Pairs]) -> EdgeList:
 
 
 def common_type(types: Sequence[Any]) -> Any:
-    """Return the Arrow type that holds the names of all columns.
+    """Return the Arrow type that represents the names of all columns.
 
     Raises
     ------
     GraphError
-        If some are strings and some are integers.
+        If some names are strings and others are integers.
     """
     import pyarrow as pa
     import pyarrow.types as kinds
@@ -118,7 +118,7 @@ def _by_first_appearance(
     first = np.full(count, 2 * len(u))
     for side, codes in enumerate((u, v)):
         own = np.full(count, 2 * len(u))
-        # Of several values for one place, NumPy keeps the last: here the first appearance.
+        # If several values are written to a place, NumPy keeps the last: the first appearance.
         own[codes[::-1]] = np.arange(2 * len(u) - 2 + side, -1, -2)
         np.minimum(first, own, out=first)
     order = np.argsort(first)

@@ -1,4 +1,4 @@
-"""Open a graph whose vertices are known by names: read the pairs, and number the vertices."""
+"""Open a graph whose vertices have names: read the pairs, and number the vertices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Folder of a checkpoint with the numbered pairs.
 FOLDER = "pairs"
-#: Numbering in memory takes about this number of times the bytes of the columns.
+#: Bytes that numbering in memory needs for each byte of the columns.
 _GROWTH = 4
 #: Bytes of memory with which DuckDB numbers names.
 _LEAST = 2**28
@@ -47,15 +47,15 @@ def number_graph(
     ends : sequence of two str
         Names of the columns of the two ends.
     weight : str or None
-        Name of the column of weights; with None every edge weighs 1.
+        Name of the column of weights; None for weight 1 on every edge.
     format : str, optional
         Format of the files.
     num_vertices : int, optional
-        Must be None: the names determine it.
+        Must be None, because the names determine the number of vertices.
     memory : int, optional
         Bytes that may be allocated. If the pairs need more, DuckDB numbers them on disk.
     checkpoint : path, optional
-        A folder in which pairs of files that DuckDB has numbered are kept for the next call.
+        A folder that keeps pairs that DuckDB has numbered, if they come from files.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def number_graph(
     OptionError
         If `ends` are not two names, `num_vertices` is given, or DuckDB is needed and not installed.
     MemoryBoundError
-        If `memory` is too little even for DuckDB.
+        If `memory` is not enough even for DuckDB.
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
@@ -108,7 +108,7 @@ def _files(graph: Any) -> list[Path]:
 
 
 def _all(held: deque[Pairs], rest: Iterator[Pairs]) -> Iterator[Pairs]:
-    """Yield the pairs that are held, dropping each, and the rest."""
+    """Yield the held pairs, dropping each of them, then the remaining pairs."""
     while held:
         yield held.popleft()
     yield from rest

@@ -1,4 +1,4 @@
-"""Pairs of names: the rows of tables and files in which names stand for vertices."""
+"""Pairs of names: rows of tables and files whose vertices have names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
     left, right : pyarrow.ChunkedArray
         The names of the two ends: strings or integers.
     weight : array or None
-        None if every edge weighs 1.
+        None for weight 1 on every edge.
     """
 
     left: Any
@@ -50,7 +50,7 @@ def named_pairs(
     weight: str | None,
     format: str | None = None,  # noqa: A002
 ) -> Iterator[Pairs]:
-    """Yield the pairs of a graph whose vertices are known by names, in order.
+    """Yield the pairs of a graph whose vertices have names, in order.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ def named_pairs(
     ends : sequence of two str
         Names of the columns of the two ends.
     weight : str or None
-        Name of the column of weights; with None every edge weighs 1.
+        Name of the column of weights; None for weight 1 on every edge.
     format : str, optional
         Format of the files.
 
     Raises
     ------
     GraphError
-        If a column is missing, a name or weight is missing, or a column has another type. Names the
-        file if there is one, the column and the edge.
+        If a column, a name or a weight is missing, or a column has another type. Names the file if
+        there is one, the column and the edge.
     OptionError
         If `graph` is anything else.
     """

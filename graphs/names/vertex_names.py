@@ -44,7 +44,7 @@ class VertexNames:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the names take."""
+        """Bytes of memory that the names use."""
         return int(self._values.nbytes)
 
     def take(self, vertices: Any) -> Any:

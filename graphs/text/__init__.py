@@ -1,1 +1,1 @@
-"""From the bytes of a text file to columns."""
+"""Convert the bytes of text files to columns."""

@@ -1,9 +1,9 @@
 """Parse text to columns, block by block, and name the first malformed line.
 
-There are three parsers. The compiled one, in `lines`, takes blocks of plain lines of large files.
-Other blocks go to pyarrow: as they are and, if that fails, normalised to single spaces and without
-comments. Blocks that pyarrow refuses, or might misread, are parsed line by line in Python, which is
-exact and finds the malformed line.
+There are three parsers. The compiled parser in `lines` parses blocks of plain lines of large files.
+pyarrow parses all other blocks, first unchanged; if this fails, without comments and with single
+spaces. If pyarrow refuses a block or might misread it, Python parses the block line by line. This
+is exact and finds the malformed line.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class Row:
     comments : bytes
         Lines that start with one of these bytes are skipped.
     fields : tuple of str
-        "tag", "u", "v" and "weight", in the order of the line; fields of other names are skipped.
+        "tag", "u", "v" and "weight", in the order of the line. Fields of other names are skipped.
     tag : bytes
         The value of the field "tag".
     first_id : int
         Smallest vertex id; it becomes 0.
     num_vertices : int, optional
     delimiter : bytes
-        Separates fields, which may be quoted then. If empty, spaces and tabs separate fields.
+        Separates fields, which may then be quoted. If empty, spaces and tabs separate fields.
     header : str
         Shown in messages; by default the names of the fields.
     """
@@ -98,10 +98,10 @@ def read_rows(
     pending: bytes = b"",
     block_size: int = BLOCK_SIZE,
 ) -> Iterator[Columns]:
-    """Parse `pending`, lines that were already read, and the rest of a file; yield blocks.
+    """Parse lines that were already read, `pending`, and the rest of a file; yield blocks.
 
-    Line `number` is the first of them. The weights of a block are int64; uint64 if one exceeds
-    int64; float64 if one is decimal.
+    `number` is the number of the first line. The weights of a block are int64; uint64 if one
+    exceeds int64; float64 if one is decimal.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def whole_lines(
 ) -> Iterator[bytes]:
     """Split the rest of a file into blocks of whole lines; quoted line ends do not end a block.
 
-    A block that does not end with a line end is the last one: its last line is too long.
+    If a line is too long, its block has no line end at its end, and no other block follows.
     """
     while True:
         texts = [pending]
@@ -162,7 +162,7 @@ def check_last_line(path: Path, block: bytes, number: int) -> None:
 
 
 def _rest_of_quote(handle: IO[bytes]) -> bytes:
-    """Return the lines up to the end of a quoted field; about one block if the quote never ends."""
+    """Return the lines up to the end of a quoted field; at most about one block."""
     lines, size = [], 0
     while size < BLOCK_SIZE and (line := handle.readline(LONGEST_LINE)):
         lines.append(line)
@@ -188,7 +188,7 @@ def _ahead(
 
 
 def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
-    """Return the compiled parser if the file is large enough to load compiled kernels for."""
+    """Return the compiled parser if the file is large enough for loading it to pay."""
     if not has_numba() or not kernels.pay_for(path.stat().st_size // _LINE):
         return None
     places = [_WANTED.index(name) if name in _WANTED else -1 for name in row.fields]
@@ -209,7 +209,7 @@ def _parse_block(
     """
     _require(block.endswith(b"\n"))
     if parse_lines and (columns := parse_lines(block)):
-        return columns, len(columns[0])  # plain lines have an edge each: no need to count them
+        return columns, len(columns[0])  # each plain line has an edge, so lines need no count
     num_lines = block.count(b"\n")
     if row.delimiter not in (b"", b" "):
         return _parse(block, row), num_lines
@@ -218,12 +218,12 @@ def _parse_block(
         text = text.replace(b"\r\n", b"\n")
     try:
         return _parse(text, row), num_lines
-    except ValueError:  # normalise only now, as few blocks need it
+    except ValueError:  # normalise only now, because few blocks need it
         return _parse(_tidy(text, row), row), num_lines
 
 
 def _tidy(text: bytes, row: Row) -> bytes:
-    """Remove comments, and leave single spaces between fields."""
+    """Remove comments, and reduce the space between fields to one space."""
     while b"  " in text:  # much faster than a regular expression
         text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
@@ -312,7 +312,7 @@ def parse_weights(path: Path, strings: Any, number: int) -> NDArray[Any]:
     Raises
     ------
     FileFormatError
-        If one is malformed or would be rounded. Names the line, if no line is empty.
+        If a weight is malformed or would be rounded. Names the line, if no line is empty.
     """
     from pyarrow import compute
 
@@ -341,7 +341,7 @@ def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
     Raises
     ------
     FileFormatError
-        If a line is malformed. Names the first one.
+        If a line is malformed. Names the first such line.
     """
     check_last_line(path, block, number)
     lines, rows = [], []
@@ -385,7 +385,7 @@ def _values(fields: list[bytes], row: Row) -> list[bytes]:
     Raises
     ------
     ValueError
-        If the line is malformed. Says how.
+        If the line is malformed. Describes the problem.
     """
     header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
     problem = None
@@ -409,7 +409,7 @@ def _exact_weights(path: Path, lines: list[int], tokens: tuple[bytes, ...]) -> N
     Raises
     ------
     FileFormatError
-        If there is no such dtype. Names the first line whose weight would be rounded.
+        If no dtype represents all weights. Names the first line whose weight would be rounded.
     """
     integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
@@ -436,7 +436,7 @@ def _id_problem(token: bytes, row: Row) -> str | None:
 
 
 def _integer(token: bytes) -> int:
-    """Return the value of an integer, cut to 40 digits: enough to fail all checks."""
+    """Return the value of the first 40 digits of an integer, enough to fail all checks."""
     value = int(token.lstrip(b"-0")[:40] or b"0")
     return -value if token.startswith(b"-") else value
 

@@ -1,4 +1,4 @@
-"""Coordinates of vertices: read from `.co` files, which accompany `.gr` files, and checked."""
+"""Coordinates of vertices: read `.co` files, which accompany `.gr` files, and check arrays."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
     """Read the coordinates of the vertices of a road network, plain or compressed.
 
-    The header `p aux sp co n` is followed by a line `v id x y` for each vertex, in any order, with
-    ids from 1 and x and y in millionths of a degree. Lines that start with `c` are comments.
+    After the header `p aux sp co n` there is a line `v id x y` for each vertex, in any order. Ids
+    start at 1, and x and y are in millionths of a degree. Lines that start with `c` are comments.
 
     Source: 9th DIMACS Implementation Challenge, "Shortest Paths", 2006, file formats.
 
     Returns
     -------
     float64 array of shape (n, 2)
-        Degrees east and north of each vertex, as `Forest.save` takes them.
+        Degrees east and north of each vertex, as an argument of `Forest.save`.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float
     Raises
     ------
     OptionError
-        If that is not possible.
+        If this is not possible.
     """
     try:
         places = np.asarray(coordinates, np.float64)

@@ -26,7 +26,7 @@ LARGEST_EXACT = 2**53  # float64 represents all integers up to here
 
 
 class _ReportingFile(io.FileIO):
-    """A file that reports how many of its bytes have been read."""
+    """A file that reports the number of bytes read as progress."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -51,12 +51,13 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".zst": _open_zst,
 }
 
-#: Bytes of a line, but for the formats whose lines list all neighbours of a vertex.
+#: The largest length of a line in bytes, except in formats whose lines list all neighbours.
 LONGEST_LINE = 2**20
 _BUFFER = 2**17
-#: Bytes that a file may lack: the error of a small one had better name the bad line.
+#: Bytes by which a file may be too short for the edges that it states. In a small file, an error
+#: that names the malformed line is more useful.
 _SLACK = 2**16
-#: A graph may state this number of vertices, and this number for each byte of its file.
+#: The largest number of vertices that a file may state: a fixed number, and one for each byte.
 _FREE_VERTICES, _VERTICES = 2**24, 64
 
 
@@ -111,7 +112,7 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         if len(line) == LONGEST_LINE:
             fail(path, number, f"longer than {LONGEST_LINE} bytes")
         check_line_ends(path, number, line)
-        # Some editors write a byte order mark at the start of UTF-8.
+        # Some editors write a byte order mark at the start of a UTF-8 file.
         yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     if number == 0:
         message = f"{path}: empty file"
@@ -126,7 +127,7 @@ def first_row(
     Raises
     ------
     FileFormatError
-        If there is none: "holds no `missing`".
+        If there is no such line. The message is "holds no `missing`".
     """
     for number, line in lines:
         fields = split_fields(line)
@@ -137,7 +138,7 @@ def first_row(
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split at spaces and tabs only; other white space belongs to a field, and is refused there."""
+    """Split at spaces and tabs only. Other white space is part of a field, and makes it invalid."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
 
@@ -148,7 +149,7 @@ def check_line_ends(path: Path, number: int, line: bytes) -> None:
     Raises
     ------
     FileFormatError
-        If it has one. Names the line.
+        If it has a carriage return. Names the line.
     """
     if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
         fail(path, number, r"a carriage return within the line; end lines with \n or \r\n")
@@ -178,12 +179,12 @@ def parse_count(path: Path, number: int, token: bytes) -> int:
 
 
 def check_edges(path: Path, number: int, count: int, size: int) -> None:
-    """Check that a file can hold a number of edges of `size` bytes each that a line states.
+    """Check that a file can hold the number of edges that a line states, of `size` bytes each.
 
     Raises
     ------
     FileFormatError
-        If it cannot. Names the line.
+        If the file is too small. Names the line.
     """
     is_compressed = path.suffix.lower() in DECOMPRESSORS
     held = most_from(path) if is_compressed else path.stat().st_size
@@ -192,12 +193,12 @@ def check_edges(path: Path, number: int, count: int, size: int) -> None:
 
 
 def check_vertices(path: Path, number: int, count: int) -> None:
-    """Check that a number of vertices that a line states is not out of proportion to the file.
+    """Check that the number of vertices that a line states is plausible for the size of the file.
 
     Raises
     ------
     FileFormatError
-        If it is. Names the line.
+        If it is far too large. Names the line.
     """
     most = _FREE_VERTICES + _VERTICES * path.stat().st_size
     if count > most:
@@ -209,8 +210,9 @@ def write_rows(
 ) -> None:
     """Write a line for each row of the columns; each line begins with `tag`, if given.
 
-    Booleans become 0 and 1. Floats become the shortest text that reads back as the same value in
-    their dtype (float16: in float32). Names of vertices, `pyarrow.Array`s, are quoted.
+    Booleans are written as 0 and 1. A float is written as the shortest text that reads back as the
+    same value in its dtype (float16: in float32). Columns of names are `pyarrow.Array` objects, and
+    names are quoted.
     """
     import pyarrow as pa
     from pyarrow import csv

@@ -1,8 +1,8 @@
 """Compiled loops over bytes: parse lines of numbers to columns in one pass.
 
-A decimal is rounded correctly: its digits, as an integer, are multiplied by a power of ten, of
-which 128 bits always suffice. Positions are unsigned, which saves a
-test for negative ones.
+A decimal is rounded correctly: its digits, as an integer, are multiplied by a power of ten. For
+this product, 128 bits of the power are always enough. Positions are unsigned, which saves a test
+for negative positions.
 
 Source: Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51(8),
 2021; Mushtak and Lemire, "Fast number parsing without fallback", the same 53(7), 2023.
@@ -123,7 +123,8 @@ def _digits(text, i, value):
     return value, i
 
 
-# Each of these returns a value and the end of its field; the start, if the field is not plain.
+# Each of these returns a value and the end of its field. If the field is not plain, the end is the
+# start.
 
 
 @inlined
@@ -185,9 +186,10 @@ def _decimal(text, start):
 def _nearest(digits, exponent):
     """Return the bits of the float64 nearest to digits * 10^exponent.
 
-    Return 0 for subnormal results, and for those in the last binade, which might round to infinity.
+    Return 0 for subnormal results, and for results in the last binade, which might round to
+    infinity.
     """
-    # Clearing bits below set ones keeps the conversion from rounding up to a power of two.
+    # Bits below set bits are cleared, so the conversion cannot round up to a power of two.
     length = (np.float64(digits & ~(digits >> _ONE)).view(np.int64) >> 52) - _BIAS + 1
     word = digits << np.uint64(64 - length)
     power = _POWERS[exponent - _LEAST_EXPONENT]

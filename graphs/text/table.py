@@ -1,4 +1,4 @@
-"""Text as graphs: blocks of columns after a header, joined in memory or streamed."""
+"""Graphs from text: blocks of columns after a header, concatenated in memory or streamed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Header:
-    """What a text file states before its edges.
+    """The numbers that a text file states before its edges.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Header:
     line : int
         The line that states the numbers.
     size : int
-        The least bytes of an edge.
+        The smallest number of bytes of an edge.
     """
 
     num_vertices: int | None = None
@@ -54,8 +54,8 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
     Raises
     ------
     FileFormatError
-        If a line is malformed, the header states what the file cannot hold or does not hold, or no
-        dtype represents all weights exactly. Names the line or the edge.
+        If a line is malformed, the header states a wrong or impossible number of edges, or no dtype
+        represents all weights exactly. Names the line or the edge.
     """
     header = _header(path, blocks)
     columns: list[list[Any]] = [[], [], []]
@@ -76,16 +76,16 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
 
 
 def _joined(column: list[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate blocks, and drop them, so that only one column is held twice."""
+    """Concatenate blocks and drop them, so that at most one column is in memory twice."""
     joined = np.concatenate(column) if column else np.empty(0, np.int64)
     column.clear()
     return joined
 
 
 def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> EdgeSource:
-    """Return a text file as a source that holds one block at a time; count it in a first pass.
+    """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
-    The fingerprint of the source contains `options`, which must identify how `read` reads.
+    The fingerprint of the source contains `options`, which must identify the options of `read`.
 
     Raises
     ------
@@ -145,17 +145,17 @@ class TextRows(Sequential):
             for u, v, weight in blocks:  # type: ignore[misc]
                 if weight is not None:
                     weight = self._converted(weight, none, first)
-                check_state(self.path, self.state)  # here, as a scan may end at any block
+                check_state(self.path, self.state)  # check here, because a scan may end early
                 yield ArraySegment(u, v, weight)
                 first += len(u)
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file, and the options it is read with."""
+        """Return the fingerprint of the file, with the options of its reader."""
         return f"{file_fingerprint(self.path)} {self.options}"
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file, from its first edge on."""
+        """The file, and row 0."""
         return str(self.path), 0
 
     def _converted(self, weight: NDArray[Any], none: NDArray[Any], first: int) -> NDArray[Any]:
