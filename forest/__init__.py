@@ -1,1 +1,1 @@
-"""The answer and what follows from it: clusters, plots, verification, export."""
+"""Forests, the results of runs: clusters, plots, verification, export."""

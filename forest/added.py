@@ -1,8 +1,8 @@
-"""Edges that are added to a solved graph: the new forest from the old one and the batch alone.
+"""Edges that are added to a solved graph: the new forest, from the old forest and the batch alone.
 
-An edge outside the old forest is the heaviest of a cycle of the old graph, in the order (weight,
-edge id). The cycle is still there after edges are added, so the edge stays outside. Therefore the
-forest of the old forest and the batch is the forest of the whole graph.
+An edge outside the old forest is the heaviest edge of a cycle of the old graph, in the order
+(weight, edge id). This cycle still exists after edges are added, so the edge is not in the new
+forest. Therefore it is enough to solve the old forest together with the batch.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
     Raises
     ------
     GraphError
-        If the number of edges of the graph is unknown, vertices of the batch have names or are new
-        while those of the graph have names, or a weight of the batch is not exact in the dtype of
-        the graph.
+        If the number of edges of the graph is unknown, the vertices of the batch have names, the
+        graph has names and a vertex of the batch is new, or a weight of the batch is not exact in
+        the dtype of the graph.
     """
     source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph)
     if source.num_edges is None:
         message = (
             "cannot number the new edges: the graph could be read only once, so its number of "
-            "edges is unknown; solve one that can be read again"
+            "edges is unknown; solve a graph that can be read again"
         )
         raise GraphError(message)
     num_vertices = max(forest.num_vertices, batch.num_vertices)
@@ -97,7 +97,7 @@ def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     Raises
     ------
     GraphError
-        If that changes a weight. Names the edge of the batch.
+        If the conversion changes a weight. Names the edge of the batch.
     """
     with np.errstate(all="ignore"):
         found = weight.astype(dtype, copy=False)

@@ -1,7 +1,7 @@
 """The clusters of a graph at several thresholds: a table, counts, and a picture.
 
-The labels of one threshold are in memory while they are computed. Then they wait in a temporary
-file, from which the table is read block by block.
+The labels of one threshold at a time are in memory. They are then stored in a temporary file, from
+which the table is read block by block.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 #: Labels up to this number of bytes stay in memory.
 _IN_MEMORY = 2**23
-#: Rows that are read at once.
+#: Number of rows to read at once.
 _BLOCK_ROWS = 2**20
 
 
 class ClusterTable:
     """The cluster of each vertex at each threshold.
 
-    Created by `Forest.clusters`. The column `name` holds the names of the vertices; without names,
-    the column `vertex` holds their numbers. Column ``cluster_T`` holds the clusters at threshold T,
+    Created by `Forest.clusters`. The column `name` has the names of the vertices; without names,
+    the column `vertex` has their numbers. Column ``cluster_T`` has the clusters at threshold T,
     numbered by first vertex (int64).
 
     Attributes
     ----------
     counts : tuple of ClusterCounts
-        The clusters at each threshold, in the order in which the thresholds were given.
+        The clusters at each threshold, in the order of the argument.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ClusterTable:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The names of the columns, and their types: a dtype, or that of Arrow for names."""
+        """The names of the columns, and their types: a NumPy dtype, or an Arrow type for names."""
         number = np.dtype(np.int64)
         first = {"vertex": number} if self._names is None else {"name": self._names.type}
         return {**first, **{f"cluster_{each.threshold}": number for each in self.counts}}
@@ -89,7 +89,7 @@ class ClusterTable:
         Raises
         ------
         OptionError
-            If it is not one of them.
+            If there is no such threshold.
         """
         known = [each.threshold for each in self.counts]
         if threshold not in known:
@@ -98,7 +98,7 @@ class ClusterTable:
         return self._rows(self._files[known.index(threshold)], 0, self._num_vertices)
 
     def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[list[Any]]:
-        """Yield the columns of `size` rows at a time, the last time of fewer."""
+        """Yield the columns in blocks of `size` rows; the last block may be smaller."""
         numbers = range(0, self._num_vertices, size)
         stops = [min(start + size, self._num_vertices) for start in numbers]
         if self._names is None:
@@ -138,7 +138,7 @@ class ClusterTable:
         Parameters
         ----------
         ax : pair of matplotlib Axes, optional
-            By default, those of a new figure.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

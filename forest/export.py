@@ -21,7 +21,7 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     """Return a `scipy.sparse.csr_array` with each edge stored once, above the diagonal.
 
     Weights keep their dtype, except for float16, which scipy does not support; it becomes float32.
-    Indices are int32 if they fit, since some of scipy's algorithms accept nothing else.
+    Indices are int32 if they fit, because some of scipy's algorithms need int32.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
 def to_networkx(columns: Mapping[str, Any], nodes: Iterable[Any]) -> Any:
     """Return a `networkx.Graph` of all vertices and the forest's edges.
 
-    Edges have the attributes `weight` and `edge_id`. `nodes` are all vertices, in order.
+    Edges have the attributes `weight` and `edge_id`. `nodes` lists all vertices in order.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def to_igraph(columns: NamedColumns, num_vertices: int, names: VertexNames | Non
 
 
 def to_pandas(columns: Mapping[str, Any]) -> Any:
-    """Return the columns as a `pandas.DataFrame`, with their dtypes; names as pandas' strings.
+    """Return the columns as a `pandas.DataFrame`, with their dtypes. Names are pandas' strings.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The result of a run: the edge ids of the forest, and everything derived from them on demand."""
+"""The result of a run: the edge ids of the forest, and all that is derived from them on demand."""
 
 from __future__ import annotations
 
@@ -143,10 +143,10 @@ class Forest:
         """Write the forest to a file or folder; the suffix of `path` selects the format.
 
         `.npz`, `.parquet`, `.csv` and folders of `.npy` files have the columns edge_id, u, v and
-        weight. If vertices have names, u and v are names, and only `.parquet` and `.csv` hold them;
-        all except `.csv` also identify the graph (see `docs/forest-file.md`). `.gr` and
-        `.mtx` files hold the edges as a graph with 1-based vertices, `.geojson` files hold them as
-        lines on a map. `docs/formats.md` has the details.
+        weight. Except for `.csv`, they also identify the graph (see `docs/forest-file.md`). If
+        vertices have names, use `.parquet` or `.csv`; u and v are then names. `.gr` and `.mtx`
+        files have the edges as a graph with 1-based vertices. `.geojson` files have them as lines
+        on a map. `docs/formats.md` has the details.
 
         Parameters
         ----------
@@ -158,8 +158,8 @@ class Forest:
         Raises
         ------
         OptionError
-            If `path` cannot be written or is a file that the graph is streamed from, or
-            `coordinates` are missing, invalid or not applicable.
+            If `path` cannot be written, or the graph is streamed from this file, or `coordinates`
+            are missing, invalid or not applicable.
         """
         source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
         check_overwrite([path], source_paths(source))
@@ -174,8 +174,8 @@ class Forest:
     def dendrogram(self) -> Dendrogram:
         """Return the single-linkage hierarchy of the graph, which need not be connected.
 
-        It is computed once. A minimum spanning forest gives the hierarchy by distance, a maximum
-        spanning forest the hierarchy by similarity.
+        It is computed once. A minimum spanning forest yields the hierarchy by distance. A maximum
+        spanning forest yields the hierarchy by similarity.
         """
         return self._dendrogram
 
@@ -195,9 +195,9 @@ class Forest:
     def clusters(self, at: Any, *, progress: bool | Listener = True) -> ClusterTable:
         """Return a table of the clusters at each threshold, which can be larger than memory.
 
-        At threshold t, the clusters are the components of the graph with the edges of weight at
-        most t, or in a maximum forest at least t (similarity). They equal those of `cut`, which
-        returns all labels in memory.
+        The clusters at threshold t are the components of the graph with only the edges of weight
+        at most t (for a maximum forest, at least t). They equal those of `cut`, which returns all
+        labels in memory.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Forest:
         Raises
         ------
         OptionError
-            If there is no threshold, two are equal, or one is not a number.
+            If there are no thresholds, two are equal, or one is not a number.
         """
         thresholds = [at] if np.ndim(at) == 0 else list(at)
         source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
@@ -264,21 +264,21 @@ class Forest:
     def replacement_edges(self, **options: Any) -> NDArray[np.int64]:
         """Return for each edge of the forest the lightest other edge that would replace it.
 
-        Without an edge of the forest, its tree falls into two parts. The replacement is the first
-        other edge of the graph between both parts in the order (weight, edge id). The graph is read
-        again.
+        If an edge of the forest is removed, its tree splits into two parts. The replacement is the
+        first other edge of the graph between these parts, in the order (weight, edge id). The graph
+        is read again.
 
         Parameters
         ----------
         **options
-            Options of `minimum_spanning_forest` such as `memory`, `strategy` or `scheduler`, to
-            stream the graph; its other edges are first reduced to their forest. Without any, a
-            graph in memory is processed there, and other graphs as "auto" chooses.
+            Options of `minimum_spanning_forest` such as `memory`, `strategy` or `scheduler`. With
+            options, the graph is streamed, and its other edges are first reduced to their forest.
+            Without options, only graphs that are not in memory are streamed.
 
         Returns
         -------
         int64 array of length f
-            An edge id for each of `edge_ids`; -1 for a bridge, which has no replacement.
+            An edge id for each edge of the forest; -1 for a bridge, which has no replacement.
 
         Raises
         ------
@@ -290,19 +290,20 @@ class Forest:
         return replacement_edges(self.to_host()._edges, self.graph, self._using, options)
 
     def add(self, edges: Any, *, weight: str | None = "weight") -> Forest:
-        """Return the forest of the graph with further edges, from this forest and the batch alone.
+        """Return the forest of the graph with further edges.
 
-        The graph is not read. Time and memory are those of a graph with the edges of the forest and
-        the batch. The result is exact: it equals the forest of the whole graph.
+        The graph is not read: this solves a graph of the edges of this forest and the new edges.
+        The result is exact: it equals the forest of the whole graph.
 
         Parameters
         ----------
         edges : EdgeList, tuple of columns, path, or object of another library
-            The batch, as `minimum_spanning_forest` takes it in memory. Vertices have the numbers of
-            the graph; larger numbers are new vertices. Edge i gets the id ``m + i`` if the graph
-            has m edges. Weights must be exact in the dtype of the graph.
+            The new edges, in any form that `minimum_spanning_forest` accepts in memory. Vertices
+            have the same numbers as in the graph; larger numbers are new vertices. If the graph has
+            m edges, new edge i gets the id ``m + i``. Weights must be exact in the dtype of the
+            graph.
         weight : str or None
-            Name of the weights to use; None means that every weight is 1.
+            Name of the weights; None for weight 1 on every edge.
 
         Returns
         -------
@@ -344,8 +345,8 @@ class Forest:
         coordinates : array of shape (n, 2)
             Position of each vertex. Edges with an end at NaN are not drawn.
         color : {"component", "weight"} or integer array of length n
-            Color edges by tree, by weight, or by labels of the vertices such as those of `cut`.
-            Edges between different labels are gray and form a second collection.
+            Color edges by tree, by weight, or by labels of the vertices, such as the result of
+            `cut`. Edges between different labels are gray and form a second collection.
         cmap, norm : optional
             Colormap and normalization of matplotlib; labels are spread over the values from 0 to 1.
         ax : matplotlib Axes, optional
@@ -356,7 +357,7 @@ class Forest:
         Returns
         -------
         Axes
-            Its last collections hold the lines and can be passed to a color bar. A path of a
+            Its last collections have the lines and can be passed to a color bar. Each path of a
             collection has many edges.
 
         Raises
@@ -375,7 +376,7 @@ class Forest:
 
         Each edge is stored once. Weights keep their dtype (float16 becomes float32); zero weights
         are stored explicitly. Pass ``directed=False`` to functions of `scipy.sparse.csgraph`. Rows
-        are numbers of vertices, also if the vertices have `names`.
+        are numbers of vertices, even if the vertices have `names`.
 
         Raises
         ------
@@ -397,7 +398,7 @@ class Forest:
         return interop.to_networkx(self._named_columns, self.names or range(self.num_vertices))
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
-        """Return the forest's edges as networkx has them, in ascending order of edge ids.
+        """Return the forest's edges as tuples of networkx, in ascending order of edge ids.
 
         Parameters
         ----------
@@ -413,7 +414,7 @@ class Forest:
         Raises
         ------
         GraphError
-            If the graph has other edges than the forest.
+            If the forest is not of this graph.
         """
         return interop.edges_of(self._columns, self.num_vertices, graph)
 

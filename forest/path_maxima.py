@@ -1,9 +1,9 @@
 """Heaviest edges on paths of a forest, found in the merge tree of Boruvka's algorithm.
 
-The leaves of the merge tree are the vertices, all at the same depth within one tree of the forest.
-Each fragment stores the edge that it chose. The heaviest edge on the path between two vertices is
-the heaviest edge stored on the way from both to their lowest common ancestor, in at most log2 n
-steps. Many pairs climb at once.
+The leaves of the merge tree are the vertices. All leaves of one tree of the forest have the same
+depth, at most log2 n. Each fragment stores the edge that it chose. To find the heaviest edge on the
+path between two vertices, climb from both to their lowest common ancestor. The result is the
+heaviest edge stored on the way. Many pairs climb at once.
 
 Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997),
 for this property of Boruvka trees. King finds the common ancestors with tables; climbing needs less

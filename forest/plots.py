@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from .edges import ForestEdges
     from .hierarchy.thresholds import ClusterCounts
 
-#: Edges in a path. Matplotlib draws few long paths faster, but overlong ones exceed its cell pool.
+#: Edges in a path. Matplotlib draws a few long paths faster, but too long ones exceed its cell
+#: pool.
 _EDGES = 200
-#: Multiples of the golden ratio, modulo 1, give neighboring labels distant colors.
+#: Multiples of the golden ratio, modulo 1, map neighboring labels to distant colors.
 _GOLDEN = 0.6180339887498949
 
 

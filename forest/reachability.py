@@ -1,4 +1,4 @@
-"""Mutual reachability: stages that turn distances between samples into the weights of HDBSCAN.
+"""Mutual reachability: stages that convert distances between samples to the weights of HDBSCAN.
 
 The vertices are samples. The core distance of a sample is the distance to its k-th nearest sample,
 counting itself, with k = `min_samples`. It is small where samples are dense. The stages find the
@@ -31,9 +31,9 @@ from ..stages.fields import Count, Edges, Verdict, VertexIndex, VertexKeys
 def start_core_distances(
     ops: ArrayModule, num_vertices: Count, weight_order: Any
 ) -> tuple[VertexKeys, VertexIndex, Count]:
-    """Start with the sample itself as its nearest sample, at distance 0.
+    """Start with each sample as its own nearest sample, at distance 0.
 
-    The neighbor is -1, which precedes all neighbors at distance 0.
+    The number of this neighbor is -1, which precedes all other neighbors at distance 0.
     """
     key = f"u{weight_order.dtype.itemsize}"
     return (
@@ -99,7 +99,7 @@ def list_weights(ops: ArrayModule, edges: Edges, weight_order: Any) -> Any:
 
 
 #: Insert these steps before an algorithm to compute the tree of HDBSCAN. Use the strategy "whole"
-#: or unbounded "iterate"; the others need weights that do not depend on other edges.
+#: or "iterate" without `memory`. For other strategies, weights must not depend on other edges.
 REACH = (
     start_core_distances,
     Loop(find_next_neighbors, count_sample, until=enough_samples),
@@ -147,7 +147,7 @@ def mutual_reachability(
     Raises
     ------
     GraphError
-        If the graph is invalid or has a negative weight. The message names the edge.
+        If the graph is invalid or has a negative weight. Names the edge.
     OptionError
         If an option is invalid.
     """

@@ -1,15 +1,16 @@
 """Replacement edges: for each edge of a forest, the lightest other edge that would reconnect it.
 
-Without an edge of the forest, one of its trees falls apart. The replacement is the lightest other
-edge of the graph between both parts. It is the first one, in the order (weight, edge id), whose
-ends are joined by a path of the forest that contains the removed edge: it *covers* that edge.
+If an edge of the forest is removed, its tree splits into two parts. The replacement is the lightest
+other edge of the graph between these parts. An edge *covers* all edges of the forest on the path
+between its ends. So the replacement is the first edge, in the order (weight, edge id), that covers
+the removed edge.
 
 Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979).
 
-Deviations: edges are filtered as in Filter-Kruskal. Light edges are sorted and cover their paths.
-This joins vertices, and most heavy edges are then between joined vertices, so they are never
-sorted. A graph that is streamed is first reduced to the minimum forest of its other edges. Of the
-edges between two sets of vertices, the lightest is in that forest, so it has all replacements.
+Deviations: edges are filtered as in Filter-Kruskal. Light edges are sorted, cover their paths, and
+join the vertices on these paths. Both ends of most heavy edges are then joined, so these edges are
+never sorted. A graph that is streamed is first reduced to the minimum forest of its other edges.
+This forest has all replacements, because it has the lightest edge between any two parts.
 
 Promise: the same edge ids on any backend and in any partition.
 """
@@ -70,7 +71,7 @@ def replacement_edges(
     graph : EdgeList or EdgeSource
     backend : Backend
     options : dict
-        Those of the run that streams the graph; an edge list without options is not streamed.
+        Options of the run that streams the graph. Without options, an edge list is not streamed.
     """
     source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph.to_host())
     if source.is_read_once:

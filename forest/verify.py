@@ -2,14 +2,14 @@
 
 Memory is proportional to the number of vertices, plus one block of edges. The checks are:
 
-1. the edge ids are ascending ids of the graph, and columns saved with them equal the graph's;
-2. the forest has no cycle;
-3. no edge of the graph joins two trees of the forest;
-4. no edge of the graph precedes, in the order (weight, edge id), an edge on the forest's path
+1. The edge ids are ascending ids of the graph, and saved columns equal those of the graph.
+2. The forest has no cycle.
+3. No edge of the graph joins two trees of the forest.
+4. In the order (weight, edge id), no edge of the graph precedes an edge on the path of the forest
    between its ends.
 
-Together they prove that the forest is the unique minimum spanning forest in this order (the cycle
-property).
+By the cycle property, these checks prove that the forest is the unique minimum spanning forest in
+this order.
 
 Most edges pass check 4 quickly, because lighter edges of the forest connect their ends. For the
 others, `path_maxima` finds the heaviest edge on the path.
@@ -63,7 +63,7 @@ class Verification:
     num_forest_edges, num_components : int
         Size of the forest; isolated vertices are components.
     compared : tuple of str
-        The columns of the forest, among u, v and weight, that were compared with the graph's.
+        The columns of the forest that were compared with the graph: some of u, v and weight.
     """
 
     num_vertices: int
@@ -86,8 +86,8 @@ def verify(
 ) -> Verification:
     """Check that a forest is the minimum spanning forest in the order (weight, edge id).
 
-    The check is independent of all algorithms. Beside the graph, memory is proportional to the
-    number of vertices.
+    The check is independent of all algorithms. In addition to the graph, it needs memory in
+    proportion to the number of vertices.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def verify(
     Raises
     ------
     VerificationError
-        If the forest is wrong. The message names the first edge that proves it.
+        If the forest is wrong. Names the first edge that proves it.
     FileFormatError
         If a file cannot be read or has invalid content.
     GraphError, OptionError
@@ -169,7 +169,7 @@ def verify(
 def _forest_columns(
     forest: Any, weight_dtype: np.dtype[Any], name_type: Any
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the forest's columns, including "edge_id", and the graph identity in its file."""
+    """Return the forest's columns, including "edge_id", and the identity of the graph."""
     if isinstance(forest, str | os.PathLike):
         columns, identity = read_forest(Path(forest), weight_dtype, name_type)
         return columns, identity or {}
@@ -247,7 +247,7 @@ def _check_columns(
 
 
 def _equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where two columns have exactly the same numbers."""
+    """Return a mask of the places at which two columns have exactly the same number."""
     equal: NDArray[np.bool_] = left == right
     if (left.dtype.kind == "f") != (right.dtype.kind == "f"):
         # NumPy rounds 64-bit integers to compare them with floats; Python does not.
@@ -288,13 +288,13 @@ def _keys(weight: NDArray[Any], *, maximum: bool) -> NDArray[Any]:
 
 
 def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
-    """Raise VerificationError if an edge of the forest closes a cycle with lighter ones.
+    """Raise VerificationError if an edge of the forest closes a cycle with lighter edges.
 
     Parameters
     ----------
     graph : EdgeSource
     closing : int64 array
-        Ids of such edges. The message names the smallest.
+        Ids of such edges. The message names the smallest id.
     """
     if len(closing):
         edge = int(closing.min())
@@ -307,7 +307,7 @@ def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
 # The edges of the graph, compared with the forest.
 
 
-#: Hint for a forest that lacks an edge heavier than all of its own.
+#: Hint for a forest without an edge that is heavier than all edges of the forest.
 _CAPPED = (
     "if the forest was computed with a limit on weights, verify it against the graph without the "
     "edges beyond that limit"
@@ -364,8 +364,8 @@ def _shortcut(
 ) -> _Shortcut:
     """Return the shortcut that accepts most edges of the first non-empty block.
 
-    A prefix of the sorted forest accepts an edge if it contains the heaviest edge on the path
-    between its ends, and only edges lighter than the edge itself.
+    A prefix of the sorted forest accepts an edge if it has two properties: it contains the heaviest
+    edge on the path between the ends of the edge, and all its edges are lighter than the edge.
     """
     size = 0
     blocks = (block for block in blocks if len(block.key))

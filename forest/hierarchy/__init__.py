@@ -1,1 +1,1 @@
-"""From a forest to the clusters at every threshold: hierarchy, flat clusters, HDBSCAN."""
+"""The clusters of a forest at every threshold: hierarchy, flat clusters, HDBSCAN."""

@@ -1,9 +1,9 @@
-"""The condensed tree of HDBSCAN: the hierarchy without the clusters that are too small.
+"""The condensed tree of HDBSCAN: the hierarchy without clusters that are too small.
 
 From the root down, edges of equal weight are removed together (Algorithm 1, step 4.2 of the first
-source), so the tree does not depend on the order of tied edges. If at least two components of
-`min_cluster_size` vertices remain, the cluster splits into these; otherwise it only loses vertices.
-The density of an edge is 1 / distance.
+source). So the tree does not depend on the order of tied edges. If at least two components of
+`min_cluster_size` or more vertices remain, the cluster splits into these components. Otherwise it
+only loses vertices. The density of an edge is 1 / distance.
 
 Sources: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
 Estimates", PAKDD 2013; McInnes and Healy, "Accelerated Hierarchical Density Based Clustering",
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 class CondensedTree:
     """Clusters in the order in which they split off, parents before children; 0 is the root.
 
-    The root holds all vertices. Components of the graph are joined at density 0.
+    The root has all vertices. Components of the graph are joined at density 0.
 
     Attributes
     ----------
     parent : int64 array of length c
-        The cluster that each cluster split off from; the root is its own.
+        The cluster from which each cluster split off. The root is its own parent.
     birth : float64 array of length c
-        The density at which it did; 0 for the root.
+        The density at which each cluster split off; 0 for the root.
     size : int64 array of length c
         The number of vertices at birth.
     home : int64 array of length n
-        The last cluster that each vertex was in.
+        The last cluster of each vertex.
     density : float64 array of length n
-        The density at which each vertex left it; infinity if at distance 0.
+        The density at which each vertex left its last cluster; infinity at distance 0.
     """
 
     parent: NDArray[np.int64]
@@ -52,7 +52,11 @@ class CondensedTree:
 
     @cached_property
     def stability(self) -> NDArray[np.float64]:
-        """Excess of mass of each cluster: how long each of its vertices stays, summed (float64)."""
+        """Excess of mass of each cluster (float64).
+
+        Each vertex contributes the difference of densities between its leaving and the birth of the
+        cluster.
+        """
         leaving = np.concatenate([self.home, self.parent[1:]])
         density = np.concatenate([self.density, self.birth[1:]])
         mass = np.concatenate([np.ones(len(self.home)), self.size[1:]])
@@ -64,7 +68,7 @@ class CondensedTree:
 
     @cached_property
     def death(self) -> NDArray[np.float64]:
-        """The density at which the last vertex leaves each cluster, or it splits (float64)."""
+        """The density at which each cluster splits or its last vertex leaves it (float64)."""
         death = np.zeros(len(self.parent))
         np.maximum.at(death, self.home, self.density)
         np.maximum.at(death, self.parent[1:], self.birth[1:])
@@ -95,7 +99,7 @@ def condense(
     min_cluster_size: int,
     ops: ArrayModule,
 ) -> CondensedTree:
-    """Return the condensed tree of a dendrogram whose arrays are those of `Dendrogram`."""
+    """Return the condensed tree of a dendrogram; see `Dendrogram` for its arrays."""
     num_edges = len(size)
     n = len(parent) - num_edges
     with np.errstate(divide="ignore"):
@@ -103,7 +107,7 @@ def condense(
     node = np.arange(len(parent), dtype=parent.dtype)
     is_root = parent == node
 
-    # Edges of equal weight are removed together: a node joins the node above it of the same weight.
+    # Edges of equal weight are removed together: merge each node with a parent of the same weight.
     is_tied = np.zeros(len(parent), np.bool_)
     is_tied[n:] = ~is_root[n:] & (weight[parent[n:] - n] == weight)
     parent = ops.pointer_jump(np.where(is_tied, parent, node))[parent]
@@ -116,7 +120,7 @@ def condense(
     splits = np.concatenate([np.zeros(n, np.bool_), num_large >= 2])
     is_cluster = is_large & (is_root | splits[parent])
 
-    # The edge by which a vertex leaves its last cluster, and the node that begins that cluster.
+    # The edge by which a vertex leaves its last cluster, and the first node of this cluster.
     last = ops.pointer_jump(np.where(is_large | is_root, node, parent))[:n]
     first = ops.pointer_jump(np.where(is_cluster | is_root, node, parent))
     starts = ops.compact(is_cluster, node)[0][::-1]

@@ -1,9 +1,8 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
-At every threshold, edges of a minimum spanning forest of at most that weight connect two vertices
-exactly if edges of the graph of at most that weight connect them. So the forest determines the
-single-linkage hierarchy of the graph. A maximum spanning forest determines the hierarchy by
-similarity.
+Take the edges up to a threshold, of a graph and of its minimum spanning forest. Both sets of edges
+connect the same vertices. So the forest determines the single-linkage hierarchy of the graph. A
+maximum spanning forest determines the hierarchy by similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """
@@ -45,7 +44,7 @@ class Bottleneck(NamedTuple):
     Attributes
     ----------
     weight : array of length p
-        In the dtype of the graph; 0 without an edge.
+        In the dtype of the graph; 0 if there is no edge.
     edge_id : int64 array of length p
         -1 if both are the same vertex, -2 if no path joins them.
     """
@@ -59,8 +58,8 @@ class Dendrogram:
     """The single-linkage hierarchy of a graph with any number of components.
 
     Nodes 0 to n - 1 are the vertices. Nodes n to n + f - 1 are the edges of the forest, sorted by
-    (weight, edge id). In a maximum forest, the weights descend; edges of equal weight are still
-    sorted by ascending id. The arrays are on the same device as the graph.
+    (weight, edge id). In a maximum forest, the weights are descending, and ties are still in
+    ascending order of ids. The arrays are on the same device as the graph.
 
     Attributes
     ----------
@@ -104,7 +103,7 @@ class Dendrogram:
         distance: Any = None,
         similarity: Any = None,
     ) -> NDArray[np.int64]:
-        """Return flat clusters at one threshold or at several.
+        """Return flat clusters at one or several thresholds.
 
         Parameters
         ----------
@@ -155,14 +154,14 @@ class Dendrogram:
         Parameters
         ----------
         disconnected : {"raise", "infinity"}
-            If the graph is not connected, raise an error, or join its components at infinity in the
-            order of their first vertices.
+            What to do if the graph is not connected: raise an error, or join its components at
+            infinity in the order of their first vertices.
 
         Returns
         -------
         float64 array of shape (n - 1, 4)
-            Row i describes cluster n + i: the two clusters it joins, smaller number first; the
-            weight at which they join; its number of vertices.
+            Row i describes cluster n + i: the two clusters that it joins, smaller number first, the
+            weight at which they join, and its number of vertices.
 
         Raises
         ------
@@ -185,12 +184,13 @@ class Dendrogram:
     def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
         """Return the bottleneck of the path between the vertices of each pair.
 
-        In a minimum forest, it is the heaviest edge of the path in the forest. Every path of the
-        graph between the two vertices has an edge at least as heavy (minimax path). In a maximum
-        forest, it is the lightest edge, and every path has one at least as light (maximin path).
+        In a minimum forest, the bottleneck is the heaviest edge of the path in the forest. Every
+        path of the graph between the two vertices has an edge that is at least as heavy (minimax
+        path). In a maximum forest, the bottleneck is the lightest edge, and every path has an edge
+        that is at least as light (maximin path).
 
-        The first call puts the vertices in a line in which each cluster is contiguous, and makes a
-        table of maxima. After that, each pair takes a constant number of look-ups.
+        The first call arranges the vertices in a line in which each cluster is contiguous, and
+        builds a table of maxima. After that, each pair takes a constant number of look-ups.
 
         Parameters
         ----------
@@ -200,8 +200,8 @@ class Dendrogram:
         Returns
         -------
         Bottleneck
-            ``weight, edge_id``. The edge id is -1 if both are the same vertex, -2 if no path joins
-            them; then the weight is 0.
+            ``weight, edge_id``. The edge id is -1 if both are the same vertex, and -2 if no path
+            joins them. In both cases the weight is 0.
 
         Raises
         ------
@@ -224,8 +224,8 @@ class Dendrogram:
         Returns
         -------
         float64 array of length p
-            0 (similarity: inf) if both are the same vertex; inf (similarity: -inf) if no path joins
-            them.
+            If both are the same vertex: 0, or inf in a maximum forest. If no path joins them: inf,
+            or -inf in a maximum forest.
 
         Raises
         ------
@@ -265,13 +265,13 @@ class Dendrogram:
         min_cluster_size : int
             Smallest number of vertices in a cluster; at least 2.
         method : {"eom", "leaf"}
-            Select the clusters with the greatest total stability (excess of mass), or the leaves of
-            the condensed tree.
+            "eom" selects the clusters with the greatest total stability (excess of mass). "leaf"
+            selects the leaves of the condensed tree.
         epsilon : float
-            Do not split clusters at distances below this; like scikit-learn's
-            ``cluster_selection_epsilon``.
+            Do not split clusters at distances below this value. It is called
+            ``cluster_selection_epsilon`` in scikit-learn.
         max_cluster_size : int, optional
-            Excess of mass selects no cluster with more vertices than this.
+            Largest number of vertices in a cluster that "eom" selects.
         allow_single_cluster : bool
             Whether all vertices may be one cluster.
 
@@ -296,7 +296,7 @@ class Dendrogram:
         )
 
     def _kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
-        """Return the number of edges kept at each threshold, and whether a single one was given."""
+        """Return the number of edges kept at each threshold, and whether there is only one."""
         given = {"k": k, "distance": distance, "similarity": similarity}
         given = {name: value for name, value in given.items() if value is not None}
         wrong = "distance" if self.maximum else "similarity"
@@ -343,7 +343,7 @@ class Dendrogram:
         return clusters
 
     def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Return the rank of each bottleneck; f if no path joins a pair, f + 1 if it is a loop."""
+        """Return the rank of each bottleneck; f for a pair without a path, f + 1 for a loop."""
         ops, num_edges = array_module(self.backend), len(self.edge_ids)
         ends = [ops.asarray(self._vertices(name, each)) for name, each in (("a", a), ("b", b))]
         if len(ends[0]) != len(ends[1]):
@@ -361,7 +361,7 @@ class Dendrogram:
         return place, ops.max_table(gap)
 
     def _gathered(self, column: Any, more: Sequence[float], rank: Any) -> Any:
-        """Return the values of a column, extended by two more, at ranks."""
+        """Return the values at ranks of a column that is extended by two values."""
         ops = array_module(self.backend)
         column = ops.asarray(column)
         return ops.gather(ops.concat([column, ops.asarray(more, column.dtype)]), rank)

@@ -1,7 +1,7 @@
-"""The flat clusters of HDBSCAN: chosen from the condensed tree, with membership probabilities.
+"""The flat clusters of HDBSCAN, selected from the condensed tree, with membership probabilities.
 
 Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
-Estimates", PAKDD 2013; the threshold on distances from Malzer and Baum, "A Hybrid Approach To
+Estimates", PAKDD 2013. The threshold `epsilon` is from Malzer and Baum, "A Hybrid Approach To
 Hierarchical Density-based Cluster Selection", MFI 2020.
 """
 
@@ -29,7 +29,7 @@ class Clusters(NamedTuple):
     labels : int64 array of length n
         The cluster of each vertex, numbered by first vertex; -1 is noise.
     probabilities : float64 array of length n
-        How strongly each vertex belongs to its cluster, from 0 to 1; 0 for noise.
+        The membership strength of each vertex in its cluster, from 0 to 1; 0 for noise.
     outlier_scores : float64 array of length n
         From 0 to 1, higher for outliers (GLOSH).
     """
@@ -67,7 +67,7 @@ def select(
 
 
 def _most_stable(tree: CondensedTree, largest: float, allow_root: bool) -> set[int]:
-    """Choose disjoint clusters of the greatest total stability; of equal choices, the outermost."""
+    """Choose disjoint clusters of the greatest total stability; prefer outer clusters on ties."""
     parent, size, best = tree.parent.tolist(), tree.size.tolist(), tree.stability.tolist()
     within, is_chosen = [0.0] * len(parent), [False] * len(parent)
     for cluster in range(len(parent) - 1, -1 if allow_root else 0, -1):
@@ -82,7 +82,7 @@ def _most_stable(tree: CondensedTree, largest: float, allow_root: bool) -> set[i
 
 
 def _widened(tree: CondensedTree, cluster: int, epsilon: float, allow_root: bool) -> int:
-    """Return the nearest ancestor that was born at a distance of more than `epsilon`."""
+    """Return the nearest ancestor whose birth was at a distance above `epsilon`."""
 
     def distance(cluster: int) -> float:
         return 1 / tree.birth[cluster] if tree.birth[cluster] else math.inf
@@ -111,7 +111,7 @@ def _clusters(tree: CondensedTree, chosen: set[int], epsilon: float) -> Clusters
     for cluster, parent in enumerate(tree.parent[1:].tolist(), 1):
         taken.append(cluster if cluster in chosen else taken[parent])
     home = np.array(taken)[tree.home]
-    if chosen == {0}:  # of the root, those that stay to the end
+    if chosen == {0}:  # only vertices that stay in the root to the end
         limit = 1 / epsilon if epsilon else tree.death[0]
         home[tree.density < limit] = -1
     is_member = home >= 0
@@ -124,7 +124,7 @@ def _clusters(tree: CondensedTree, chosen: set[int], epsilon: float) -> Clusters
 
 
 def _numbered_by_first_vertex(cluster: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber the clusters by their first vertices; -1 stays."""
+    """Renumber the clusters by their first vertices; -1 is unchanged."""
     found, first, which = np.unique(cluster, return_index=True, return_inverse=True)
     order = np.argsort(np.where(found < 0, -1, first), kind="stable")
     number = np.empty(len(found), np.int64)

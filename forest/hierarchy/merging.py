@@ -3,10 +3,10 @@
 Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
 for Single Linkage Clustering on GPU", ICPP 2024.
 
-Deviation: their contraction is Boruvka's, so the stages of its rounds are used. Chains are found in
-each round instead of by walking up all levels at the end.
+Deviation: the contraction of the paper is a Boruvka round, so the stages of such a round are used.
+Each round finds chains; the paper walks up all levels at the end.
 
-Promise: the hierarchy of the order (weight, edge id), on any backend. Strategy "whole" only.
+Promise: the hierarchy of the order (weight, edge id), on any backend. Only with strategy "whole".
 """
 
 from ...pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN

@@ -1,8 +1,8 @@
 """Flat clusters at many thresholds, from the edges of a forest, one threshold at a time.
 
-The strictest threshold comes first. Its edges join vertices; the further edges of each later
-threshold join the clusters of the threshold before. So every edge of the forest is joined once, and
-memory holds the labels of one threshold.
+Thresholds are processed from strict to loose. The edges of the strictest threshold join vertices.
+The additional edges of each later threshold join the clusters of the threshold before. So every
+edge of the forest is processed once, and the labels of only one threshold are in memory.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ClusterCounts(NamedTuple):
 def largest_keys(
     weight_dtype: np.dtype[Any], thresholds: Sequence[Any], *, maximum: bool
 ) -> list[int]:
-    """Return the largest key of a weight that each threshold keeps; -1 if it keeps none.
+    """Return the largest key of a weight that each threshold keeps; -1 if it keeps no weight.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def clusters_at_thresholds(
     ----------
     edges : ForestEdges
     thresholds : sequence of numbers
-        The weights up to which edges are kept; in a maximum forest, down to which.
+        Edges of at most this weight are kept; in a maximum forest, edges of at least this weight.
     backend : Backend
 
     Yields
