@@ -52,11 +52,11 @@ __all__ = [
     "verify",
 ]
 
-#: Modules that serve the interfaces of other libraries; `import *` leaves them out.
+#: Modules with the interfaces of other libraries; `import *` does not import them.
 _INTEROP = ("cluster", "csgraph")
 
-# Names are imported when they are first used. So the command line can start before NumPy is loaded,
-# and report an interrupt or a lack of memory meanwhile in one line.
+# Names are imported on first use. So the command line starts before NumPy is loaded, and if loading
+# is interrupted or memory is short, it prints one line instead of a traceback.
 _MODULES = {
     "forest.forest": ("Forest",),
     "forest.reachability": ("mutual_reachability",),
@@ -93,8 +93,8 @@ def _check_interpreter() -> None:
         from .errors import InterpreterError
 
         message = (
-            "mstflow does not run in a subinterpreter, since NumPy and Numba do not; import it in "
-            "the main interpreter, or in another process"
+            "mstflow does not run in a subinterpreter, because NumPy and Numba do not; import it "
+            "in the main interpreter or in another process"
         )
         raise InterpreterError(message)
 

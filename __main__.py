@@ -65,9 +65,9 @@ def _fail(problem: str, error: Exception | None = None) -> int:
 
 
 def _silence_libraries() -> None:
-    """Hide warnings and logs of libraries, also in child processes, unless -W or a variable is set.
+    """Hide warnings and logs of libraries, also in child processes; print our warnings in one line.
 
-    Our own warnings are printed in one line.
+    The option -W and the environment variables of Python and Dask take precedence.
     """
     os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
     if sys.warnoptions:
@@ -79,7 +79,7 @@ def _silence_libraries() -> None:
 
 
 def _unwind_on_signals() -> None:
-    """Turn signals that end the process into exceptions, so that temporary files are removed."""
+    """Convert signals that end the process to exceptions, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         return
     for name in ("SIGTERM", "SIGHUP"):
@@ -93,7 +93,7 @@ def _terminate(number: int, _: object) -> NoReturn:
 
 
 def _flush() -> None:
-    """Flush standard output; if that fails, discard it, or Python would flush again at exit."""
+    """Flush standard output. If this fails, discard it, because Python flushes again at exit."""
     if sys.stdout is None:  # closed before Python started
         return
     try:
@@ -107,7 +107,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises OptionError instead of printing its usage."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, **options)  # or --edges would mean --edges-per-vertex
+        super().__init__(allow_abbrev=False, **options)  # --edges is not --edges-per-vertex
 
     def error(self, message: str) -> NoReturn:
         raise OptionError(message)

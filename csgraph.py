@@ -1,4 +1,4 @@
-"""A drop-in replacement for `scipy.sparse.csgraph`: change the import, and nothing else."""
+"""A drop-in replacement for `scipy.sparse.csgraph`: change only the import."""
 
 from .interop.csgraph import minimum_spanning_tree
 

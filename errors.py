@@ -31,7 +31,7 @@ class MemoryBoundError(OptionError):
     Attributes
     ----------
     needed : int
-        Bytes that would suffice.
+        The smallest sufficient bound in bytes.
     """
 
     def __init__(self, message: str, needed: int = 0) -> None:
@@ -45,7 +45,7 @@ class OutOfMemoryError(MstflowError, MemoryError):
 
 @contextmanager
 def memory_errors(num_vertices: int | None, num_edges: int | None) -> Iterator[None]:
-    """Raise OutOfMemoryError in place of the MemoryError of a library.
+    """Convert the MemoryError of a library to OutOfMemoryError.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class VerificationError(MstflowError, ValueError):
 
 
 class WorkerError(MstflowError, RuntimeError):
-    """A worker died, or does not support what the run needs."""
+    """A worker died, or does not support a requirement of the run."""
 
 
 class PipelineError(MstflowError, TypeError):

@@ -56,7 +56,7 @@ class Plugin:
         """
         try:
             found = self.point.load()
-        except Exception as error:  # foreign code may raise anything
+        except Exception as error:  # the plugin's code may raise anything
             message = f"{self} cannot be loaded: {type(error).__name__}: {error}"
             raise OptionError(message) from error
         if not isinstance(found, kinds):

@@ -1,7 +1,7 @@
 """Progress reports of long-running work, and the bars that show them.
 
-A listener is called as ``listener(step, done, total)``: `done` of `total` units of the step are
-complete, or both are 0 if the size is unknown. Within a step, `done` never decreases.
+A listener is called as ``listener(step, done, total)``. It means that `done` of `total` units of
+the step are complete. Both are 0 if the size is unknown. Within a step, `done` never decreases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def report_progress(step: str, done: int, total: int) -> None:
     step : str
         Name of the current step.
     done, total : int
-        Units completed and units in all; both 0 if the size is unknown.
+        Completed units and all units; both are 0 if the size is unknown.
     """
     listener = _listener.get(None)
     if listener is not None:
@@ -55,9 +55,9 @@ def set_listener(progress: bool | Listener) -> Iterator[None]:
     Parameters
     ----------
     progress : bool or callable
-        A listener, or False to report to nobody. True keeps the current listener; if there is
-        none, work that takes longer than two seconds shows a bar on a terminal (standard error) or
-        in a notebook, cleared when it is done.
+        A listener, or False for no reports. True keeps the current listener. If there is no
+        current listener, True shows a bar on a terminal (standard error) or in a notebook, if the
+        work takes more than two seconds. The bar is cleared at the end.
 
     Raises
     ------
@@ -85,7 +85,7 @@ Display = Callable[[], contextlib.AbstractContextManager[Listener]]
 
 @contextlib.contextmanager
 def delayed(display: Display, clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
-    """Yield a listener that opens a display once the work has taken `DELAY` seconds."""
+    """Yield a listener that opens a display after `DELAY` seconds of work."""
     due = clock() + DELAY
     show: Listener | None = None
     with contextlib.ExitStack() as stack:
@@ -104,7 +104,7 @@ def delayed(display: Display, clock: Callable[[], float] = time.monotonic) -> It
 
 
 def _display() -> Display | None:
-    """Return the bar for this thread, or None if nobody would see one."""
+    """Return the bar for this thread, or None if it would not be visible."""
     if threading.current_thread() is not threading.main_thread():
         return None  # bars of several threads would overwrite each other
     ipython: Any = sys.modules.get("IPython")
@@ -124,8 +124,8 @@ def terminal_bar() -> Iterator[Listener]:
     from rich.console import Console
     from rich.progress import Progress
 
-    # Print above the bar, but only if standard output is a terminal too: redirecting it would move
-    # output from a file to the terminal.
+    # Print above the bar, but only if standard output is also a terminal. Otherwise output to a
+    # file would be redirected to the terminal.
     console, is_shared = Console(stderr=True), _is_terminal(sys.stdout)
     with Progress(console=console, transient=True, redirect_stdout=is_shared) as bar:
         task = bar.add_task("", total=None)

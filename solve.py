@@ -45,23 +45,24 @@ def minimum_spanning_forest(
     ----------
     graph : EdgeList, tuple of columns, path, list of paths, or object of another library
         An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; one or more files that
-        together hold one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx
+        together are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx
         or igraph, or a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
-        `EdgeSource`, an iterable of chunks and a list of `dask.delayed` chunks are streamed; a
-        chunk is any of the above except files. Columns on a GPU stay there, and so does the forest.
-        The graph is never written to.
+        `EdgeSource`, an iterable of chunks and a list of `dask.delayed` chunks are streamed. A
+        chunk is any of these except for files. If the columns are on a GPU, the forest is on the
+        same GPU. The graph is never modified.
     num_vertices : int, optional
-        Number of vertices. Default: as the graph or file states, or the largest id plus one.
+        Number of vertices. Default: the number that the graph or file states, or the largest id
+        plus one.
     weight : str, callable or None
-        Which weights to use if they have names: the column of a table or the attribute of edges.
-        Graphs with unnamed weights call them "weight". With None every weight is the integer 1.
-        For a graph of networkx also a function of the two nodes and the attributes of an edge.
+        Name of the weights: a column of a table or an attribute of edges. If the weights of a graph
+        have no name, they are called "weight". None for the integer weight 1 on every edge. For a
+        graph of networkx also a function of the two nodes and the attributes of an edge.
     ends : sequence of two str, optional
-        Names of the columns that hold the two ends of each edge, for tables and for Parquet, Arrow
-        and CSV files. The values are names of vertices: strings or any integers. Vertices are
-        numbered in the order in which their names first appear, and the forest has these `names`.
-        Without `ends`, the columns are `u` and `v`, `source` and `target`, or `src` and `dst`, and
-        hold the numbers of the vertices.
+        Names of the columns of the two ends of each edge, for tables and for Parquet, Arrow and CSV
+        files. The values of these columns are names of vertices: strings or any integers. Vertices
+        are numbered in the order in which their names first appear, and the forest has these
+        `names`. Without `ends`, the columns are `u` and `v`, `source` and `target`, or `src` and
+        `dst`, and their values are numbers of vertices.
     maximum : bool
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline
@@ -69,37 +70,37 @@ def minimum_spanning_forest(
     backend : str
         A name from `mstflow.backends()`, or "auto".
     threads : int, optional
-        With scheduler "inline", the number of threads of compiled kernels; by default all
-        processors, or fewer if the environment variable OMP_NUM_THREADS says so. With "threads" and
-        "processes", the number of tasks that run at once, with one thread each; by default the
-        number of processors. On a cluster, the number of threads of each task; by default one.
+        With scheduler "inline", the number of threads of compiled kernels. Default: the number of
+        processors, limited by the environment variable OMP_NUM_THREADS. With "threads" and
+        "processes", the number of tasks that run at once, with one thread each. Default: the number
+        of processors. On a cluster, the number of threads of each task. Default: one.
     scheduler : str or distributed.Client
         "inline", "synchronous", "threads", "processes", "dask" (the scheduler that Dask is
         configured for), the address of a scheduler, or a client.
     partitions : int, optional
-        Number of ranges of edge ids that the edges are split into. Default: one per worker.
+        Number of partitions, which are ranges of edge ids. Default: one for each worker.
     strategy : {"auto", "whole", "fold", "tree", "two-scan", "iterate"}
         "whole" solves the graph in memory, in one partition. "fold" reads block by block and
-        replaces a full buffer by its forest. "tree" finds a forest of each partition and merges
-        them in a tree. "two-scan" scans for the lightest edges first, and then for those that join
-        the remaining fragments, in further scans if necessary. "iterate" runs each round over all
-        partitions, or with `memory` over a forest of each. "auto" chooses one; the report states
-        the reason. Except for "whole" and unbounded "iterate", the pipeline must return the
-        complete forest of its input.
+        replaces a full buffer by its forest. "tree" finds the forest of each partition and merges
+        these forests in a tree. "two-scan" scans for the lightest edges first, then for edges that
+        join the remaining fragments, in further scans if necessary. "iterate" runs each round over
+        all partitions; with `memory`, over the forest of each partition. "auto" chooses one, and
+        the report states the reason. Except for "whole" and "iterate" without `memory`, the
+        pipeline must return the complete forest of its input.
     split_every : int
-        Number of results that one task combines.
+        The largest number of results that one task combines.
     memory : int or str, optional
         Bytes, or a size such as "2GB" (10^9), that the call may allocate in addition to the memory
-        that the process already uses; on a cluster, the limit of each task. The graph is streamed:
-        folders of `.npy` columns and Parquet files are never loaded as a whole. A limit that is too
-        low is refused.
+        that the process already uses. On a cluster, the limit of each task. The graph is streamed:
+        folders of `.npy` columns and Parquet files are never loaded as a whole. If the limit is too
+        low, an error states the smallest limit that works.
     checkpoint : path, optional
-        A folder in which tasks save their work. If the call is killed, the same call resumes from
-        there. All workers must be able to write to it. Needs a strategy that streams the graph.
+        A folder in which tasks save their work. If the call is killed, repeat it to resume. All
+        workers must be able to write to the folder. Needs a strategy that streams the graph.
     progress : bool or callable
-        True draws a progress bar on a terminal (standard error) or in a notebook if the call takes
-        more than two seconds, and clears it at the end. False draws none. A callable is called as
-        ``progress(step, done, total)``; see `mstflow.progress`.
+        If True and the call takes more than two seconds, a progress bar appears on a terminal
+        (standard error) or in a notebook; it is cleared at the end. False for no bar. A callable is
+        called as ``progress(step, done, total)``; see `mstflow.progress`.
 
     Returns
     -------
@@ -157,14 +158,14 @@ def minimum_spanning_forests(
 ) -> list[Forest]:
     """Find the minimum spanning forest of each of many graphs, in one run.
 
-    One run on the disjoint union of many small graphs is faster than a run on each. The forests are
-    those of `minimum_spanning_forest`, with the edge ids of each graph.
+    One run on the disjoint union of many small graphs is faster than many runs. Each forest equals
+    the result of `minimum_spanning_forest`, with the edge ids of its graph.
 
     Parameters
     ----------
     graphs : iterable
-        Graphs as `minimum_spanning_forest` takes them, except those that are streamed and columns
-        on a GPU.
+        Graphs in any form that `minimum_spanning_forest` accepts, except for streamed graphs and
+        columns on a GPU.
     weight, maximum, algorithm, backend, threads, progress
         As for `minimum_spanning_forest`.
 

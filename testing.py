@@ -1,4 +1,4 @@
-"""For authors of stages: a check that a stage does what it declares."""
+"""For authors of stages: check that a stage matches its declaration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .pipeline.pipeline import Pipeline
 
-#: Values that make small graphs pass through every stage of the catalogue's pipelines.
+#: Values with which small graphs pass through every stage of the catalogue's pipelines.
 EVERY_STAGE = {"few": 0, "small": 0, "dense": 2.0}
 
 
@@ -33,8 +33,8 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     - write the fields that it declares, with the declared dtypes and lengths;
     - not modify its inputs;
     - return equal outputs for equal inputs, also after pickling and on every usable backend;
-    - if it declares `combine`, write results for two partitions that combine to its result for the
-      whole.
+    - if it declares `combine`: its results for two partitions must combine to its result for all
+      edges.
 
     The result of the pipeline must not depend on the number of partitions.
 
@@ -43,15 +43,15 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     stage : Stage
         The stage to check.
     pipeline : Pipeline, optional
-        A pipeline that contains the stage. By default, a pipeline of the catalogue; if none
-        contains the stage, it is inserted where it first fits.
+        A pipeline that contains the stage. By default, a pipeline of the catalogue. If no pipeline
+        contains the stage, it is inserted at the first suitable place.
     **values
         Values for the pipeline, as for `Pipeline.given`.
 
     Raises
     ------
     PipelineError
-        If a check fails. The message names the stage and the check.
+        If a check fails. Names the stage and the check.
     """
     if not isinstance(stage, Stage):
         message = f"{stage!r} is not a stage; decorate it with @mstflow.stage"
@@ -132,7 +132,7 @@ def _record(
 
 
 def _check_call(stage: Stage, task: Task) -> None:
-    import cloudpickle  # Dask serializes stages with it; nothing else here needs it
+    import cloudpickle  # Dask serializes stages with it; imported only for this check
 
     guarded = {name: _read_only(value) for name, value in task.fields.items()}
     written = replace(task, fields=guarded)()
@@ -151,7 +151,7 @@ def _check_call(stage: Stage, task: Task) -> None:
 
 
 def _can_be_halved(stage: Stage, task: Task) -> bool:
-    """Return whether the edges are the only field in partitions that the stage reads."""
+    """Return whether the stage reads no field in partitions except for the edges."""
     others = (
         value
         for name, value in task.fields.items()

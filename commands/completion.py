@@ -1,4 +1,4 @@
-"""The command `mstflow completion`: print a shell's completion script."""
+"""The command `mstflow completion`: print a completion script for a shell."""
 
 from __future__ import annotations
 

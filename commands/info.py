@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print statistics of the graph, or what is usable on this machine."""
+    """Print statistics of the graph, or the backends and versions of this machine."""
     if not options.inputs:
         facts = describe_machine()
         lines = _machine_lines(facts)

@@ -119,7 +119,7 @@ def _facts(found: Plan, where: Where, num_edges: int, own: int) -> dict[str, Any
 
 
 def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
-    """Return lines to print; `each` follows sizes that are those of one task on a cluster."""
+    """Return lines to print; `each` is appended to the sizes of one task."""
     lines = {}
     if facts["peak"] is not None:
         lines["peak memory"] = show_bytes(facts["peak"]) + each

@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_files(options: argparse.Namespace) -> None:
-    """Check that each output has a place of its own."""
+    """Check that no two outputs have the same place."""
     if options.output == STDOUT and options.json:
         message = "-o - and --json both write to standard output; choose one"
         raise OptionError(message)
@@ -176,10 +176,10 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def _start_resource_tracker() -> None:
-    """Start the process that tracks resources of worker processes, ignoring SIGHUP.
+    """Start the process that tracks resources of worker processes, and let it ignore SIGHUP.
 
-    A closing terminal sends SIGHUP to all processes. Without the tracker, unwinding would print
-    tracebacks about unknown semaphores.
+    A closing terminal sends SIGHUP to all processes. If it ended the tracker, this process would
+    print tracebacks about unknown semaphores at its end.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
         previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)

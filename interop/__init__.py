@@ -1,1 +1,1 @@
-"""mstflow by the interfaces of other libraries."""
+"""mstflow with the interfaces of other libraries."""

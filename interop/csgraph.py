@@ -15,14 +15,14 @@ from ..solve import minimum_spanning_forest
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool = False) -> Any:
     """Return the minimum spanning forest of a sparse or dense matrix, as scipy does.
 
-    The result has the entries that scipy's function returns. Of entries of equal weight, both
-    prefer the first one in CSR order.
+    The result has the same entries as that of scipy's function. If entries have equal weights, both
+    functions prefer the first one in CSR order.
 
     Parameters
     ----------
     csgraph : array_like, masked array, or sparse array or matrix, of shape (n, n)
         The weights of an undirected graph. If both (i, j) and (j, i) are nonzero, the smaller one
-        is the weight of the edge. In a dense matrix, zeros, infinities and NaN are no edges.
+        is the weight of the edge. In a dense matrix, zeros, infinities and NaN are not edges.
     overwrite : bool
         Accepted for compatibility; the input is never overwritten.
     exact : bool
@@ -50,11 +50,11 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
         matrix = matrix.astype(np.float64, copy=False)
     n = matrix.shape[0]
     rows = np.repeat(np.arange(n, dtype=matrix.indices.dtype), np.diff(matrix.indptr))
-    # Functions of scipy.sparse.csgraph return and accept int32, as long as it is wide enough.
+    # Functions of scipy.sparse.csgraph return and accept int32 if it is wide enough.
     index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     weight = matrix.data
     if not exact and np.isnan(weight).any():
-        # scipy sorts NaN behind all other weights; so do the ranks of the weights.
+        # scipy sorts NaN after all other weights, and so do the ranks of the weights.
         weight = np.unique(weight, return_inverse=True)[1]
     edges = EdgeList(rows, matrix.indices, weight, num_vertices=n)
     ids = minimum_spanning_forest(edges, progress=False).edge_ids
@@ -67,7 +67,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
 
 
 def _as_csr(csgraph: Any) -> Any:
-    """Return a graph as a CSR matrix, without the values of a dense matrix that are no edges."""
+    """Return a graph as a CSR matrix, without values of a dense matrix that are not edges."""
     from scipy import sparse
     from scipy.sparse import csgraph as scipy_csgraph
 

@@ -91,7 +91,7 @@ class ConvertedGraph:
         Raises
         ------
         NotImplementedError
-            If they are no numbers, or no dtype represents all of them exactly.
+            If they are not numbers, or no dtype represents all of them exactly.
         """
         if weight not in self._weights:
             try:
@@ -114,7 +114,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     if algorithm != "kruskal":
         return "the other algorithms of networkx return edges in another order"
     if _graph(args, kwargs).is_directed():
-        return "spanning trees are of undirected graphs"
+        return "spanning trees are defined only for undirected graphs"
     return True
 
 
@@ -144,7 +144,7 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, **_: Any) -> Any:
-    """Return a converted graph as a networkx graph; other results are those of networkx already."""
+    """Return a converted graph as a networkx graph; return any other result unchanged."""
     if not isinstance(result, ConvertedGraph):
         return result
     return result.with_edges(np.arange(len(result.edges.u)))
@@ -235,7 +235,7 @@ def _backend(edges: Edges) -> Backend:
 
 
 def _chosen(graph: ConvertedGraph, weight: Any, maximum: bool, ignore_nan: bool) -> Any:
-    """Return the ids of the forest's edges in the order of networkx: by weight, ties by id.
+    """Return the ids of the forest's edges in the order of networkx, which is (weight, edge id).
 
     Raises
     ------

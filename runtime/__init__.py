@@ -1,1 +1,1 @@
-"""The base of primitives and readers: threads, a memory pool, the kernel cache, devices."""
+"""The base of primitives and readers: threads, a memory pool, the kernel cache, and devices."""

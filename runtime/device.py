@@ -1,4 +1,4 @@
-"""Detection and conversion of arrays on a GPU; CuPy is imported only if there are any.
+"""Detection and conversion of arrays on a GPU; CuPy is imported only for such arrays.
 
 Arrays on a GPU are recognised by the CUDA array interface. Other modules use only methods and
 operators that they share with NumPy arrays, and NumPy functions that dispatch to CuPy.
@@ -44,7 +44,7 @@ def refuse_device(values: Any, what: str) -> None:
     ----------
     values : object
     what : str
-        What the values are, for the message: such as "column 'u'".
+        A description of the values for the message, such as "column 'u'".
 
     Raises
     ------

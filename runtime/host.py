@@ -16,9 +16,9 @@ _FREE, _LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 
 
 def available_bytes() -> int | None:
-    """Return the bytes that this process can allocate at most; None if the system does not say.
+    """Return the number of bytes that this process can allocate; None if it is unknown.
 
-    Memory counts as available if the system can free it without swapping.
+    Memory is available if it is free or if the system can free it without swapping.
     """
     found = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
@@ -34,7 +34,7 @@ def available_bytes() -> int | None:
 
 
 def _text(path: Path) -> str:
-    """Return the content of a file of the system; an empty one if it cannot be read."""
+    """Return the content of a file of the system; empty if it cannot be read."""
     try:
         return path.read_text()
     except OSError:

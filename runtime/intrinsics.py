@@ -1,4 +1,4 @@
-"""The decorator that compiles kernels, and operations that Numba lacks."""
+"""The decorator that compiles kernels, and operations that Numba does not have."""
 
 import os
 import threading
@@ -23,8 +23,8 @@ if is_tested():
 AHEAD = 16
 #: The number of elements that a loop processes at a time if it needs a buffer on the stack.
 BLOCK = 2048
-#: The number of 64-bit words in a cache line. Loops that write to many places in turn prefetch the
-#: next line of each.
+#: The number of 64-bit words in a cache line. If a loop writes to many places in turn, it
+#: prefetches the next line of each place.
 LINE = np.uint64(8)
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
@@ -38,8 +38,8 @@ _caching = threading.Lock()
 def kernel(*arguments: Any) -> Any:
     """Decorate a kernel so that Numba compiles it; `arguments` are its `example`.
 
-    With untested versions of Numba, compiled code goes to Numba's own cache. Numba compares only
-    the source of the kernel itself, so the name of the cache's folder covers all other
+    With untested versions of Numba, compiled code is stored in Numba's own cache. This cache
+    detects only changes of the kernel's own source. So the name of its folder depends on all other
     dependencies.
     """
 
@@ -83,7 +83,7 @@ def fetch(_, array, index):
 
 @intrinsic
 def at_most(_, values, first, limit):
-    """Return 64 bits: whether each of the 64 values from `first` on is at most `limit`.
+    """Return 64 bits, one for each value from `first` on: whether the value is at most `limit`.
 
     LLVM does not vectorise the equivalent loop.
     """

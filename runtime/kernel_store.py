@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kernel_folder() -> Path | None:
-    """Return the folder of the kernel cache, which may not exist; None if the user has no home."""
+    """Return the folder of the kernel cache, which may not exist; None without a home folder."""
     import platformdirs
 
     folder = platformdirs.user_cache_path("mstflow", appauthor=False) / "kernels"
@@ -23,7 +23,7 @@ def kernel_folder() -> Path | None:
 
 
 def private_folder(name: str = "", *, create: bool) -> Path | None:
-    """Return a folder in the kernel cache if no other user can change what is in it.
+    """Return a folder in the kernel cache if no other user can change its contents.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def private_folder(name: str = "", *, create: bool) -> Path | None:
     -------
     Path or None
         None if the folder is missing and `create` is false, if it cannot be created, or if another
-        user could put code into it that this process would run.
+        user could store code in it, which this process would run.
 
     Notes
     -----
-    The folder must belong to this user, and nobody else may write to it. The folders above it, up
-    to the home folder or the root, must belong to this user or to root. Others may write to one
-    of them only if it has the sticky bit, as ``/tmp`` has, so that they cannot replace what is
-    not theirs, or if they are the user's private group.
+    The folder must belong to this user, and no other user may write to it. The folders above it, up
+    to the home folder or the root, must belong to this user or to root. Other users may write to
+    one of these folders in two cases. It has the sticky bit, like ``/tmp``, so nobody can replace
+    the files of other users. Or the group that may write to it is this user's private group.
     """
     root = kernel_folder()
     if root is None:
@@ -65,20 +65,20 @@ def digest(*parts: Any) -> str:
 
 
 def load_or_compile(entry: str, compiled: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
-    """Return the label and the machine code that `compiled` returns, from the cache if possible.
+    """Return the result of `compiled`, a label and machine code, from the cache if possible.
 
     Parameters
     ----------
     entry : str
-        A path in the cache. It must name everything that the code depends on.
+        A path in the cache. It must change with everything that the code depends on.
     compiled : callable
-        Called if there is no valid entry. Its exceptions propagate.
+        Called if the cache has no valid entry. Its exceptions propagate.
 
     Notes
     -----
     An entry consists of a digest, the label, a zero byte and the code. The digest also covers the
-    path of the entry. So an entry that was damaged, or moved to the path of another, is not loaded
-    but replaced. Entries are written under a temporary name and then renamed, so processes may
+    path of the entry. So if an entry was damaged or moved to the path of another entry, it is
+    replaced. Entries are written under a temporary name and then renamed, so several processes may
     share the cache.
     """
     name, _, file = entry.rpartition("/")
@@ -129,7 +129,7 @@ def _check_parents(folder: Path) -> None:
 def _is_private_group(number: int) -> bool:
     """Return whether a group has this user's name and no other member.
 
-    Systems that make such a group for each user often let the group write to all new folders.
+    Systems with such a group for each user often let the group write to all new folders.
     """
     import grp
     import pwd

@@ -1,8 +1,9 @@
 """A pool that reuses the memory of freed arrays.
 
-The first write to a new page costs several times as much as a later one, and a run creates and
+The first write to a new page takes several times as long as a later write, and a run creates and
 frees arrays at every step. The pool keeps freed blocks while any block is in use, so a run gets its
-peak memory from the system only once. When the last block is freed, all memory is returned.
+peak memory from the system only once. When the last block is freed, all memory is returned to the
+system.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-#: Smaller arrays come from NumPy's allocator, which reuses memory itself.
+#: Smaller arrays come from NumPy's allocator, which also reuses memory.
 _SMALLEST = 2**20
-#: Blocks consist of whole, aligned huge pages. Otherwise their ends would consist of small pages,
-#: and the first write to a small page takes as long as the first write to 50 kB of a huge one.
+#: Blocks consist of whole, aligned huge pages. Otherwise they would end with small pages, and the
+#: first write to a small page takes as long as the first write to 50 kB of a huge page.
 _PAGE = 2**21
 
 
 class _Pool:
-    """The number and size of the blocks in use, and the idle blocks to reuse."""
+    """The sizes of the blocks in use, and the idle blocks for reuse."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -40,7 +41,7 @@ class _Pool:
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> NDArray[np.uint8]:
-        """Return a block of `size` to 2 * `size` bytes, an idle one if possible."""
+        """Return a block of `size` to 2 * `size` bytes; reuse an idle block if possible."""
         with self.lock:
             self._take_back()
             most = max(self.most, self.used + size)
@@ -59,7 +60,7 @@ class _Pool:
         """Return a block of which `size` bytes were requested.
 
         The garbage collector may call this at any time, even while this thread is in `take` and
-        holds the lock. So the block first goes to a queue.
+        holds the lock. So the block is first added to a queue.
         """
         self.returned.append((block, size))
         self._settle()
@@ -72,7 +73,7 @@ class _Pool:
         self._settle()
 
     def _settle(self) -> None:
-        """Process the queue; if another thread has the lock, that thread does it afterwards."""
+        """Process the queue. If another thread has the lock, that thread processes the queue."""
         while self.returned and self.lock.acquire(blocking=False):
             try:
                 self._take_back()
@@ -80,7 +81,7 @@ class _Pool:
                 self.lock.release()
 
     def _take_back(self) -> None:
-        """Move the blocks in the queue to the idle ones; the caller has the lock."""
+        """Move the blocks in the queue to the idle blocks; the caller has the lock."""
         while self.returned:
             block, size = self.returned.popleft()
             self.leases -= 1
@@ -97,9 +98,9 @@ class _Pool:
 
 
 def _mapped(size: int) -> NDArray[np.uint8]:
-    """Return new memory that goes back to the system when it is freed.
+    """Return new memory that is returned to the system when it is freed.
 
-    NumPy's allocator might keep it instead.
+    NumPy's allocator might keep freed memory.
 
     Raises
     ------
@@ -124,7 +125,7 @@ _pool = _Pool()
 
 
 class _Lease:
-    """A block in use. NumPy arrays over it keep it alive; then it returns to the pool."""
+    """A block in use. It returns to the pool when no NumPy array uses it."""
 
     def __init__(self, block: NDArray[np.uint8], size: int) -> None:
         self._block, self._size = block, size

@@ -1,13 +1,13 @@
 """Calls of compiled kernels: cached machine code without Numba, or Numba's dispatcher.
 
-Numba compiles a kernel for the types of its arguments. But importing Numba takes most of a second,
-longer than many graphs take to solve. So the machine code is cached. A process that finds it in the
-cache needs only llvmlite, which links a kernel in a fraction of a millisecond.
+Numba compiles a kernel for the types of its arguments. But importing Numba takes almost a second,
+which is longer than many graphs take to solve. So the machine code is cached. A process that finds
+it in the cache needs only llvmlite, which links a kernel in a fraction of a millisecond.
 
 Calling machine code without Numba relies on symbols and a calling convention that Numba does not
-document. So this happens only for the versions in `TESTED`, and only after the machine code and
-Numba's dispatcher gave the same result on the kernel's `example`. Other versions use Numba's
-dispatcher and cache.
+document. So mstflow does this only with the versions in `TESTED`. It also compares the results of
+the machine code and of Numba's dispatcher on the kernel's `example` first. With other versions of
+Numba, kernels run through Numba's dispatcher and cache.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ LOADED_FROM = 500_000
 #: and kernels that must be compiled, which takes some seconds.
 COMPILED_FROM = 4_000_000
 
-#: The number of edges that take about as long as the calls that solve any small graph.
+#: The number of edges that take as long as the calls of functions on a small graph.
 _SMALL = 2_500
 
 #: The number of int64 values in each return type of a kernel.
 _NUM_RESULTS = {"none": 0, "bool": 1, "int64": 1, "UniTuple(int64 x 2)": 2}
-#: The status codes of calls that end without an exception: with a result, and with None.
+#: The status codes of calls without an exception: those that return a result, and None.
 _ENDED = (0, -2)
 _NOTHING = ctypes.c_char * 0
 
@@ -55,7 +55,7 @@ def has_numba() -> bool:
 
 
 class Kernels:
-    """The kernels of a module as attributes; the module is imported only to compile one."""
+    """The kernels of a module as attributes; the module is imported only to compile a kernel."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -77,10 +77,10 @@ class Kernels:
         return num_edges >= COMPILED_FROM or self.are_cached()
 
     def pay_after(self, num_edges: int) -> bool:
-        """Return whether using these kernels pays for the graphs that this method was called for.
+        """Return whether using these kernels pays for a sequence of graphs; call it for each graph.
 
-        The first graphs are solved without them, until together they have as many edges as a
-        single graph for which the kernels pay.
+        The first graphs are solved without kernels. Kernels are used when these graphs together
+        have as many edges as a single graph for which the kernels pay.
         """
         self._solved_without += num_edges + _SMALL
         return self.are_loaded() or self.pay_for(self._solved_without)
@@ -90,7 +90,7 @@ class Kernels:
         return self._are_used
 
     def are_cached(self) -> bool:
-        """Return whether the cache has any of these kernels, for this source and processor."""
+        """Return whether the cache has any of these kernels, of this source for this processor."""
         folder = private_folder(folder_of(self._module), create=False)
         with contextlib.suppress(OSError):
             return folder is not None and any(folder.iterdir())
@@ -98,19 +98,19 @@ class Kernels:
 
 
 class DispatchedKernel:
-    """A kernel called through Numba's dispatcher; it returns what a `NativeKernel` does."""
+    """A kernel called through Numba's dispatcher, with the results of a `NativeKernel`."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the kernel, compiling it first if it is new for these types.
+        """Call the kernel; compile it first if these types are new.
 
         Raises
         ------
         KernelError
-            If the installed version of Numba cannot compile the kernel. Exceptions of the kernel
-            itself propagate.
+            If the installed version of Numba cannot compile the kernel. Exceptions that the kernel
+            raises propagate.
         """
         try:
             return self._call(arguments)
@@ -162,7 +162,7 @@ class NativeKernel:
         self._functions: dict[tuple[Any, ...], _Function] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the kernel, loading or compiling it first if it is new for these types.
+        """Call the kernel; load or compile it first if these types are new.
 
         Raises
         ------
@@ -203,8 +203,8 @@ class _Type(NamedTuple):
 class _Function(NamedTuple):
     """A linked function in Numba's calling convention.
 
-    It takes pointers to memory for results and for an exception, then the arguments: a number, or
-    an address and a shape for an array. It returns a status code.
+    The first arguments are pointers to memory for results and for an exception. Then each number is
+    one argument, and each array is an address and a shape. The function returns a status code.
     """
 
     name: str
@@ -235,7 +235,7 @@ def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
     return tuple(types), words
 
 
-@functools.cache  # callers hold `_lock`, or two threads could link the same code
+@functools.cache  # callers hold `_lock`; otherwise two threads could link the same code
 def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
     def compiled() -> tuple[str, bytes]:
         label, code = _compile(module, name, types)
@@ -289,7 +289,7 @@ def _dispatcher(module: str, name: str) -> Any:
 
 
 def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, bytes]:
-    """Compile a function that calls a kernel with arrays made from addresses and shapes.
+    """Compile a function that creates arrays from addresses and shapes, and calls a kernel.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The threads and the memory of an array module; by default those of the host."""
+"""The threads and the memory of an array module. The defaults are those of the host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Resources(Protocol):
     threads: int
 
     def device_memory(self) -> int | None:
-        """Return the bytes that one array can take on the device; None for the host."""
+        """Return the size in bytes of the largest array on the device; None for the host."""
         return None
 
     def beside(self) -> contextlib.AbstractContextManager[Any]:

@@ -1,4 +1,4 @@
-"""Scratch folders: locked while a run uses them, and removed by a later run if it was killed."""
+"""Scratch folders: locked while a run uses them. A later run removes those of killed runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 try:
     import fcntl
-except ModuleNotFoundError:  # Windows: folders of killed runs stay
+except ModuleNotFoundError:  # Windows: folders of killed runs are not removed
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def scratch_folder(parent: str | None) -> Iterator[str]:
     Raises
     ------
     OSError
-        If it cannot be created.
+        If the folder cannot be created.
     """
-    # Hosts that share the parent may not see each other's locks, so each removes only its own.
+    # Hosts may share the parent but not see each other's locks. Each removes only its own folders.
     prefix = f"mstflow-{re.sub(r'[^A-Za-z0-9]', '_', platform.node())}-"
     _remove_abandoned(Path(parent or tempfile.gettempdir()), prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
@@ -41,14 +41,14 @@ def scratch_folder(parent: str | None) -> Iterator[str]:
             if fcntl is not None:
                 with contextlib.suppress(OSError):  # a file system without locks
                     fcntl.flock(file, fcntl.LOCK_EX)
-                    os.rename(draft, os.path.join(folder, _LOCK))  # only now can others try it
+                    os.rename(draft, os.path.join(folder, _LOCK))  # other runs see a held lock
             yield folder
         finally:
             os.close(file)
 
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
-    """Remove this user's folders whose lock is free: a killed process holds no lock."""
+    """Remove this user's folders whose lock is free, because a killed process holds no lock."""
     if fcntl is None:
         return
     for path in parent.glob(f"{prefix}*"):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The least elements for which waking a thread pays: in a share of a kernel, in a NumPy reduction.
+#: The smallest number of elements for which waking a thread pays: in a share of a kernel, and in a
+#: NumPy reduction.
 _SMALLEST_SHARE, _SMALLEST_PASS = 2**16, 2**19
 
 
@@ -41,7 +42,7 @@ class Team:
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on all tuples of arguments concurrently; return the results in order.
 
-        If calls fail, the exception of the first one propagates after all calls have ended.
+        If calls fail, the exception of the first failed call propagates after all calls have ended.
         """
         own, *others = arguments
         if not others:
@@ -53,7 +54,7 @@ class Team:
             for other in others:
                 tasks += [self._others.submit(function, *other)]
             result = function(*own)
-        finally:  # until they end, they may write to the arguments
+        finally:  # calls may write to the arguments until they end
             for task in tasks:
                 task.exception()  # waits; takes half the time of `concurrent.futures.wait`
         return [result, *(task.result() for task in tasks)]
@@ -68,7 +69,7 @@ class Team:
 
 @functools.cache
 def team(size: int) -> Team:
-    """Return this process's team of that size."""
+    """Return this process's team of this size."""
     return Team(size)
 
 
@@ -106,7 +107,7 @@ def processors() -> int:
 def kernel_threads() -> int:
     """Return the default number of threads of a kernel.
 
-    OMP_NUM_THREADS limits it; Dask's workers set it to 1.
+    The environment variable OMP_NUM_THREADS limits it. Dask's workers set this variable to 1.
     """
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(processors(), int(allowed))) if allowed.isdigit() else processors()

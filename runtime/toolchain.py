@@ -43,8 +43,7 @@ def versions() -> list[str]:
 def example(*arguments: Any) -> Callable[[Any], Any]:
     """Decorate a kernel with example arguments on which its machine code is tested.
 
-    They are integers from 0 to 127, and lists of these in place of arrays, so that they fit any
-    dtype.
+    Examples are integers from 0 to 127, or lists of such integers for arrays. They fit any dtype.
     """
 
     def decorate(function: Any) -> Any:
@@ -56,9 +55,9 @@ def example(*arguments: Any) -> Callable[[Any], Any]:
 
 @functools.cache
 def folder_of(module: str) -> str:
-    """Return a name in the kernel cache that changes with whatever a module's kernels depend on.
+    """Return a name in the kernel cache that changes with all dependencies of a module's kernels.
 
-    The kernels may call any function in the folder of the module, so all its files count.
+    The kernels may call any function in the folder of the module, so it depends on all its files.
     """
     spec = importlib.util.find_spec(module)
     source = Path(str(spec and spec.origin))
@@ -68,7 +67,7 @@ def folder_of(module: str) -> str:
 
 @functools.cache
 def _compilers() -> tuple[Any, ...]:
-    """Return what all kernels depend on: our compiler code, versions, processor and options."""
+    """Return the dependencies of all kernels: our compiler code, versions, processor, options."""
     from llvmlite import binding
 
     folder = Path(__file__).parent

@@ -22,11 +22,13 @@ def describe_machine() -> dict[str, Any]:
     Returns
     -------
     dict
-        "mstflow", "python" and "platform" are versions; "processors" and "threads" are counts, the
-        latter the default for compiled kernels; "backends" maps each name to whether it is usable,
-        its version, and the reason if it is not; "cuda" has versions and devices, or is None;
-        "kernels" is the cache folder of compiled kernels, or None; "packages" maps names to
-        versions or None; "formats" and "plugins" are lists.
+        - "mstflow", "python", "platform": versions,
+        - "processors", "threads": counts; "threads" is the default for compiled kernels,
+        - "backends": by name, whether it is usable, its version, or the reason why it is not,
+        - "cuda": versions and devices, or None,
+        - "kernels": the cache folder of compiled kernels, or None,
+        - "packages": versions by name, or None,
+        - "formats", "plugins": lists.
     """
     # Imported only here, because every command imports this module.
     from ...primitives.cuda.device import describe_devices

@@ -47,8 +47,8 @@ class Summary:
 def summarise(graph: EdgeSource) -> Summary:
     """Compute statistics of a graph whose sizes are known.
 
-    The graph is read twice: block by block, and with the strategy "fold" for its components. Memory
-    holds an array for the vertices, all weights, and what "fold" needs.
+    The graph is read twice: block by block, and with the strategy "fold" for its components. This
+    needs memory for an array over the vertices, for all weights, and for "fold".
     """
     check_vertices(graph)
     with memory_errors(graph.num_vertices, graph.num_edges):

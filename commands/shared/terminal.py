@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-#: The output that means standard output.
+#: The name of standard output as an output.
 STDOUT = "-"
 #: The meaning of --threads for each kind of scheduler.
 THREADS = (
@@ -42,7 +42,7 @@ def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
 
 
 def add_ends(parser: argparse.ArgumentParser) -> None:
-    """Add the names of the columns that hold names of vertices."""
+    """Add the option for columns with names of vertices."""
     ends = "columns of the two ends; their values are names of vertices, strings or integers"
     parser.add_argument("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
 
@@ -69,7 +69,7 @@ def output_path(output: str) -> Iterator[str]:
 
 
 class Stopwatch:
-    """Wall-clock seconds of consecutive steps; together they are the time since the start.
+    """Wall-clock seconds of consecutive steps, whose sum is the time since the start.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Stopwatch:
         self._last = started
 
     def stop(self, step: str) -> None:
-        """End a step that began with the end of the one before."""
+        """End a step, which began at the end of the previous step."""
         now = time.perf_counter()
         self.seconds[step] = round(now - self._last, 6)
         self._last = now
@@ -97,7 +97,7 @@ def open_inputs(options: argparse.Namespace) -> EdgeSource:
 
 
 def open_named(options: argparse.Namespace, inputs: list[str], **how: Any) -> Any:
-    """Open inputs in which names stand for vertices, within the memory bound of the command."""
+    """Open inputs whose vertices have names, within the memory bound of the command."""
     with within(options.memory) as memory:
         bounds = {"memory": memory, "checkpoint": options.checkpoint}
         return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
@@ -110,7 +110,7 @@ def print_lines(lines: Iterable[tuple[str, Any]]) -> None:
 
 
 def print_size(options: argparse.Namespace, graph: Any) -> None:
-    """Print the size of the graph that was written, unless standard output has the graph."""
+    """Print the size of the written graph, unless it was written to standard output."""
     if not options.quiet and options.output != STDOUT:
         print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
 
