@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask
 
-from ...errors import OptionError
+from ...errors import OptionError, WorkerError
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import processors
 from .dask_scheduler import Cluster, LocalDask
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .schedulers import Scheduler
 
 LOCAL = ("synchronous", "threads", "processes")
+
+#: Seconds in which worker processes of this machine must start, and in which they must end.
+_START_SECONDS, _CLOSE_SECONDS = 120, 30
 
 #: Other names of local schedulers in Dask's configuration.
 _ALIASES = {
@@ -95,19 +98,41 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
     """Yield a client of worker processes on this machine; end the processes when it closes.
 
     Their files are in `folder`. Dask's configuration sets it, because a cluster has no option for
-    the folder of its scheduler.
+    the folder of its scheduler. An error while they end does not replace the result of a run.
+
+    Raises
+    ------
+    WorkerError
+        If the processes do not start in `_START_SECONDS`.
     """
     from distributed import Client, LocalCluster
 
-    with dask.config.set({"temporary-directory": folder}):
-        cluster = LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0"
-        )
-    with (
-        cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with contextlib.ExitStack() as stack:
+        try:
+            with dask.config.set({"temporary-directory": folder}):
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    dashboard_address=":0",
+                    death_timeout=_START_SECONDS,
+                )
+            stack.callback(_close, cluster)
+            client = Client(cluster, set_as_default=False)
+            stack.callback(_close, client)
+        except Exception as error:  # of any kind: failed assertions, too
+            message = (
+                f"{workers} worker processes did not start within {_START_SECONDS} s "
+                f"({type(error).__name__}: {error}); choose scheduler 'threads' or 'inline'"
+            )
+            raise WorkerError(message) from error
         yield client
+
+
+def _close(opened: Any) -> None:
+    """Close a client or a cluster; what does not end in time ends with this process."""
+    with contextlib.suppress(Exception):  # of any kind: workers may have died
+        opened.close(timeout=_CLOSE_SECONDS)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+import multiprocessing.spawn
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import time
 import types
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import resource_tracker
 
 import dask
 import numpy as np
@@ -19,6 +21,7 @@ import pytest
 import mstflow
 from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
+from mstflow.pipeline.run import opening
 from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
 from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.run.workers import worker_backend
@@ -421,3 +424,30 @@ with scratch_folder({str(tmp_path)!r}):
         subprocess.run([sys.executable, "-c", locked], check=True)
         assert len(list(tmp_path.iterdir())) == 3
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("program", ["exit 3", "exec sleep 60"])
+def test_worker_processes_that_do_not_start_are_an_error(tmp_path, monkeypatch, program):
+    resource_tracker.ensure_running()  # which is no worker
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{program}\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(multiprocessing.spawn, "_python_exe", os.fsencode(python))
+    monkeypatch.setattr(opening, "_START_SECONDS", 1)
+    message = r"1 worker processes did not start within 1 s .*; choose scheduler 'threads' or"
+    with pytest.raises(WorkerError, match=message):
+        mstflow.minimum_spanning_forest(GRAPH, scheduler="processes", threads=1)
+
+
+def test_a_cluster_that_does_not_close_in_time_loses_no_result(monkeypatch):
+    from distributed import LocalCluster
+
+    close = LocalCluster.close
+
+    def close_late(self, timeout=None):
+        close(self, timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(LocalCluster, "close", close_late)
+    forest = mstflow.minimum_spanning_forest(GRAPH, scheduler="processes", threads=1)
+    assert forest.edge_ids.tolist() == mstflow.minimum_spanning_forest(GRAPH).edge_ids.tolist()
