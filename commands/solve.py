@@ -22,6 +22,7 @@ from ..pipeline.catalogue import algorithm, algorithms
 from ..pipeline.plan import STRATEGIES
 from ..primitives import known_backends
 from ..progress import set_listener
+from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     STDOUT,
@@ -122,7 +123,8 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
     if options.ends is not None:
         opened = partial(open_named, options)
-    graph = opened(options.inputs, format=options.format, weight=options.weight)
+    with sharing(options.threads or kernel_threads()):
+        graph = opened(options.inputs, format=options.format, weight=options.weight)
     watch.stop("read")
     with _cluster(options) as scheduler, within(options.memory) as memory:
         forest = minimum_spanning_forest(

@@ -73,18 +73,23 @@ def team(size: int) -> Team:
     return Team(size)
 
 
-#: The number of threads that `extreme` uses; see `sharing`.
+#: The number of threads that `extreme` and `in_shares` use; see `sharing`.
 _sharing = ContextVar("sharing", default=1)
 
 
 @contextmanager
 def sharing(threads: int) -> Iterator[None]:
-    """Return a context in which `extreme` uses this number of threads instead of one."""
+    """Return a context in which these functions use this number of threads instead of one."""
     token = _sharing.set(threads)
     try:
         yield
     finally:
         _sharing.reset(token)
+
+
+def in_shares(function: Callable[[int, int], Any], length: int) -> list[Any]:
+    """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`."""
+    return team(_sharing.get()).share(function, length)
 
 
 def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
