@@ -36,8 +36,10 @@ def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tu
     not depend on the partitions.
     """
     every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
-    first = int(edge_id[0]) if count else 0
-    if not count or int(edge_id[-1]) - first == count - 1:  # consecutive ids
+    # One copy, because a device makes the host wait for each.
+    ends = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
+    first = ends[0] if ends else 0
+    if not ends or ends[1] - first == count - 1:  # consecutive ids
         return tuple(column[-first % every :: every] for column in columns)
     return ops.compact(edge_id & (every - 1) == 0, *columns)
 
@@ -57,9 +59,11 @@ def choose_few_edges(
 
     Boruvka's algorithm reads the edges in order. It is fast if the ends of an edge are usually near
     the ends of the previous edge, because the data of these vertices are still in the cache. The
-    function returns `few` if at least half of the ends in the sample are near the end before them.
-    Otherwise it returns `few * scattered`.
+    function returns `few` if at least half of the ends in the sample are near the end before them,
+    or if `scattered` is 1. Otherwise it returns `few * scattered`.
     """
+    if scattered == 1:
+        return few
     near = 0
     for ends in (sample_u, sample_v):
         before, after = ends[:-1], ends[1:]

@@ -51,11 +51,14 @@ from .boruvka_edgelist import CONTRACT, JOIN
 #: - `dense`, `small`: number of edges per vertex, and of edges, from which two scans are faster.
 #: - `few`: the largest number of edges that are joined one by one instead of in rounds.
 #: - `scattered`: a factor for `few` if the ends of neighbouring edges are far apart.
+#:
+#: Those of "cupy" are not measured. A scan or a round waits for the device several times, which
+#: takes longer than sorting a few million edges.
 PARAMETERS = {
     "light_per_vertex": 1.75,
     "dense": 3.0,
-    "small": ByBackend(2**16, {"numba": 2**19}),
-    "few": ByBackend(2**16, {"numba": 2**22}),
+    "small": ByBackend(2**16, {"numba": 2**19, "cupy": 2**22}),
+    "few": ByBackend(2**16, {"numba": 2**22, "cupy": 2**22}),
     "scattered": ByBackend(1, {"numba": 8}),
 }
 

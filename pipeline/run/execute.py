@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import PipelineError
 from ...primitives import array_module
 from ...progress import has_listener, report_progress
-from ...runtime.device import is_on_device
+from ...runtime.device import host_array, is_on_device
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop
@@ -283,7 +283,8 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
         edge_ids = np.sort(edge_ids)
         is_set = bool((edge_ids[1:] > edge_ids[:-1]).all())
     if is_set and len(edge_ids):
-        is_set = first <= int(edge_ids[0]) and (stop is None or int(edge_ids[-1]) < stop)
+        lowest, highest = host_array(edge_ids[:: max(1, len(edge_ids) - 1)])[[0, -1]]
+        is_set = first <= lowest and (stop is None or highest < stop)
     if not is_set:
         message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
         raise PipelineError(message)

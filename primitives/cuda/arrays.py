@@ -27,6 +27,9 @@ _HALF, _ALL_BITS = 32, 2**64 - 1
 #: The largest number of bytes to copy from the host at once. CuPy never frees pinned buffers, so
 #: they should be small. Also, one buffer can be filled while another is copied.
 _PIECE = 2**25
+#: The number of rounds of `join_in_order` before the host reads a length, and the longest list for
+#: which it starts several: threads beyond the length end at once, and take less time than waiting.
+_ROUNDS, _SHORT = 5, 2**20
 
 
 class Device(Protocol):
@@ -221,9 +224,7 @@ class CudaArrays(ArrayModule):
     weights_of = staticmethod(NumpyArrays.weights_of)
 
     def pointer_jump(self, parent: Array, /) -> Array:
-        scratch, root = parent.copy(), self.empty(len(parent), parent.dtype)
-        self._launch("find_roots", (parent,), len(parent), scratch, root)
-        return root
+        return self._roots(parent.copy())
 
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
@@ -269,40 +270,46 @@ class CudaArrays(ArrayModule):
         return number, roots.total
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
-        values = self._xp.concatenate(arrays)
+        values = arrays[0] if len(arrays) == 1 else self._xp.concatenate(arrays)
         if not len(values):
             return values
-        lowest = int(values.min())
-        span = int(values.max()) + 1 - lowest
+        lowest, highest = self._range(values)
+        span = highest + 1 - lowest
         # A bit set has bits from value 0 on, and must not use more memory than the values.
         if lowest < 0 or span > _WORD * len(values):
             return self.sort(values)
         bits = self._no_bits(span)
         self._launch("mark", (values,), len(values), values, lowest, bits)
-        return self._list(self._counted(bits, span), lowest, values.dtype)
+        return self._list(self._counted(bits, span, len(values)), lowest, values.dtype)
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join in rounds: each set finds its first pair and is joined by it.
 
         Each round writes the pairs that are not yet inside a set to a list for the next round. The
-        host reads only the length of this list.
+        host reads only the length of this list, and for short lists only after several rounds.
         """
-        xp, length = self._xp, len(u)
+        length = len(u)
         index, position = self.index_dtype(size), self.index_dtype(length)
         parent, joining = self.arange(size, dtype=index), self._no_bits(length)
-        first = self.full(size, -1, dtype=position)
+        first, old_first = (self.full(size, -1, dtype=position) for _ in range(2))
         pairs = u.astype(index, copy=False), v.astype(index, copy=False), self.empty(0, position)
-        left, is_listed = length, False
+        left, is_listed, types = length, False, (parent, first)
         while left:
-            count = xp.zeros(1, "u8")
-            rest = self.empty(left, index), self.empty(left, index), self.empty(left, position)
-            types = parent, first
-            arguments = *pairs, is_listed, parent, first, *rest, count
-            self._launch("find_first", types, left, *arguments)
-            left, pairs, is_listed = int(count[0]), rest, True
-            self._launch("join_first", types, left, *pairs, first, parent, joining)
-            self._launch("forget_first", types, left, *pairs[:2], first)
-        return self._list(self._counted(joining, length), 0, position), self.pointer_jump(parent)
+            rounds = _ROUNDS if left <= _SHORT else 1
+            lengths = self.full(rounds + 1, 0, dtype="u8")
+            lengths[:1] = left
+            lists = [
+                (self.empty(left, index), self.empty(left, index), self.empty(left, position))
+                for _ in range(min(rounds, 2))
+            ]
+            for i in range(rounds):
+                rest, before, after = lists[i % 2], lengths[i : i + 1], lengths[i + 1 : i + 2]
+                arguments = is_listed, parent, first, old_first, *rest, after
+                self._launch("find_first", types, left, before, *pairs, *arguments)
+                self._launch("join_first", types, left, after, *rest, first, parent, joining)
+                pairs, is_listed, first, old_first = rest, True, old_first, first
+            left = int(lengths[rounds])
+        return self._list(self._counted(joining, length), 0, position), self._roots(parent)
 
     def _first_smallest(
         self, indices: tuple[Array, ...], values: Array, size: int
@@ -325,6 +332,12 @@ class CudaArrays(ArrayModule):
             arguments = index, values, records, position
             self._launch("lower_positions", (index, values), len(values), *arguments)
         return records, position, _ALL_BITS
+
+    def _roots(self, parent: Array) -> Array:
+        """Return the root of each node, and halve the paths of `parent`."""
+        root = self.empty(len(parent), parent.dtype)
+        self._launch("find_roots", (parent,), len(parent), parent, root)
+        return root
 
     def _segment_of_each(self, length: int, offsets: Array) -> Array:
         segments = len(offsets) - 1
@@ -349,11 +362,21 @@ class CudaArrays(ArrayModule):
     def _no_bits(self, size: int) -> Array:
         return self._xp.zeros(-(-size // _WORD), "u4")
 
-    def _counted(self, bits: Array, size: int) -> _Selection:
+    def _range(self, values: Array) -> tuple[int, int]:
+        """Return the smallest and the largest value; the host waits once."""
+        extremes = self.empty(2, values.dtype)
+        extremes[:1], extremes[1:] = values.min(), values.max()
+        lowest, highest = self.to_host(extremes).tolist()
+        return lowest, highest
+
+    def _counted(self, bits: Array, size: int, total: int | None = None) -> _Selection:
+        """Count the bits of each tile; the host waits for the total unless it is known."""
         counts = self.empty(-(-size // _TILE), "u8")
         self._launch("count_tiles", (), len(counts), bits, len(bits), counts)
         ends = self._xp.cumsum(counts, dtype="u8")
-        return _Selection(bits, ends, size, int(ends[-1]) if size else 0)
+        if total is None:
+            total = int(ends[-1]) if size else 0
+        return _Selection(bits, ends, size, total)
 
     def _move(self, selection: _Selection, values: Array, dtype: DType = None) -> Array:
         out = self.empty(selection.total, dtype or values.dtype)

@@ -46,7 +46,6 @@ KERNELS = {
         *_each("number_roots", _INDEX),
         *_each("find_first", _INDEX, _INDEX),
         *_each("join_first", _INDEX, _INDEX),
-        *_each("forget_first", _INDEX, _INDEX),
     ),
 }
 #: The file of each instance.

@@ -47,19 +47,28 @@ __global__ void number_roots(
     if (i < size) number[i] = Index(rank(bits, ends, root[i]));
 }
 
-// A round of joining pairs in order takes three launches: each set finds its first pair, ...
+// A round of joining pairs in order takes two launches. The host may start several rounds before it
+// reads a length, so the lengths of lists are on the device.
+//
+// First, each set finds its first pair, and the first pairs of the round before are reset ...
 template <class Index, class Position>
 __global__ void find_first(
-    u64 size, const Index* u, const Index* v, const Position* position, u64 is_listed,
-    Index* parent, Position* first, Index* left_u, Index* left_v, Position* left, u64* count
+    u64, const u64* length, const Index* u, const Index* v, const Position* position,
+    u64 is_listed, Index* parent, Position* first, Position* old_first, Index* left_u,
+    Index* left_v, Position* left, u64* left_length
 ) {
     u64 i = thread_index();
+    bool is_pair = i < *length;
     Index a = 0, b = 0;
-    if (i < size) {
+    if (is_pair) {
         a = find(parent, u[i]);
         b = find(parent, v[i]);
     }
-    u64 place = draw_place(count, a != b);
+    u64 place = draw_place(left_length, a != b);
+    if (is_pair && is_listed) {
+        store(old_first + u[i], NONE<Position>);
+        store(old_first + v[i], NONE<Position>);
+    }
     if (a == b) return;
     Position pair = is_listed ? position[i] : Position(i);
     left_u[place] = a;
@@ -69,14 +78,14 @@ __global__ void find_first(
     lower(first + b, pair);
 }
 
-// ... first pairs join their sets, where the smaller root becomes the parent of the larger, ...
+// ... Then first pairs join their sets. The smaller root becomes the parent of the larger.
 template <class Index, class Position>
 __global__ void join_first(
-    u64 size, const Index* u, const Index* v, const Position* position, const Position* first,
-    Index* parent, u32* joining
+    u64, const u64* length, const Index* u, const Index* v, const Position* position,
+    const Position* first, Index* parent, u32* joining
 ) {
     u64 i = thread_index();
-    if (i >= size || (first[u[i]] != position[i] && first[v[i]] != position[i])) return;
+    if (i >= *length || (first[u[i]] != position[i] && first[v[i]] != position[i])) return;
     add(joining, position[i]);
     for (Index a = u[i], b = v[i];;) {
         a = find(parent, a);
@@ -85,13 +94,4 @@ __global__ void join_first(
         Index low = a < b ? a : b, high = a < b ? b : a;
         if (atomicCAS(parent + high, high, low) == high) return;
     }
-}
-
-// ... and the first pairs are reset.
-template <class Index, class Position>
-__global__ void forget_first(u64 size, const Index* u, const Index* v, Position* first) {
-    u64 i = thread_index();
-    if (i >= size) return;
-    store(first + u[i], NONE<Position>);
-    store(first + v[i], NONE<Position>);
 }

@@ -3,7 +3,8 @@
 The module itself stands for the library: `strict_device.asarray`, `.where`, and so on. It refuses
 everything that CuPy refuses, and also the few silent copies that CuPy allows: NumPy arrays as
 indices, arguments or right-hand sides, lists in place of arrays, pickling. `transfers` records the
-size of each copy, so that tests can assert that only scalars were copied.
+size of each copy, so that tests can assert that only scalars were copied. `calls` records the
+functions and kernels that a device would run.
 """
 
 import functools
@@ -13,6 +14,9 @@ import numpy as np
 
 #: The sizes of the arrays that were copied to the host, and of those copied from it.
 transfers = types.SimpleNamespace(to_host=[], to_device=[])
+
+#: The names of functions that run on the device, and of kernels, in order.
+calls = []
 
 #: No thread can select a device.
 cuda = types.SimpleNamespace(is_available=lambda: False)
@@ -152,6 +156,7 @@ class DeviceArray:
         return _wrapped(self._host[_index(place)], self)
 
     def __setitem__(self, place, values):
+        calls.append("copy")
         self._host[_index(place)] = _filler(_unwrapped(values))
         _set_written(self._host, _index(place))
 
@@ -160,12 +165,14 @@ class DeviceArray:
     def astype(self, dtype, copy=True):
         if not copy and self.dtype == dtype:
             return self
+        calls.append("astype")
         return DeviceArray(self._host.astype(dtype))
 
     def view(self, dtype):
         return DeviceArray(self._host.view(dtype), self)
 
     def copy(self):
+        calls.append("copy")
         return DeviceArray(self._host.copy())
 
     def ravel(self):
@@ -175,14 +182,17 @@ class DeviceArray:
         return _wrapped(self._host.reshape(*shape), self)
 
     def fill(self, value):
+        calls.append("fill")
         self._host.fill(_filler(_scalar(value)))
         _set_written(self._host)
 
     def sort(self, axis=-1, kind=None):
         _check_sort(kind)
+        calls.append("sort")
         self._host.sort(axis=axis, kind="stable")
 
     def partition(self, kth, axis=-1):
+        calls.append("partition")
         self._host.partition(_scalar(kth), axis=axis)
 
 
@@ -251,6 +261,7 @@ def _check_integers(inputs):
 def _on_host(function, *inputs, out=None, **options):
     """Call a function of NumPy's on arrays of the device, and return arrays of it."""
     _check_integers(inputs)
+    calls.append(function.__name__)
     out = out[0] if isinstance(out, tuple) else out
     if out is not None:
         if not isinstance(out, DeviceArray):
@@ -372,7 +383,10 @@ def asnumpy(values):
 
 def ascontiguousarray(values, dtype=None):
     """Return an array of the device without gaps."""
-    return DeviceArray(np.ascontiguousarray(_device(values)._host, dtype))
+    if _device(values).flags.c_contiguous and dtype in (None, values.dtype):
+        return values
+    calls.append("copy")
+    return DeviceArray(np.ascontiguousarray(values._host, dtype))
 
 
 def _device(values):
@@ -419,26 +433,31 @@ def _set_written(host, place=...):
 
 def zeros(shape, dtype=float):
     """Return an array of zeros."""
+    calls.append("fill")
     return DeviceArray(np.zeros(shape, dtype))
 
 
 def ones(shape, dtype=float):
     """Return an array of ones."""
+    calls.append("fill")
     return DeviceArray(np.ones(shape, dtype))
 
 
 def full(shape, fill_value, dtype=None):
     """Return an array of one value."""
+    calls.append("fill")
     return DeviceArray(np.full(shape, _filler(_unwrapped(fill_value)), dtype))
 
 
 def arange(*bounds, dtype=None):
     """Return numbers in a row."""
+    calls.append("arange")
     return DeviceArray(np.arange(*map(_scalar, bounds), dtype=dtype))
 
 
 def concatenate(arrays, axis=0, out=None, *, dtype=None):
     """Return arrays of the device one after another."""
+    calls.append("concatenate")
     hosts = [_device(one)._host for one in arrays]
     if out is not None:
         np.concatenate(hosts, axis, out=_device(out)._host)
@@ -458,9 +477,11 @@ def ndim(values):
 
 def searchsorted(values, sought, side="left"):
     """Return where arrays of the device would be inserted; no single values, as in CuPy."""
+    calls.append("searchsorted")
     return DeviceArray(np.searchsorted(_device(values)._host, _device(sought)._host, side))
 
 
 def copyto(target, values):
     """Write values of the device, or one of the host, over an array of the device."""
+    calls.append("copy")
     _device(target)._host[...] = _unwrapped(values)
