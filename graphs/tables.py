@@ -103,6 +103,11 @@ def class_names(value: Any) -> list[str]:
     return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
 
 
+#: Arrow's names of floats; other numbers have the same names in NumPy. Arrow's own conversion would
+#: import pandas, if it is installed.
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
 def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
     """Return the NumPy dtype of an Arrow column of numbers.
 
@@ -115,8 +120,7 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
 
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(is_kind(arrow_type) for is_kind in numbers):
-        dtype: np.dtype[Any] = np.dtype(arrow_type.to_pandas_dtype())
-        return dtype
+        return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))
     hint = "; name the ends with ends= to use strings" if kinds.is_string(arrow_type) else ""
     message = f"column {name!r} must hold numbers, not {arrow_type}{hint}"
     raise GraphError(message)
@@ -145,7 +149,17 @@ def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
         If a value is missing. Names the edge.
     """
     check_no_nulls(name, column, first_edge)
-    return np.asarray(column)
+    chunks = column.chunks
+    return plain_values(chunks[0] if len(chunks) == 1 else column.combine_chunks())
+
+
+def plain_values(values: Any) -> NDArray[Any]:
+    """Return an Arrow array of numbers as an array, without a copy if possible.
+
+    No value may be missing. Arrow's own conversion would import pandas, if it is installed.
+    """
+    is_boolean = str(values.type) == "bool"  # of one bit each
+    return np.asarray(values) if is_boolean else np.from_dlpack(values)
 
 
 def arrow_graph(table: Any, weight: str | None) -> EdgeList:

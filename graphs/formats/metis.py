@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import FileFormatError
 from ..format import Format
+from ..tables import plain_values
 from ..text.columns import BLOCK_SIZE, check_last_line, whole_lines
 from ..text.files import (
     check_edges,
@@ -151,7 +152,7 @@ def _numbers(text: bytes) -> NDArray[np.int64]:
         arrow_csv.ReadOptions(column_names=["n"], use_threads=False, block_size=len(lines) + 1),
         convert_options=arrow_csv.ConvertOptions(column_types={"n": pa.int64()}, null_values=[]),
     )
-    return np.asarray(table["n"].chunk(0))
+    return plain_values(table["n"].chunk(0))
 
 
 def _lengths(text: bytes) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.native import has_numba
+from ..tables import plain_values
 from .files import (
     LARGEST_EXACT,
     LONGEST_LINE,
@@ -270,12 +271,13 @@ def _parse(text: bytes, row: Row) -> Columns | None:
         for name in (name for name in wanted if types[name] == pa.string()):
             columns[name] = compute.ascii_trim_whitespace(columns[name])
     if row.tag:
-        _require(compute.all(compute.equal(columns["tag"], row.tag)).as_py())
+        # Comparing with a Python value would import pandas, if it is installed.
+        _require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
     if may_be_hexadecimal:
         for strings in columns.values():
             found = compute.match_substring(strings, "x", ignore_case=True)
             _require(not compute.any(found).as_py())
-    u, v = (np.asarray(columns[name].cast("int64")) for name in "uv")
+    u, v = (plain_values(columns[name].cast("int64")) for name in "uv")
     _require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
     if row.first_id:
         u, v = u - row.first_id, v - row.first_id
@@ -294,12 +296,12 @@ def _weights(strings: Any) -> NDArray[Any]:
     from pyarrow import compute
 
     if strings.type == pa.int64():
-        return np.asarray(strings)
+        return plain_values(strings)
     data = strings.buffers()[2]
     text = data.to_pybytes() if data else b""
     if not any(mark in text for mark in _DECIMAL_MARKS):
-        return np.asarray(strings.cast("int64"))
-    weight = np.asarray(strings.cast("float64"))
+        return plain_values(strings.cast("int64"))
+    weight = plain_values(strings.cast("float64"))
     _require(np.abs(weight).max() < LARGEST_EXACT)  # excludes NaN, overflow and rounded integers
     if b"+" in text:
         _require(not compute.any(compute.starts_with(strings, "+")).as_py())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -14,12 +16,15 @@ from hypothesis import strategies as st
 from pyarrow import feather
 
 from graph_strategies import edge_lists
+from mstflow import EdgeList
 from mstflow.errors import FileFormatError, OptionError
 from mstflow.graphs.formats.csv import read_csv
 from mstflow.graphs.formats.metis import read_metis
 from mstflow.graphs.formats.mtx import read_mtx
 from mstflow.graphs.read import read
+from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.text.columns import BLOCK_SIZE
+from mstflow.graphs.write import write_graph
 
 BLOCK_SIZES = st.sampled_from([1, 16, BLOCK_SIZE])
 IDS = st.integers(0, 9)
@@ -309,3 +314,17 @@ def test_format_is_found_by_content(tmp_path, text, num_edges, name):
     path = tmp_path / name
     path.write_text(text)
     assert read(path).num_edges == num_edges
+
+
+def test_reading_does_not_import_pandas(tmp_path):
+    """It would take longer than a small graph takes to solve."""
+    pytest.importorskip("pandas")
+    graph = EdgeSource.of(EdgeList([0, 1], [1, 2], [1.5, 2]))
+    for name in ("a.gr", "a.mtx", "a.csv", "a.parquet", "a.npz"):
+        write_graph(tmp_path / name, graph)
+    (tmp_path / "a.graph").write_text("3 2\n2\n1 3\n2\n")
+    program = "import sys, mstflow; [mstflow.read(p) for p in sys.argv[1:]]; print(*sys.modules)"
+    command = [sys.executable, "-c", program, *sorted(tmp_path.iterdir())]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "pyarrow.parquet" in found
+    assert "pandas" not in found
