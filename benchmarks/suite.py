@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
 
-from . import files, primitives, start, threads
+from . import files, networkx_calls, primitives, start, threads
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -164,6 +164,17 @@ SUITE = {
         ("__init__.py", *SOLVE),
         {"edges": [10**3, 10**4, 10**5, 5 * 10**5, 10**6], "rounds": 5},
         {"edges": [10**3], "rounds": 1},
+    ),
+    "networkx-calls": Benchmark(
+        "whole calls of networkx, with and without the backend",
+        networkx_calls.measure,
+        ("interop/networkx_backend.py", "graphs/libraries", "forest/components.py", *SOLVE),
+        {
+            "edges": [10**3, 10**4, 10**5, 10**6],
+            "functions": ["minimum_spanning_tree", "connected_components"],
+            "rounds": 5,
+        },
+        {"edges": [50], "rounds": 1},
     ),
     "files": Benchmark(
         "reading files, beside pandas, scipy and pyarrow",

@@ -288,6 +288,34 @@ def readers(result: Result) -> Rows:
         yield f"`{name}`", *(f"{rate / 1e6:.1f}" for rate in rates), other
 
 
+def networkx_calls(result: Result) -> Rows:
+    """Yield the milliseconds of calls of networkx, and how many times faster the backend is."""
+    yield (
+        "function",
+        "nodes",
+        "edges",
+        "networkx, ms",
+        "first call, ms",
+        "second call, ms",
+        "networkx / first call",
+        "networkx / second call",
+    )
+    names = ("function", "nodes", "edges")
+    for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
+        own = [row["seconds"] for row in result["rows"] if tuple(row[n] for n in names) == key]
+        theirs, *ours = (
+            statistics.median(each[who] for each in own) for who in ("networkx", "first", "second")
+        )
+        function, nodes, edges = key
+        times = [_milliseconds(seconds) for seconds in (theirs, *ours)]
+        yield f"`{function}`", nodes, f"{edges:,}", *times, *(f"{theirs / s:.2g}" for s in ours)
+
+
+def _milliseconds(seconds: float) -> str:
+    value = seconds * 1e3
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def starts(result: Result) -> Rows:
     """Yield the milliseconds of the import and of first solves, by number of edges."""
     yield (
@@ -373,6 +401,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "primitives": ("primitives", overrides),
     "start": ("start", starts),
     "threads": ("threads", models),
+    "networkx-calls": ("networkx-calls", networkx_calls),
     "papers-sousa": ("papers-sousa", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),
     "papers-katsigiannis": ("papers-katsigiannis", helpers),

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The number of edges from which a spanning forest is faster here. With 1,000 edges, a whole call
-#: takes 2.0 ms, and 1.9 ms in networkx; with 10,000 edges 13 and 23 ms.
-FOREST_FROM = 2_000
+#: takes 1.7 ms, and 2.1 ms in networkx; with 100,000 edges 107 and 473 ms.
+FOREST_FROM = 1_000
 #: The number of edges from which components of a graph that is already converted are faster here.
-#: With 10,000 edges, they take 2.3 ms, and 1.1 ms in networkx; with 100,000 edges 11 and 27 ms.
+#: With 10,000 edges, they take 2.3 ms, and 1.1 ms in networkx; with 100,000 edges 11 and 36 ms.
 COMPONENTS_FROM = 50_000
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")

@@ -1,5 +1,8 @@
 """Options and fixtures that all tests share: number of examples, a cluster, a real graph."""
 
+import os
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 import mstflow
 from cuda_machine import build, why_not
+from entry_points import register_checkout
 
 
 def pytest_addoption(parser):
@@ -20,6 +24,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    _use_entry_points_of_checkout(config)
     if config.getoption("--no-pool"):
         import cupy
 
@@ -33,6 +38,16 @@ def pytest_configure(config):
         suppress_health_check=[HealthCheck.too_slow],
     )
     settings.load_profile("chosen")
+
+
+def _use_entry_points_of_checkout(config):
+    """Put the entry points of this checkout on the path, also of processes that tests start."""
+    site = tempfile.TemporaryDirectory(prefix="mstflow-site-")
+    config.add_cleanup(site.cleanup)
+    register_checkout(Path(site.name), mstflow.__version__)
+    sys.path.insert(0, site.name)
+    paths = [site.name, os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 @pytest.hookimpl(optionalhook=True)

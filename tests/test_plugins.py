@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import mstflow
+from entry_points import register
 from graph_strategies import edge_lists
 from mstflow import plugins
 from mstflow.__main__ import main
@@ -19,18 +20,6 @@ from mstflow.graphs.formats import format_names
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "mstflow_plugin"
-
-
-def register(folder, name, version, groups):
-    """Write the metadata and entry points of an installed distribution."""
-    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
-    info.mkdir(parents=True)
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    (info / "METADATA").write_text(metadata)
-    lines = []
-    for group, points in groups.items():
-        lines += [f"[{group}]", *(f"{point} = {target}" for point, target in points.items())]
-    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
 
 def register_example(folder):

@@ -101,22 +101,25 @@ def edges_of(graph: Any, *, with_data: bool = True) -> Edges:
     nodes = list(adjacency)
     # The length of a view may count neighbors whose edges the view hides.
     rows = [row if isinstance(row, dict) else dict(row) for row in adjacency.values()]
-    degrees = np.fromiter(map(len, rows), np.int64, len(rows))
-    u = np.repeat(np.arange(len(rows)), degrees)
-    v = _positions(nodes, chain.from_iterable(rows), len(u))
-    arcs: Iterator[Any] = iter(())
-    if with_data:
-        arcs = chain.from_iterable(map(dict.values, rows))
+    u = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
+    values: list[Any] = []
+    v = None
+    if with_data or set(map(type, nodes)) != {int}:  # integers are looked up in a table
+        values = list(chain.from_iterable(map(dict.values, rows)))
+        v = None if graph.is_directed() else _other_ends(nodes, rows, u, values)
+    if v is None:
+        v = _positions(nodes, chain.from_iterable(rows), len(u))
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
         is_first = u <= v
         u, v = u[is_first], v[is_first]
-        arcs = compress(arcs, is_first.tobytes())
-    found: list[Any] = list(arcs)
-    if not graph.is_multigraph() or not with_data:
-        return Edges(nodes, u, v, None, found)
-    parallel = np.fromiter(map(len, found), np.int64, len(found))
-    keys: list[Any] = list(chain.from_iterable(found))
-    data: list[Any] = list(chain.from_iterable(by_key.values() for by_key in found))
+        values = list(compress(values, is_first.tobytes()))
+    if not with_data:
+        return Edges(nodes, u, v, None, [])
+    if not graph.is_multigraph():
+        return Edges(nodes, u, v, None, values)
+    parallel = np.fromiter(map(len, values), np.int64, len(values))
+    keys: list[Any] = list(chain.from_iterable(values))
+    data: list[Any] = list(chain.from_iterable(by_key.values() for by_key in values))
     return Edges(nodes, np.repeat(u, parallel), np.repeat(v, parallel), keys, data)
 
 
@@ -152,6 +155,31 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
     if weight != "weight" and edges.data and not any(weight in data for data in edges.data):
         raise no_weights(weight, {name for data in edges.data for name in data})
     return edges.edge_list(edges.values(weight))
+
+
+def _other_ends(
+    nodes: list[Any], rows: list[dict[Any, Any]], u: NDArray[np.int64], values: list[Any]
+) -> NDArray[np.int64] | None:
+    """Return the other end of each arc of an undirected graph, without looking up any node.
+
+    The rows of both ends of an edge hold the same dictionary of attributes. A loop is stored once.
+
+    Returns
+    -------
+    int64 array, or None if the rows do not share dictionaries, as in some views and subclasses.
+    """
+    ids = np.fromiter(map(id, values), np.int64, len(values))
+    order = np.argsort(ids)
+    is_same = np.diff(ids[order]) == 0
+    if (is_same[1:] & is_same[:-1]).any():
+        return None
+    pairs = np.flatnonzero(is_same)
+    first, second = order[pairs], order[pairs + 1]
+    v = u.copy()
+    v[first], v[second] = u[second], u[first]
+    loops = u[u == v].tolist()
+    is_shared = len(loops) == len(u) - 2 * len(pairs)
+    return v if is_shared and all(nodes[row] in rows[row] for row in loops) else None
 
 
 def _positions(nodes: list[Any], ends: Iterable[Any], count: int) -> NDArray[np.int64]:
