@@ -156,7 +156,7 @@ def test_limit(tmp_path):
 
 
 @pytest.mark.parametrize("by_others", [0.0, 100.0])
-def test_work_of_others(monkeypatch, by_others):
+def test_use_by_other_programs(monkeypatch, by_others):
     seconds = iter([10.0, 10.0 + by_others])
     monkeypatch.setattr(machine, "processor_seconds", lambda: next(seconds))
     facts = turns.measure([sys.executable, "-c", "print('seconds 1')"], 1)
@@ -379,7 +379,7 @@ def test_code_makes_a_record_stale(tree, file, before, after):
         ({"options": {}}, "the options of the benchmark have changed"),
     ],
 )
-def test_records_of_no_commit_are_stale(tree, changes, reason):
+def test_records_without_a_commit_are_stale(tree, changes, reason):
     path = tree / records.RESULTS / "here" / "codes.json"
     records.write({**records.read(path), **changes}, path.parent)
     assert stale_quotes(tree) == [reason]
@@ -415,7 +415,7 @@ def test_tables_are_written_between_marks(tree):
     assert pages.written(page, tree) == text  # again is the same
 
 
-def test_record_measures_what_is_not_current(tmp_path, monkeypatch, capsys):
+def test_record_measures_only_stale_records(tmp_path, monkeypatch, capsys):
     benchmark = suite.Benchmark("", lambda size: {"rows": [size]}, ("stages",), {"size": 7})
     monkeypatch.setattr(suite, "SUITE", {"sizes": benchmark})
     monkeypatch.setattr(records, "RESULTS", tmp_path)  # an absolute path stays as it is
@@ -453,7 +453,7 @@ def test_measured_paths_exist():
     assert not [path for path in paths if not (ROOT / path).exists()]
 
 
-def test_pages_are_as_the_records_have_them():
+def test_pages_match_the_records():
     for page in pages.all_pages(ROOT):
         assert pages.written(page, ROOT) == page.read_text(), "run `python -m benchmarks tables`"
 

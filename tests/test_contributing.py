@@ -1,4 +1,4 @@
-"""CONTRIBUTING is kept: whatever a registry holds is in the documentation and has its tests."""
+"""The rules of CONTRIBUTING.md: every entry of a registry is in the documentation."""
 
 import importlib
 import itertools

@@ -160,7 +160,7 @@ def test_scans_equal_oracle(graph, capacity, cut):
 
 
 @given(graph=edge_lists(), k=st.integers(0, 12), distance=st.integers(-300, 2**64))
-def test_what_follows_from_the_edge_ids(graph, k, distance):
+def test_results_derived_from_edge_ids(graph, k, distance):
     host, device = mstflow.minimum_spanning_forest(graph), solve(on_device(graph))
     k = min(max(k, host.num_components), host.num_vertices)
     found = [
@@ -177,7 +177,7 @@ def test_what_follows_from_the_edge_ids(graph, k, distance):
 
 
 @given(graph=edge_lists())
-def test_what_a_forest_is_asked(graph):
+def test_queries_of_a_forest(graph):
     host, device = mstflow.minimum_spanning_forest(graph), solve(on_device(graph))
     pairs = np.divmod(np.arange(graph.num_vertices**2), max(1, graph.num_vertices))
     for ours, theirs in (
@@ -192,7 +192,7 @@ def test_what_a_forest_is_asked(graph):
     assert theirs.edge_ids.tolist() == ours.edge_ids.tolist()
 
 
-def test_what_follows_from_a_graph_of_the_host():
+def test_results_of_a_graph_on_the_host():
     forest = solve(GRAPH, backend="cupy")
     assert type(forest.labels) is type(forest.cut(k=3)) is np.ndarray
     assert forest.labels.tolist() == components(GRAPH).tolist()
@@ -200,7 +200,7 @@ def test_what_follows_from_a_graph_of_the_host():
 
 @pytest.mark.parametrize("values", [np.arange(9), np.arange(18)[::2], np.broadcast_to(7, 9)])
 @pytest.mark.parametrize("dtype", [None, "f4"])
-def test_large_columns_are_copied_in_pieces(values, dtype, monkeypatch):
+def test_large_columns_are_copied_in_chunks(values, dtype, monkeypatch):
     monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 16)
     before = len(transfers.to_device)
     found = MachineCudaArrays().asarray(values, dtype)
@@ -210,13 +210,13 @@ def test_large_columns_are_copied_in_pieces(values, dtype, monkeypatch):
     assert np.array_equal(found.get(), values)
 
 
-def test_what_is_on_the_device_takes_no_more_of_it():
+def test_columns_on_the_device_need_no_further_memory():
     host, device = (EdgeSource.of(graph) for graph in (GRAPH, on_device(GRAPH)))
     columns = GRAPH.u.nbytes + GRAPH.v.nbytes + GRAPH.weight.nbytes
     assert device_bytes(host) - device_bytes(device) == columns
 
 
-def test_what_is_copied_to_the_host(tmp_path):
+def test_copies_to_the_host(tmp_path):
     host, device = mstflow.minimum_spanning_forest(GRAPH), solve(on_device(GRAPH))
     assert np.array_equal(device.linkage(), host.linkage())
     assert np.array_equal(device.hdbscan(), host.hdbscan())
@@ -237,7 +237,7 @@ def test_other_libraries_have_host_arrays(library):
     assert (found.shape[0] if library != "networkx" else len(found)) > 0
 
 
-def test_a_picture_has_host_arrays():
+def test_plots_use_host_arrays():
     pytest.importorskip("matplotlib").use("agg")
     places = RANDOM.random((GRAPH.num_vertices, 2))
     forest = solve(on_device(GRAPH))
@@ -308,7 +308,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_columns_that_are_wrong(name):
+def test_invalid_columns(name):
     *columns, num_vertices = BAD[name]
     columns = [np.asarray(column) for column in columns if column is not None]
     with pytest.raises(GraphError) as host:
@@ -318,7 +318,7 @@ def test_columns_that_are_wrong(name):
     assert str(device.value) == str(host.value)
 
 
-def test_what_is_refused(tmp_path):
+def test_refused_calls(tmp_path):
     device = on_device(GRAPH)
     columns = (device.u, device.v, device.weight)
     for backend in ("numpy", "numba"):
@@ -453,7 +453,7 @@ def _plugin(tmp_path):
 
 
 @pytest.mark.usefixtures("_plugin")
-def test_processes_hand_over_host_arrays():
+def test_processes_send_host_arrays():
     forest = solve(GRAPH, "iterate", backend="double", scheduler="processes", threads=2)
     assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
     assert forest.labels.tolist() == components(GRAPH).tolist()

@@ -53,7 +53,7 @@ def test_backends_agree(graph, maximum, every_stage):
 
 
 @given(graph=edge_lists())
-def test_what_follows_from_the_edge_ids(graph):
+def test_results_derived_from_edge_ids(graph):
     forest = mstflow.minimum_spanning_forest(graph)
     assert forest.edge_ids.dtype == np.int64
     labels = components(graph)
@@ -138,7 +138,7 @@ def test_new_york_on_every_scheduler(algorithm, new_york, cluster):
             assert np.array_equal(forest.edge_ids, expected), (scheduler, strategy, partitions)
 
 
-def test_other_ways_to_a_cluster(cluster, new_york):
+def test_other_names_of_a_cluster(cluster, new_york):
     address = cluster.scheduler.address
     by_address = mstflow.minimum_spanning_forest(new_york, scheduler=address)
     assert (by_address.scheduler, by_address.strategy, by_address.partitions) == (
@@ -151,7 +151,7 @@ def test_other_ways_to_a_cluster(cluster, new_york):
 
 
 @pytest.mark.parametrize(("name", "scheduler"), [(None, "threads"), ("sync", "synchronous")])
-def test_dask_without_a_cluster_is_what_it_is_set_to(new_york, name, scheduler):
+def test_dask_without_a_cluster_follows_its_configuration(new_york, name, scheduler):
     with dask.config.set({"scheduler": name} if name else {}):
         forest = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=2)
     assert forest.scheduler == scheduler

@@ -1,4 +1,4 @@
-"""The examples, and the code in the README and the documentation, run; the reference is whole."""
+"""Run the examples and the code on all pages; check that the reference is complete."""
 
 import doctest
 import os
@@ -40,7 +40,7 @@ def test_example(path, checkout):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_of_page(page, checkout, monkeypatch):
-    """A page is one program; what a session (pycon) shows is what it prints."""
+    """A page is one program; the output of its sessions (pycon) must match."""
     monkeypatch.chdir(checkout)
     text, names = page.read_text(), {"__name__": "__main__"}
     for block in CODE.finditer(text):
@@ -61,6 +61,6 @@ def test_public_name_is_in_the_reference(name):
 
 @pytest.mark.parametrize("name", mstflow.strategies())
 def test_strategy_is_in_the_documentation(name):
-    """The page of strategies prints each as it is."""
+    """The page of strategies has the current description of each."""
     described = mstflow.strategy(name, "boruvka-edgelist").describe()
     assert f"```text\n{described}\n```" in (ROOT / "docs/strategies.md").read_text()

@@ -1,4 +1,4 @@
-"""The faults to plant: each can be planted, and it shows whether a test catches it."""
+"""The faults to plant: each can be planted, and the script reports whether a test catches it."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_can_be_planted(fault):
 
 
 @pytest.mark.parametrize("old", ["absent", "1"])
-def test_what_does_not_occur_once_is_refused(old):
+def test_an_expression_must_occur_once(old):
     with pytest.raises(ValueError, match=r"module.py: '.*' must occur once"):
         planted("1 + 1", Fault("", "module.py", old, "2", ""))
 

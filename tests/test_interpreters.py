@@ -1,4 +1,4 @@
-"""A subinterpreter is refused at once: NumPy and Numba would fail later, and in other words."""
+"""A subinterpreter is refused on import, because NumPy and Numba would fail later."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_imports_point_one_way(path):
         assert not {name[0] for name in found} & ARRAY_LIBRARIES
 
 
-def test_no_module_imports_itself_by_way_of_others():
+def test_imports_have_no_cycle():
     names = {name_of(path): path for path in [*MODULES, *ROOT.glob("*.py")]}
     graph = {}
     for name, path in names.items():
@@ -84,12 +84,12 @@ def test_no_module_imports_itself_by_way_of_others():
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=relative)
-def test_folders_are_small_enough_to_be_read(folder):
+def test_folders_are_small(folder):
     assert len([path for path in folder.iterdir() if path.is_file()]) <= LARGEST_FOLDER
 
 
 @pytest.mark.parametrize("path", [*MODULES, *ROOT.glob("*.py"), *OTHERS], ids=relative)
-def test_first_line_says_what_a_file_is_for(path):
+def test_the_first_line_states_the_purpose(path):
     assert ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].endswith(".")
 
 

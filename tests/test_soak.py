@@ -1,4 +1,4 @@
-"""The campaign of tests/soak: each kind of case runs, and what is wrong is reported."""
+"""The campaign of tests/soak: each kind of case runs, and failures are reported."""
 
 import ast
 import contextlib
@@ -37,7 +37,7 @@ def test_graphs_and_oracle_share_nothing_with_the_package():
         assert found <= {"__future__", *sys.stdlib_module_names}
 
 
-def test_the_oracle_knows_a_graph_by_heart():
+def test_the_oracle_on_a_known_graph():
     u, v, weight = [0, 1, 2, 0, 3, 3], [1, 2, 0, 2, 3, 4], [1.0, 2.0, 2.0, 0.5, -9.0, -0.5]
     least = oracle.solve(u, v, weight, 6, maximum=False)
     assert (least.edge_ids, least.total_weight) == ([0, 3, 5], 1.0)
@@ -45,7 +45,7 @@ def test_the_oracle_knows_a_graph_by_heart():
     assert oracle.solve(u, v, weight, 6, maximum=True).edge_ids == [1, 2, 5]
 
 
-#: How many cases of each kind take a second or two.
+#: The number of cases of each kind that take a second or two.
 CASES = {
     "solve": 40,
     "cluster": 1,
@@ -74,7 +74,7 @@ def test_kinds_draw_the_same_case_again():
 
 
 def test_wrong_forests_are_reported():
-    """Of solvers that lose an edge, break ties otherwise, close a cycle, or change weights."""
+    """The solvers lose an edge, break ties differently, close a cycle, or change weights."""
 
     def changed(**values):
         return lambda *given, **options: dataclasses.replace(
@@ -119,7 +119,7 @@ def test_a_failure_has_a_command_that_repeats_it(tmp_path, monkeypatch):
         (-signal.SIGBUS, "", False),
     ],
 )
-def test_how_a_command_may_end(code, message, is_fine):
+def test_allowed_endings_of_a_command(code, message, is_fine):
     if is_fine:
         check_ending(code, message)
     else:
@@ -127,7 +127,7 @@ def test_how_a_command_may_end(code, message, is_fine):
             check_ending(code, message)
 
 
-def test_a_campaign_goes_on_where_it_stopped(tmp_path):
+def test_a_campaign_continues_where_it_stopped(tmp_path):
     file = tmp_path / "counts.json"
     for total in (5, 10):
         campaign_of("--kind", "solve", "--cases", 5, "--json", file)
@@ -138,7 +138,7 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path):
 
 
 def test_a_campaign_that_is_killed_takes_all_its_processes_with_it(tmp_path):
-    """Even if its process waits for another one, which does not answer."""
+    """This holds even if a process waits for another process that does not answer."""
     environment = {**os.environ, "SOAK_TEST": str(tmp_path), "TMPDIR": str(tmp_path)}
     running = subprocess.Popen([*COMMAND, "--kind", "malformed"], env=environment)
     wait_until(lambda: any(b"fork()" in command for command in processes_of(tmp_path).values()))

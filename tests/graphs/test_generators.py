@@ -1,4 +1,4 @@
-"""Generated graphs are what their families define, however they are divided into ranges."""
+"""Generated graphs match their families, for any division into ranges."""
 
 import dataclasses
 import errno

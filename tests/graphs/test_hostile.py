@@ -1,4 +1,4 @@
-"""Bombs and damaged files end in one line of error, and take little memory."""
+"""Decompression bombs and damaged files lead to one line of error, and use little memory."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def batches(ids, kind=pa.ipc.new_stream, codec="zstd", note="", word=""):
 
 
 HUGE = 10**15
-#: Small files: what they state is far more than they hold.
+#: Small files that state far more than they hold.
 STATED = {
     "edges.gr": f"p sp 3 {HUGE}\na 1 2 5\n".encode(),
     "vertices.gr": f"p sp {HUGE} 1\na 1 2 5\n".encode(),
@@ -265,7 +265,7 @@ def whole_files(folder, size):
     return sorted(folder.iterdir())
 
 
-def test_a_file_that_a_bound_does_not_hold_is_not_read(tmp_path, monkeypatch):
+def test_a_file_that_exceeds_the_bound_is_not_read(tmp_path, monkeypatch):
     read_files = []
     monkeypatch.setattr(Format, "graph", lambda _, path, weight: read_files.append(path))
     monkeypatch.setattr("mstflow.graphs.formats.parquet.row_groups", read_files.append)
@@ -345,7 +345,7 @@ def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path):
         mstflow.minimum_spanning_forest(tmp_path / "a.npz")
 
 
-def test_a_number_of_vertices_that_is_passed_is_meant(tmp_path, monkeypatch):
+def test_a_large_num_vertices_of_the_caller_is_accepted(tmp_path, monkeypatch):
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds.available_bytes", lambda: 10**6)
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds._NEGLIGIBLE", 0)
     columns = [0, 1], [1, 200_000]

@@ -92,7 +92,7 @@ def test_numbers_are_in_the_order_of_first_appearance(pairs, size):
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 @pytest.mark.parametrize("names", [NAMES, [-5, 2**62, 7, 0]])
-def test_names_come_back(tmp_path, suffix, names):
+def test_results_contain_the_names(tmp_path, suffix, names):
     number = {name: i for i, name in enumerate(NAMES)}
     columns = {end: [names[number[name]] for name in TABLE[end].to_pylist()] for end in ENDS}
     table = pa.table({**columns, "score": TABLE["score"]})
@@ -178,7 +178,7 @@ def test_bad_text(tmp_path, rows, message):
         mstflow.read(tmp_path / "pairs.csv", ends=ENDS, weight="score")
 
 
-def test_what_has_no_columns(tmp_path):
+def test_inputs_without_named_columns_are_refused(tmp_path):
     (tmp_path / "graph.gr").write_text("a 1 2 3\n")
     for graph, message in (
         (tmp_path / "graph.gr", "graph.gr: format 'gr' has no named columns for ends="),

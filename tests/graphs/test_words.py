@@ -1,4 +1,4 @@
-"""Errors say what is wrong, where it is, and what to do."""
+"""Errors state the problem, its place, and what to do."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_no_space_names_the_file_and_the_bytes(tmp_path):
         fill(draft)
 
 
-def test_words_on_the_command_line(tmp_path, capsys):
+def test_errors_on_the_command_line(tmp_path, capsys):
     save(tmp_path / "bad", np.array([0, 1, np.nan, 2]))
     assert main(["solve", str(tmp_path / "bad"), "--memory", "1GB"]) == 2
     assert capsys.readouterr().err == f"error: {tmp_path}/bad: edge 2: the weight is NaN\n"

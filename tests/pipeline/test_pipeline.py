@@ -39,7 +39,7 @@ GRAPH = (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0
 
 @stage(writes="is_light")
 def mark_light_edges(edges: Edges, weight_order: Any, limit: Number) -> Flags:
-    """Flag the edges no heavier than a limit."""
+    """Flag the edges of at most a limit."""
     return edges.key <= weight_order.key_of(limit)
 
 
@@ -154,7 +154,7 @@ def test_check_names_the_stage(steps, message):
         pipeline.check()
 
 
-def test_check_of_what_fits(algorithm):
+def test_check_of_valid_pipelines(algorithm):
     mstflow.algorithm(algorithm).check()
     Pipeline("p", *COUNT_LIGHT, count_edges, Loop(until=all_light)).given(limit=9.0).check()
 
@@ -188,7 +188,7 @@ def read_note(note: Count) -> Count:
          "reads 'copy', which was lost when 'halve_vertices' changed the vertices"),
     ],
 )  # fmt: skip
-def test_a_loop_may_make_no_pass(steps, message):
+def test_the_body_of_a_loop_may_not_run(steps, message):
     with pytest.raises(PipelineError, match=message):
         Pipeline("p", count_edges, *steps).check()
 
@@ -213,7 +213,7 @@ def test_only_stages_loops_and_conditions_are_steps(step):
         ),
     ],
 )
-def test_declarations_that_contradict_themselves(declaration, message):
+def test_contradictory_declarations(declaration, message):
     def odd_stage(edges: Edges) -> Flags:
         return edges.u > 0
 
@@ -294,7 +294,7 @@ def test_failures_to_combine_name_the_stage():
     ("joined", "message"),
     [("no", "wrote 'least' as str 'no', not as count"), ((1, 2), "returned 2 fields, not 1")],
 )
-def test_what_is_combined_is_of_the_declared_kind(joined, message):
+def test_combined_results_have_the_declared_kind(joined, message):
     @stage(writes="least", combine=lambda ops, parts: joined)
     def find(edges: Edges) -> Count:
         return 1
@@ -303,7 +303,7 @@ def test_what_is_combined_is_of_the_declared_kind(joined, message):
         Pipeline("p", find, result=("least",)).run(GRAPH, partitions=2)
 
 
-def test_what_is_given_is_of_the_declared_kind():
+def test_given_values_have_the_declared_kind():
     @stage(writes="forest")
     def take(limits: VertexIndex) -> Index:
         return limits
@@ -318,7 +318,7 @@ def test_what_is_given_is_of_the_declared_kind():
 
 
 @pytest.mark.parametrize("name", ["source", "columns", "weight_dtype", "signed", "capacity"])
-def test_no_value_hides_what_a_run_reads_edges_with(name):
+def test_values_cannot_replace_fields_of_a_run(name):
     with pytest.raises(PipelineError, match=f"pipeline 'p': every run has a field {name}"):
         Pipeline("p", drop_loops, values={name: 7})
 
@@ -334,7 +334,7 @@ def test_messages_stay_short():
         assert len(str(got.value)) < 300
 
 
-def test_what_is_given_is_not_kept():
+def test_given_values_are_not_kept():
     @stage(writes="forest")
     def read(values: Any) -> Index:
         return np.arange(len(values))
@@ -358,7 +358,7 @@ def test_without_a_choice_a_forest_is_empty(scheduler):
     assert forest.num_components == 4
 
 
-def test_edges_are_chosen_for_a_field_of_such():
+def test_edges_are_added_only_to_chosen_fields():
     @stage(writes="marks", combine="concatenation")
     def choose(edges: Edges) -> Chosen:
         return edges.edge_id
@@ -370,7 +370,7 @@ def test_edges_are_chosen_for_a_field_of_such():
 
 @pytest.mark.parametrize("column", ["u", "v", "key"])
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_no_stage_writes_to_what_the_caller_gave(backend, column):
+def test_stages_cannot_modify_arrays_of_the_caller(backend, column):
     @stage(writes="edges")
     def halve(edges: Edges) -> Edges:
         array = getattr(edges, column)
@@ -476,7 +476,7 @@ def test_values_that_no_stage_reads():
     assert pipeline.given(limit=3).values == {"limit": 3}
 
 
-def test_a_combination_may_read_what_is_given():
+def test_a_combination_can_read_given_values():
     def capped_sum(ops, parts, limit):
         return (min(limit, sum(count for (count,) in parts)),)
 
@@ -490,7 +490,7 @@ def test_a_combination_may_read_what_is_given():
         assert fields == {"num_found": found}
 
 
-def test_edits_that_cannot_be():
+def test_invalid_edits():
     original = mstflow.algorithm("boruvka-edgelist")
     with pytest.raises(PipelineError, match="has no stage 'drop_edges'; it has: drop_loops"):
         original.remove("drop_edges")
@@ -501,7 +501,7 @@ def test_edits_that_cannot_be():
 
 
 @pytest.mark.parametrize("result", [("levels",), ("forest", "levels"), ("levels", "forest")])
-def test_only_the_forest_comes_by_the_front_door(result):
+def test_the_front_door_accepts_only_forests(result):
     pipeline = Pipeline("p", start_levels, result=result)
     message = r"pipeline 'p' has the result .*'levels'.*; use Pipeline\.run"
     with pytest.raises(OptionError, match=message):
@@ -578,13 +578,13 @@ def test_limits_are_numbers(limit, scheduler):
 
 
 @pytest.mark.parametrize("limit", ["3", True, None])
-def test_limits_that_are_no_numbers(limit):
+def test_limits_must_be_numbers(limit):
     pipeline = Pipeline("p", *COUNT_LIGHT, result=("num_light",)).given(limit=limit)
     with pytest.raises(PipelineError, match="'mark_light_edges': reads 'limit' as number, but"):
         pipeline.run(GRAPH)
 
 
-def test_reports_are_alike_on_every_scheduler(cluster):
+def test_reports_are_equal_on_every_scheduler(cluster):
     random = np.random.default_rng(7)
     graph = (*random.integers(0, 60, (2, 300)), random.integers(0, 99, 300))
     counted = mstflow.algorithm("boruvka-edgelist").insert_after("count_edges", *COUNT_LIGHT)
@@ -644,7 +644,7 @@ TWO_ROUNDS = Pipeline(
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads"])
 @given(graph=edge_lists(), maximum=st.booleans())
-def test_fields_are_put_together(scheduler, graph, maximum):
+def test_fields_of_partitions_are_concatenated(scheduler, graph, maximum):
     first, *others = (
         TWO_ROUNDS.run(
             graph,
@@ -694,7 +694,7 @@ def test_a_result_of_one_field():
         TWO_ROUNDS.run(GRAPH, result=("labels", "colour"))
 
 
-def test_fields_do_not_come_by_scans():
+def test_scans_return_only_the_forest():
     with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
         TWO_ROUNDS.run(GRAPH, strategy="tree")
     fields, _ = mstflow.algorithm("kruskal").run(GRAPH, strategy="tree", partitions=2)

@@ -1,4 +1,4 @@
-"""The plan: what `mstflow plan` prints is what a solve with the same options accepts and does."""
+"""Plans: a solve follows the plan that `mstflow plan` prints for the same options."""
 
 import json
 from dataclasses import replace

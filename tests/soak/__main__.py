@@ -31,14 +31,14 @@ def main() -> int:
     add("--case", type=int, help="repeat one case of one kind, and show what was drawn")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    # All processes put their files there; folders of killed ones would be left otherwise.
+    # All processes write files there. Otherwise folders of killed processes would remain.
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         return run(parser, options)
 
 
 def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Do what the options ask for."""
+    """Run the campaign or the case that the options select."""
     kinds = options.kind or list(KINDS)
     if options.case is not None:
         events, failure = run_case(kinds[0], options.seed, options.case)

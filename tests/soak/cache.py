@@ -80,7 +80,7 @@ def _compiled(algorithm: str) -> Path:
     return kernels
 
 
-# Harms: functions of the files of a cache, and random numbers.
+# Kinds of damage: functions of the files of a cache, and random numbers.
 
 
 def _some(entries: list[Path], rng: random.Random) -> list[Path]:
@@ -108,7 +108,7 @@ def _swap(entries: list[Path], rng: random.Random) -> None:
 
 
 def _forge(entries: list[Path], rng: random.Random) -> None:
-    """Keep the first bytes of each entry, and put random ones in the place of the rest."""
+    """Keep the first bytes of each entry, and replace the others by random bytes."""
     for path in _some(entries, rng):
         data = path.read_bytes()
         path.write_bytes(data[:32] + rng.randbytes(len(data) - 32))
@@ -126,7 +126,7 @@ def _forbid(entries: list[Path], rng: random.Random) -> None:
 
 
 def _block(entries: list[Path], rng: random.Random) -> None:
-    """Put a folder in the place of an entry."""
+    """Replace an entry by a folder."""
     for path in _some(entries, rng):
         path.unlink()
         path.mkdir()

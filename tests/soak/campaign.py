@@ -1,4 +1,4 @@
-"""A campaign: processes that run cases until time is over, watched by one that counts."""
+"""A campaign: processes run cases until the time is over, and one process counts the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of case: its function, its share of the time, and when a case counts as hung."""
+    """A kind of case: its function, its share of the time, and the time after which it is hung."""
 
     function: str
     share: float
@@ -71,7 +71,7 @@ def run_case(kind: str, seed: int, number: int) -> tuple[dict[str, int], dict[st
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON may hold it."""
+    """Convert a value to one that JSON supports."""
     return value if isinstance(value, int | float | str | bool | None) else repr(value)
 
 
@@ -81,7 +81,7 @@ def _report(kind: str, seed: int, number: int, what: str, **more: Any) -> dict[s
 
 
 class Worker:
-    """A process that runs one case after another, and what it is doing."""
+    """A process that runs one case after another, and its current case."""
 
     def __init__(self, messages: str, patience: float) -> None:
         self._patience = patience
@@ -96,23 +96,23 @@ class Worker:
         self.started = 0.0
 
     def begin(self, kind: str, seed: int, number: int) -> None:
-        """Have it run a case."""
+        """Start a case in the process."""
         self.job, self.started = (kind, seed, number), time.monotonic()
         with contextlib.suppress(OSError):  # of one that has died: its end is noticed later
             self.pipe.send(self.job)
 
     @property
     def limit(self) -> float:
-        """Seconds after which its case counts as hung."""
+        """Seconds after which the case counts as hung."""
         return KINDS[self.job[0]].seconds * self._patience
 
     @property
     def is_hung(self) -> bool:
-        """Whether its case takes too long."""
+        """Whether the case takes too long."""
         return bool(self.job) and time.monotonic() - self.started > self.limit
 
     def fate(self) -> str:
-        """Return how its case ended; of one that hangs, the log gets what each thread does."""
+        """Return the outcome of the case; if it hangs, log the stacks of all threads."""
         if self.is_hung:
             os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(1)
@@ -121,7 +121,7 @@ class Worker:
         return f"the process died with exit code {self.process.exitcode}; see the log"
 
     def end(self) -> None:
-        """End it with all its processes; one without a case may close its clusters first."""
+        """End the process and its children; without a case, let it close its clusters first."""
         self.pipe.close()
         if not self.job:
             self.process.join(10)
@@ -133,7 +133,7 @@ class Worker:
 
 
 def _work(pipe: Connection, ended: Connection, messages: str) -> None:
-    """Run cases that come through a pipe, until it is closed."""
+    """Run the cases that a pipe delivers, until it is closed."""
     os.setsid()  # so that it can be ended with all its processes
     threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -151,27 +151,27 @@ def _work(pipe: Connection, ended: Connection, messages: str) -> None:
 
 
 def _end_with(ended: Connection) -> None:
-    """End this process and all that it started as soon as the campaign is gone, even if killed."""
+    """End this process and its children when the campaign ends, even if it is killed."""
     with contextlib.suppress(EOFError):
         ended.recv()
     os.killpg(0, signal.SIGKILL)
 
 
 class Campaign:
-    """Runs cases in several processes until time is over.
+    """Runs cases in several processes until the time is over.
 
     Parameters
     ----------
     minutes : float
     processes, seed : int
     shares : dict
-        How much of the time goes to each kind.
+        The share of the time for each kind.
     cases : int, optional
-        Number of cases after which it ends, too.
+        Number of cases after which the campaign also ends.
     patience : float
-        Factor of the seconds after which cases count as hung; for a machine that is busy.
+        Factor for the time after which a case counts as hung; for a busy machine.
     file : Path, optional
-        Where the counts are; the campaign goes on from there, and adds to them.
+        The file of the counts. The campaign continues after these cases and adds to the counts.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Campaign:
         self._workers = [self._new_worker() for _ in range(processes)]
 
     def run(self) -> Counts:
-        """Run cases until time is over; return all counts."""
+        """Run cases until the time is over; return all counts."""
         try:
             for worker in self._workers:
                 self._begin(worker)
@@ -218,7 +218,7 @@ class Campaign:
         return Worker(self._messages, self._patience)
 
     def _begin(self, worker: Worker) -> None:
-        """Have a process begin the case whose turn it is, if there is time."""
+        """Start the next case in a process, if there is time."""
         worker.job = None
         if self._left and time.monotonic() < self._stop:
             self._left -= 1
@@ -227,7 +227,7 @@ class Campaign:
             worker.begin(kind, self._seed, self.counts.next_case(kind, self._seed))
 
     def _take(self, worker: Worker) -> Worker:
-        """Count the case of a process; return the process, or a new one if it has died or hangs."""
+        """Count the case of a process; return the process, or a new one if it died or hangs."""
         kind, following = worker.job[0], worker
         try:
             if worker.is_hung:
@@ -257,7 +257,7 @@ class Campaign:
 
 
 def _software() -> dict[str, Any]:
-    """Return the commit of the package and the versions that it runs on."""
+    """Return the commit of the package, and the versions of Python and its dependencies."""
     import numpy
 
     package = find_spec("mstflow")

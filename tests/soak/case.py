@@ -1,4 +1,4 @@
-"""A case: one experiment, which its kind, seed and number decide, and the commands it runs."""
+"""A case: one experiment, determined by its kind, seed and number, and the commands it runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class WrongError(AssertionError):
-    """What the package did is wrong; the text says what."""
+    """The package did something wrong; the message describes it."""
 
 
 class Case:
@@ -25,11 +25,11 @@ class Case:
     Attributes
     ----------
     rng : random.Random
-        What every choice is drawn from.
+        The source of every random choice.
     choices : dict
-        What was drawn, for reports.
+        The random choices, for reports.
     counts : Counter
-        What happened, for the sums of a campaign.
+        The events of this case, for the sums of a campaign.
     """
 
     def __init__(self, kind: str, seed: int, number: int) -> None:
@@ -40,7 +40,7 @@ class Case:
 
     @cached_property
     def folder(self) -> Path:
-        """An empty folder of its own."""
+        """An empty folder of this case."""
         return Path(tempfile.mkdtemp(prefix="soak-"))
 
     def close(self) -> None:
@@ -49,14 +49,14 @@ class Case:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def expect(self, what: str, found: Any, expected: Any) -> None:
-        """Raise unless two values are equal; NaN equals NaN."""
+        """Raise an error unless two values are equal; NaN equals NaN."""
         if found != expected and not (found != found and expected != expected):
             message = f"{what}: expected {expected!r:.300}, found {found!r:.300}"
             raise WrongError(message)
 
 
 class Command:
-    """The command line in a process of its own, with its standard error in a file.
+    """The command line in a separate process, with its standard error in a file.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Command:
     first : str
         Python to run before the command begins.
     name : str
-        To tell commands of one case that run at once.
+        Distinguishes concurrent commands of one case.
     environment : str
         Variables of the environment.
     """
@@ -85,27 +85,27 @@ class Command:
             )
 
     def runs(self) -> bool:
-        """Return whether it has not ended."""
+        """Return whether the command is still running."""
         return self.process.poll() is None
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill the command."""
         self.process.kill()
         self.process.wait()
 
     def succeeds(self) -> bool:
-        """Wait; return whether it ended with success, and raise unless that or a plain refusal."""
+        """Wait; return whether the command succeeded. Failing without a message is an error."""
         code = self.process.wait()
         check_ending(code, self.message())
         return code == 0
 
     def message(self) -> str:
-        """Return what it wrote to standard error."""
+        """Return the standard error of the command."""
         return self._messages.read_text(errors="replace")
 
 
 def check_ending(code: int, message: str) -> None:
-    """Raise unless a command ended with success in silence, or with code 2 and one line."""
+    """Check that a command succeeded without a message, or returned 2 and printed one line."""
     if code == 0 and not message:
         return
     is_refusal = code == 2 and message.startswith("error: ") and message.count("\n") == 1

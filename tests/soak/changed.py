@@ -1,4 +1,4 @@
-"""Files that change while a command reads them: the forest of one content, or a refusal."""
+"""Files that change while a command reads them: the forest of one version, or an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-#: Seconds within which files change, from when a command has loaded its libraries: it takes less.
+#: Files change within this number of seconds after a command has loaded its libraries.
 LONGEST = 0.8
 #: Python that a command runs first.
 BEGUN = "import mstflow.commands.solve, pyarrow.csv, pyarrow.parquet; open({!r}, 'w').close()"
@@ -71,7 +71,7 @@ def run(case: Case) -> None:
 
 @functools.lru_cache(4)
 def _changed(seed: int, number: int) -> tuple[int, Large]:
-    """Return which column of a graph changes, and the graph with the new one in its place."""
+    """Return the column of a graph that changes, and the changed graph."""
     graph = large_graph(seed, number)
     rng = random.Random(f"changed {seed} {number}")
     place = rng.randrange(3)
@@ -136,7 +136,7 @@ def _replace(target: Path, source: Path, rng: Any) -> None:
 
 
 def _replace_in_its_time(target: Path, source: Path, rng: Any) -> None:
-    """Replace a file by one of the same times, as a copy that keeps them does."""
+    """Replace a file by one with the same times, like a copy that preserves times."""
     status = target.stat()
     os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
     source.replace(target)

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Failures of a kind that are kept whole; further ones are only counted.
+#: The number of failures of a kind that are stored; further failures are only counted.
 KEPT = 50
 
 
 @dataclass
 class Counts:
-    """What happened so far.
+    """The counts of all campaigns so far.
 
     Attributes
     ----------
     runs : list of dict
         Commit, options, minutes and times of each campaign.
     cases, failed, seconds : Counter
-        Of each kind.
+        By kind.
     events : dict of Counter
-        What happened in the cases of each kind, by name.
+        By kind, the number of events of each name.
     begun : dict of Counter
-        Of each seed, how many cases of each kind have begun; the next campaign goes on there.
+        By seed, the number of cases of each kind that have begun. The next campaign continues
+        there.
     failures : list of dict
-        Kind, seed and number of a case, what is wrong, what was drawn, the command to repeat it.
+        Kind, seed and number of a case, the error, the choices, and the command to repeat it.
     """
 
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -42,7 +43,7 @@ class Counts:
 
     @classmethod
     def load(cls, path: Path | None) -> Counts:
-        """Return the counts of a file; none if there is no file yet."""
+        """Return the counts of a file; empty if the file does not exist."""
         if path is None or not path.exists():
             return cls()
         known = json.loads(path.read_text())
@@ -53,7 +54,7 @@ class Counts:
         return cls(**known)
 
     def save(self, path: Path | None) -> None:
-        """Write a file in one step."""
+        """Write the file atomically."""
         if path is None:
             return
         draft = path.with_name(f"{path.name}.draft")

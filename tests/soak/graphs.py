@@ -1,4 +1,4 @@
-"""Random small graphs in plain Python, with everything that goes wrong in large ones."""
+"""Random small graphs in plain Python, with the difficulties of large graphs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """Edges in order of id, and the dtypes, as NumPy names them, that they fit in exactly."""
+    """Edges in order of id, and NumPy dtypes that represent them exactly."""
 
     num_vertices: int
     edges: tuple[Edge, ...]
@@ -134,7 +134,7 @@ _ID_DTYPES = {f"{kind}{size}": 2 ** (8 * size - (kind == "i")) - 1 for size in (
 
 
 def _beyond_half(rng, size, pairs):
-    """Move the vertices up now and then, so that ids exceed half the range of their dtype."""
+    """Shift the ids of some graphs, so that they exceed half the range of their dtype."""
     dtype, half = rng.choice([("u1", 2**7), ("i1", 2**6), ("u2", 2**15)])
     if rng.random() < 0.9 or size > half or (dtype == "u2" and rng.random() < 0.9):
         return size, pairs, None
@@ -187,7 +187,7 @@ def _extreme(rng, dtype):
 
 
 def _bits(rng, dtype):
-    """Draw from all values of the dtype but NaN."""
+    """Draw from all values of the dtype except for NaN."""
     if dtype == "?":
         return lambda: rng.random() < 0.5
     if dtype[0] != "f":

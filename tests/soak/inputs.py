@@ -1,4 +1,4 @@
-"""Graphs in every form that the package takes: objects of libraries, and files of each format."""
+"""Graphs in every form that the package accepts: objects of libraries, and files of each format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """What a call is given, the graph that it means, and what the call must be told with it."""
+    """The argument of a call, the graph that it represents, and further options of the call."""
 
     given: Any
     meant: Graph
@@ -86,7 +86,7 @@ def _edge_list(graph, rng):
 
 
 def _scipy(graph, rng):
-    """A sparse matrix; its index of rows or columns decides on the order of the edges."""
+    """A sparse matrix; its format determines the order of the edges."""
     from scipy import sparse
 
     if graph.weight_dtype == "f2":  # SciPy has no halves
@@ -141,7 +141,7 @@ def _arrow(graph, rng):
 
 
 def _cuts(graph, rng):
-    """Cut the edges into several ranges, of which some may be empty."""
+    """Split the edges into several ranges; some may be empty."""
     cuts = sorted(rng.choices(range(len(graph.edges) + 1), k=rng.randint(0, 3)))
     bounds = zip([0, *cuts], [*cuts, len(graph.edges)], strict=True)
     return [replace(graph, edges=graph.edges[start:stop]) for start, stop in bounds]
@@ -189,7 +189,7 @@ _OBJECTS = {
 }
 
 
-# Files. They are written here, not by the package, whose writers are not in question.
+# Files. They are written here, because the writers of the package are not tested.
 
 
 def _text(value):
@@ -197,7 +197,7 @@ def _text(value):
 
 
 def write_text(path: Path, lines: list[str]) -> Path:
-    """Write lines, compressed as the name of the file asks for."""
+    """Write lines, compressed if the suffix of the file requires it."""
     data = "".join(f"{line}\n" for line in lines).encode()
     path.write_bytes(COMPRESSORS.get(path.suffix, bytes)(data))
     return path
@@ -287,7 +287,7 @@ def _format(suffix, write, *, compressed=False, needs_edges=False, weighted=True
 
     def make(graph: Graph, rng: random.Random, folder: Path) -> Input:
         meant = graph if weighted else graph.unweighted()
-        # A part of the integers might fit in another dtype than the rest; parts must agree.
+        # All parts must have the same dtype, even if the integers of a part fit in another dtype.
         parts = [meant] if meant.weight_dtype == "u8" else _cuts(meant, rng)
         parts = [part for part in parts if part.edges or not needs_edges]
         if not parts:
@@ -323,7 +323,7 @@ def _metis(graph, rng, folder):
 
 
 def _image(graph, rng, folder):
-    """Pixels joined to those beside and below them; the graph that is given is not asked."""
+    """Pixels joined to the pixels beside and below them; the given graph is not used."""
     from PIL import Image
 
     wide, high = rng.randint(1, 8), rng.randint(1, 8)

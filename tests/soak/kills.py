@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Work in progress is recorded every 20 seconds; here, after every block.
+#: Unfinished work is saved every 20 seconds; here it is saved after every block.
 EAGER = """
 from mstflow.pipeline.streaming.checkpoint import Record
 assert Record.__init__.__defaults__ == (20.0,)
@@ -45,7 +45,7 @@ class Large:
 
 @functools.lru_cache(4)
 def large_graph(seed: int, number: int, num_edges: int = 150_000) -> Large:
-    """Return a graph that takes some tenths of a second to solve, and its forest."""
+    """Return a graph that takes a few tenths of a second to solve, and its forest."""
     rng = random.Random(f"large {seed} {number}")
     draw = np.random.default_rng(rng.getrandbits(64))
     n = rng.choice([300, 3_000, 30_000])
@@ -101,12 +101,12 @@ def _folders(folder: Path, graph: Large, count: int) -> Iterator[Path]:
 
 
 def _records(kept: Path) -> dict[str, int]:
-    """Return when each record was written."""
+    """Return the time at which each record was written."""
     return {path.name: path.stat().st_mtime_ns for path in kept.glob("*.npz")}
 
 
 def _wait_for_records(command: Command, kept: Path, wanted: int, rng: random.Random) -> None:
-    """Wait for a number of records, for some time, or for the end of the process."""
+    """Wait until there are enough records, the time is over, or the process has ended."""
     end = time.monotonic() + 5
     while command.runs() and time.monotonic() < end and len(_records(kept)) < wanted:
         time.sleep(0.001)

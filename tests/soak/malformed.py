@@ -1,4 +1,4 @@
-"""Malformed files of every format, and small files that claim or become a lot."""
+"""Malformed files of every format, and small files that state or expand to a huge size."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ for line in sys.stdin:
 
 
 def run(case: Case) -> None:
-    """Solve a small file that was changed at random."""
+    """Solve a small file with random changes."""
     rng = case.rng
     graph = random_graph(rng)
     name = rng.choice(list(inputs.FILES))
@@ -80,7 +80,7 @@ def run(case: Case) -> None:
 
 
 def bomb(case: Case) -> None:
-    """Solve a small file that says it is large, or is large once it is read."""
+    """Solve a small file that states a large size, or expands to one."""
     rng = case.rng
     name = rng.choice(list(_BOMBS))
     path = case.folder / f"graph{name.partition(' ')[0]}"
@@ -111,7 +111,7 @@ def _check(case: Case, arguments: list[str], name: str, limit: int) -> None:
 
 
 def _run(arguments: list[str], folder: Path) -> tuple[int, int]:
-    """Return the exit code of a command and the most memory that it took, in bytes."""
+    """Return the exit code of a command and its peak memory in bytes."""
     process = _forks()
     if process.poll() is not None:
         _forks.cache_clear()
@@ -169,7 +169,7 @@ def _overwrite(data: bytes, rng: random.Random) -> bytes:
 
 
 def _replace_number(data: bytes, rng: random.Random) -> bytes:
-    """Put another number in the place of one of text, or of any word of others."""
+    """Replace a number in a text file, or any word in another file."""
     words = data.split(b" ")
     words[rng.randrange(len(words))] = rng.choice([*_TOKENS, str(rng.getrandbits(70)).encode()])
     return b" ".join(words)
@@ -200,7 +200,7 @@ _LARGE = 100_000_000
 
 
 def _compressed(line: bytes, suffix: str) -> Callable[[Path, random.Random], None]:
-    """Return what writes up to a hundred megabytes of one line, compressed."""
+    """Return a function that writes up to a hundred megabytes of one line, compressed."""
 
     def write(path: Path, rng: random.Random) -> None:
         head = {".gr": b"p sp 9 %d\n", ".mtx": _MTX + b"9 9 %d\n", ".graph": b"9 %d\n"}
@@ -246,7 +246,7 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
 
 
 def _claim_npz(path: Path, rng: random.Random) -> None:
-    """Write arrays whose headers name a length that is not there."""
+    """Write arrays whose headers state a wrong length."""
     count = rng.choice([10**8, 10**10, 2**62, 2**80])
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("u.npy", "v.npy"):
@@ -261,7 +261,7 @@ def _claim_npy(path: Path, rng: random.Random) -> None:
 
 
 def _zeros_npz(path: Path, rng: random.Random) -> None:
-    """Write arrays of zeros, which a thousandth of their size holds."""
+    """Write arrays of zeros, which compress to a thousandth of their size."""
     count = rng.choice([10**6, 2 * 10**7])
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name in ("u.npy", "v.npy"):
@@ -272,7 +272,7 @@ def _zeros_npz(path: Path, rng: random.Random) -> None:
 
 
 def _claim_png(path: Path, rng: random.Random) -> None:
-    """Write an image whose header names a size that is not there."""
+    """Write an image whose header states a wrong size."""
     wide, high = rng.choice([(30_000, 30_000), (13_000, 13_000), (2**31 - 1, 2**31 - 1)])
     header = wide.to_bytes(4, "big") + high.to_bytes(4, "big") + b"\x08\0\0\0\0"
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b"")]

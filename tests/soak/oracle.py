@@ -23,7 +23,7 @@ class Answer:
 
 
 def solve(u: list[int], v: list[int], weight: list[Any], n: int, *, maximum: bool) -> Answer:
-    """Find the forest that is minimal under (weight, edge id); of a maximum one, by -weight."""
+    """Find the forest that is minimal under (weight, edge id), or under (-weight, edge id)."""
     # A stable sort, also in reverse: edges of one weight stay in order of id.
     order = sorted(range(len(u)), key=weight.__getitem__, reverse=maximum)
     parent = list(range(n))
@@ -45,7 +45,7 @@ def solve(u: list[int], v: list[int], weight: list[Any], n: int, *, maximum: boo
 
 
 def total(weights: list[Any]) -> int | float:
-    """Return the exact sum of integers; of floats, the float that is nearest to it."""
+    """Return the exact sum of integers, or the float nearest to the exact sum of floats."""
     if not any(isinstance(weight, float) for weight in weights):
         return sum(weights)
     infinite = {weight for weight in weights if math.isinf(weight)}

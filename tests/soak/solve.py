@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from soak.case import Case
     from soak.inputs import Input
 
-#: Small graphs are solved by Kruskal's join alone unless every stage is asked for.
+#: By default Kruskal's join alone solves small graphs; these parameters make every stage run.
 THROUGH_ALL = "filter-boruvka, every stage"
 ALGORITHMS = ["auto", THROUGH_ALL, *mstflow.algorithms()]
 
@@ -39,7 +39,7 @@ def run(case: Case) -> None:
 
 
 def run_on_processes(case: Case) -> None:
-    """Solve a small graph on processes of a cluster, seldom on processes of the call."""
+    """Solve a small graph on processes of a cluster, rarely on processes of the call."""
     rng = case.rng
     graph = random_graph(rng)
     make = rng.choice([inputs.in_memory, functools.partial(inputs.in_files, folder=case.folder)])
@@ -88,7 +88,7 @@ def run_medium(case: Case) -> None:
 
 
 def draw_options(case: Case, given: Input) -> dict[str, Any]:
-    """Draw options that may go together; those of the input among them."""
+    """Draw options that are compatible with each other and with those of the input."""
     rng = case.rng
     strategy = rng.choice(["auto", "whole", "fold", "tree", "two-scan", "iterate"])
     options: dict[str, Any] = dict(given.options)
@@ -119,7 +119,7 @@ def check(
     options: dict[str, Any],
     solver: Callable[..., Any] = mstflow.minimum_spanning_forest,
 ) -> None:
-    """Solve, and compare everything that a forest says with the oracle."""
+    """Solve, and compare all attributes of the forest with the oracle."""
     case.choices["options"] = options
     meant = given.meant if options.get("weight", "") is not None else given.meant.unweighted()
     for name in ("algorithm", "backend", "strategy", "scheduler"):
@@ -149,7 +149,7 @@ def compare(case: Case, forest: Any, meant: Any, maximum: bool, *, labels: bool 
 
 
 def _resolved(options: dict[str, Any]) -> dict[str, Any]:
-    """Put a pipeline and a cluster in the place of their names."""
+    """Replace names by a pipeline and a cluster."""
     resolved = {**options, "progress": False}
     if options["algorithm"] == THROUGH_ALL:
         resolved["algorithm"] = _through_all()

@@ -12,7 +12,7 @@ class Fault(NamedTuple):
     Attributes
     ----------
     title : str
-        What goes wrong.
+        The effect of the fault.
     file : str
     old, new : str
     tests : str
@@ -353,7 +353,7 @@ FAULTS = [
         "a block of any size is handed out again",
         "runtime/memory.py", "<= 2 * size:", "<= 2**60:", "tests/runtime/test_memory.py",
     ),
-    # The house.
+    # Layering and packaging.
     Fault(
         "a stage imports NumPy",
         "stages/edges.py", "from .declare import stage", "import numpy\nfrom .declare import stage",

@@ -1,4 +1,4 @@
-"""The oracle: Kruskal's algorithm in plain Python, linear but for the sort."""
+"""The oracle: Kruskal's algorithm in plain Python, in linear time except for the sort."""
 
 import math
 
@@ -31,7 +31,7 @@ class Sets:
         return node
 
     def join(self, a, b, time):
-        """Join the sets of two nodes; return whether they were two. Times must ascend."""
+        """Join the sets of two nodes; return whether the sets differed. Times must ascend."""
         low, high = sorted((self.find(a), self.find(b)), key=self.size.__getitem__)
         if low == high:
             return False
@@ -40,7 +40,7 @@ class Sets:
         return True
 
     def time_joined(self, a, b):
-        """Return when two distinct nodes came into one set; infinity if they are in two."""
+        """Return the time at which two distinct nodes were joined; infinity if they are not."""
         time = -math.inf
         while a != b and time < math.inf:
             low = min(a, b, key=self.time.__getitem__)  # times ascend towards the root

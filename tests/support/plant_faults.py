@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 OPTIONS = "-q", "-x", "-p", "no:cacheprovider", "--no-shrink"
 #: Seconds that tests may take.
 LONGEST = 1800
-#: What pytest returns on a wrong option, or if there are no tests.
+#: The exit codes of pytest for a wrong option and for no tests.
 NOTHING_RAN = 4, 5
 IGNORED = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info")
 

@@ -113,7 +113,7 @@ def unlike_pairs(rng, size, n):
 
 
 def array_or_item(rng, values):
-    """`values`, or one of them where a primitive takes both: (argument, what it is to mean)."""
+    """Return `values` or a single value as an argument, and the array that it stands for."""
     if rng.randrange(2) or not len(values):
         return values, values.tolist()
     return values[0].item(), [values[0].item()] * len(values)
@@ -259,7 +259,7 @@ def argsort(rng, dtype, n):
     return (values,), {}, positions(sorted(range(n), key=values.tolist().__getitem__), n)
 
 
-# Our own.
+# Further functions.
 
 
 @case([None])

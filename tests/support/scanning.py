@@ -24,7 +24,7 @@ def scan(
     maximum=False,
     **options,
 ):
-    """Scan a source that is cut into partitions; return the forest's edge ids and the report."""
+    """Scan a source in partitions; return the edge ids of the forest and the report."""
     count = source.num_edges
     bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
     partitions = [source.slice(*pair) for pair in itertools.pairwise(bounds)]

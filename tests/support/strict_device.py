@@ -1,4 +1,4 @@
-"""A strict double of CuPy over NumPy: arrays of a device, brought back by a named copy only.
+"""A strict double of CuPy over NumPy: arrays of a device that only explicit copies bring back.
 
 The module itself stands for the library: `strict_device.asarray`, `.where`, and so on. It refuses
 everything that CuPy refuses, and also the few silent copies that CuPy allows: NumPy arrays as
@@ -119,7 +119,7 @@ class DeviceArray:
             raise TypeError(message)
         return (self[place] for place in range(len(self)))
 
-    # No other way.
+    # Implicit conversions, all of them refused.
 
     def __array__(self, dtype=None, copy=None):
         message = (
@@ -197,7 +197,7 @@ class DeviceArray:
 
 
 def _unwrapped(value):
-    """Return what NumPy shall see; nothing of the host but single values, shapes and dtypes."""
+    """Return the NumPy argument of a value; refuse host arrays, but not scalars and dtypes."""
     if isinstance(value, DeviceArray):
         return value._host
     if value is None or isinstance(value, (*_SCALARS, type, np.dtype)):
@@ -215,7 +215,7 @@ def _filler(value):
 
 
 def _scalar(value):
-    """Return a value of the host's."""
+    """Return a value of the host."""
     if isinstance(value, _SCALARS):
         return value
     message = f"expected a scalar of the host, not {type(value)}"
@@ -223,14 +223,14 @@ def _scalar(value):
 
 
 def _wrapped(result, base=None):
-    """Return an array of the device for one of NumPy's or one of its scalars."""
+    """Return an array of the device for a NumPy array or scalar."""
     if isinstance(result, tuple):
         return tuple(map(_wrapped, result))
     return DeviceArray(np.asarray(result), base)
 
 
 def _index(place):
-    """Return an index: integers, slices, arrays of the device; neither lists nor NumPy's arrays."""
+    """Return an index of integers, slices or device arrays; refuse lists and NumPy arrays."""
     if isinstance(place, tuple):
         return tuple(map(_index, place))
     if place is Ellipsis or isinstance(place, int | np.integer):
@@ -250,7 +250,7 @@ def _check_sort(kind):
 
 
 def _check_integers(inputs):
-    """Refuse integers of Python's that no value of an array's dtype equals."""
+    """Refuse Python integers that the dtype of an array cannot represent."""
     kinds = [value.dtype for value in inputs if isinstance(value, DeviceArray)]
     for value in inputs:
         for kind in kinds:
@@ -259,7 +259,7 @@ def _check_integers(inputs):
 
 
 def _on_host(function, *inputs, out=None, **options):
-    """Call a function of NumPy's on arrays of the device, and return arrays of it."""
+    """Call a NumPy function on arrays of the device, and return arrays of the device."""
     _check_integers(inputs)
     calls.append(function.__name__)
     out = out[0] if isinstance(out, tuple) else out
@@ -277,7 +277,7 @@ def _on_host(function, *inputs, out=None, **options):
 
 
 def _device_function(function):
-    """Make a function of NumPy's one of the device's: its first argument lies there."""
+    """Convert a NumPy function to one of the device, whose first argument is on the device."""
 
     @functools.wraps(function)
     def called(first, *rest, **options):
@@ -292,7 +292,7 @@ def _device_function(function):
 
 
 def _elementwise(function):
-    """Make a ufunc of NumPy's one of the device's."""
+    """Convert a NumPy ufunc to one of the device."""
     return functools.partial(_on_host, function)
 
 
@@ -321,7 +321,7 @@ for _name in _METHODS.split():
 
 
 def _set_operator(name, function):
-    """Give the arrays an operator, both ways, and in place."""
+    """Add an operator to the arrays: forward, reflected and in place."""
 
     def forwards(self, other):
         return _on_host(function, self, other)
@@ -371,13 +371,13 @@ def asarray(values, dtype=None):
 
 
 def array(values, dtype=None, copy=True):
-    """As `asarray`; a copy."""
+    """Return a copy as `asarray` does."""
     made = asarray(values, dtype)
     return made.copy() if copy and made is values else made
 
 
 def asnumpy(values):
-    """Return values of the device as an array of NumPy's."""
+    """Return values of the device as a NumPy array."""
     return values.get() if isinstance(values, DeviceArray) else np.asarray(values)
 
 
@@ -450,7 +450,7 @@ def full(shape, fill_value, dtype=None):
 
 
 def arange(*bounds, dtype=None):
-    """Return numbers in a row."""
+    """Return consecutive numbers."""
     calls.append("arange")
     return DeviceArray(np.arange(*map(_scalar, bounds), dtype=dtype))
 
@@ -466,17 +466,17 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None):
 
 
 def result_type(*values):
-    """Return the dtype that holds the values; nothing of them is looked at."""
+    """Return the result dtype, without reading values."""
     return np.result_type(*(getattr(value, "dtype", value) for value in values))
 
 
 def ndim(values):
-    """Return how many dimensions an array has, or a single value."""
+    """Return the number of dimensions of an array or a single value."""
     return getattr(values, "ndim", 0)
 
 
 def searchsorted(values, sought, side="left"):
-    """Return where arrays of the device would be inserted; no single values, as in CuPy."""
+    """Return insertion positions for arrays of the device; refuse single values, as CuPy does."""
     calls.append("searchsorted")
     return DeviceArray(np.searchsorted(_device(values)._host, _device(sought)._host, side))
 

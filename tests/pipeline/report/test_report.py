@@ -1,4 +1,4 @@
-"""Reports and pipelines as they show themselves: on terminals and in notebooks."""
+"""Reports and pipelines on terminals and in notebooks."""
 
 from xml.etree import ElementTree
 
@@ -38,7 +38,7 @@ def test_text():
     assert str(REPORT) == repr(REPORT) == TEXT
 
 
-def test_html_holds_what_the_text_holds():
+def test_html_has_the_content_of_the_text():
     html = ElementTree.fromstring(REPORT._repr_html_())
     assert html.find("div").text == "why & how"
     drawn = [
@@ -52,7 +52,7 @@ def test_html_holds_what_the_text_holds():
         ]
 
 
-def test_html_stands_alone_in_any_color():
+def test_html_needs_no_stylesheet():
     html = REPORT._repr_html_()
     for part in ("src=", "href=", "url(", "@import", "<script", "<style", "<all>"):
         assert part not in html
@@ -76,7 +76,7 @@ def test_reports_of_runs(algorithm):
     ElementTree.fromstring(html)
 
 
-def test_algorithms_that_contract_alike_report_the_same_counts():
+def test_algorithms_with_equal_contractions_report_equal_counts():
     u, v, weight = np.random.default_rng(3).integers(0, 99, (3, 400))
     algorithms = "boruvka-edgelist", "boruvka-sorted", "boruvka-csr"
     first, *others = (

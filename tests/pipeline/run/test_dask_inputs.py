@@ -20,7 +20,7 @@ EXPECTED = mstflow.minimum_spanning_forest((U, V, W), num_vertices=N).edge_ids
 
 @pytest.fixture
 def chunk(tmp_path):
-    """A function that computes a chunk, and leaves the id of the process that does."""
+    """A function that computes a chunk and writes the id of its process to a file."""
     folder, columns = tmp_path / "pids", (U, V, W)
     folder.mkdir()
 
@@ -72,7 +72,7 @@ def test_collections_are_computed_by_workers(strategy, chunk, cluster):
     assert chunk.pids()
 
 
-def test_chunks_may_be_cut(chunk, cluster):
+def test_chunks_can_be_divided(chunk, cluster):
     graph = [dask.delayed(chunk)(start) for start in range(0, M, SIZE)]
     for partitions in (1, 3, 11):
         forest = mstflow.minimum_spanning_forest(graph, scheduler=cluster, partitions=partitions)
@@ -130,7 +130,7 @@ def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkey
 
 
 def tasks_of(client, strategy, **options):
-    """Return how many tasks of each name the scheduler of a cluster was given."""
+    """Return the number of tasks of each name that the scheduler of a cluster received."""
     client.get_task_stream()  # which begins to be recorded
     start = len(client.get_task_stream())
     forest = mstflow.minimum_spanning_forest(
@@ -140,7 +140,7 @@ def tasks_of(client, strategy, **options):
     return forest, keys
 
 
-def test_rounds_are_few_tasks_that_say_what_they_do(cluster, new_york):
+def test_rounds_are_few_tasks_named_after_stages(cluster, new_york):
     forest, keys = tasks_of(cluster, "iterate", graph=new_york, algorithm="boruvka-edgelist")
     assert forest.total_weight == 261159288
     assert len(keys) <= 200

@@ -1,4 +1,4 @@
-"""The plan of a merge tree: every leaf is joined once, in order, and few results wait."""
+"""Merge trees: every leaf is joined once, in order, and few results exist at a time."""
 
 import itertools
 

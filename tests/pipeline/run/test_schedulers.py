@@ -1,4 +1,4 @@
-"""What schedulers promise beside the answer: arrays stay with them, and nothing is left behind."""
+"""Schedulers: arrays stay on the workers, errors name the cause, and no files or results remain."""
 
 import gc
 import multiprocessing
@@ -39,7 +39,7 @@ def fail(edges: Edges) -> Chosen:
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "distributed"])
-def test_only_verdicts_come_back_between_rounds(scheduler, request, monkeypatch):
+def test_only_verdicts_are_fetched_between_rounds(scheduler, request, monkeypatch):
     fetched = []
 
     def spy(gather):
@@ -65,7 +65,7 @@ def test_only_verdicts_come_back_between_rounds(scheduler, request, monkeypatch)
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads", "processes", "distributed"])
 @pytest.mark.parametrize("strategy", ["tree", "iterate"])
-def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
+def test_no_files_or_results_remain(scheduler, strategy, request, tmp_path):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     options = {"scheduler": where, "strategy": strategy, "partitions": 3}
     with dask.config.set({"temporary-directory": str(tmp_path)}):
@@ -74,7 +74,7 @@ def test_nothing_is_left_behind(scheduler, strategy, request, tmp_path):
             mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", fail), **options)
     assert list(tmp_path.iterdir()) == []
     if scheduler == "distributed":
-        for _ in range(100):  # a client forgets in a thread of its own
+        for _ in range(100):  # a client releases results in another thread
             if not where.futures:
                 break
             time.sleep(0.05)
@@ -93,14 +93,14 @@ def end_the_process(edges: Edges) -> Chosen:
     os._exit(3)
 
 
-def test_errors_reach_the_caller_whole():
+def test_errors_reach_the_caller_complete():
     pipeline = Pipeline("p", fail_with_a_lock)
     with pytest.raises(PipelineError, match=r"stage 'fail_with_a_lock' failed .* held a lock"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
 
 @pytest.mark.parametrize("scheduler", ["processes", "distributed"])
-def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
+def test_tasks_that_workers_cannot_load_are_errors(scheduler, request, monkeypatch):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     module = types.ModuleType("only_here")
     monkeypatch.setitem(sys.modules, "only_here", module)
@@ -118,7 +118,7 @@ def test_what_workers_cannot_load_is_told(scheduler, request, monkeypatch):
         )
 
 
-def test_a_dead_worker_is_told():
+def test_a_dead_worker_is_an_error():
     pipeline = Pipeline("p", end_the_process)
     with pytest.raises(WorkerError, match="a worker died"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
@@ -142,7 +142,7 @@ print(len(mstflow.minimum_spanning_forest(
     assert (done.stdout, done.stderr) == ("4\n", "")
 
 
-def test_progress_of_solves_side_by_side():
+def test_progress_of_concurrent_solves():
     def solve(_):
         seen = []
         mstflow.minimum_spanning_forest(
@@ -185,12 +185,12 @@ def test_progress_of_rounds_on_a_cluster(cluster):
 
 
 @pytest.mark.parametrize("address", ["tcp://", "foo://x", "tcp://host"])
-def test_addresses_that_are_none(address):
+def test_invalid_addresses(address):
     with pytest.raises(OptionError, match="is not the address of a scheduler"):
         mstflow.minimum_spanning_forest(GRAPH, scheduler=address)
 
 
-def test_a_scratch_folder_that_cannot_be(tmp_path):
+def test_a_scratch_folder_that_cannot_be_created(tmp_path):
     missing = dask.config.set({"temporary-directory": str(tmp_path / "missing")})
     with missing, pytest.raises(OptionError, match="cannot create a scratch folder in"):
         mstflow.minimum_spanning_forest(GRAPH, scheduler="processes")
@@ -235,7 +235,7 @@ def test_workers_may_have_different_backends():
 
 
 @pytest.mark.parametrize("strategy", ["tree", "iterate"])
-def test_tasks_are_tried_again(strategy, cluster, tmp_path):
+def test_failed_tasks_are_retried(strategy, cluster, tmp_path):
     mark = tmp_path / "it failed once"
 
     @stage(writes="whole_edges")
@@ -410,7 +410,7 @@ def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path):
         assert folder != str(left)
 
 
-def test_folders_that_may_be_in_use_stay(tmp_path):
+def test_folders_that_may_be_in_use_are_kept(tmp_path):
     with scratch_folder(str(tmp_path)) as folder:
         own = os.path.basename(folder).rpartition("-")[0]
         (tmp_path / f"{own}-unlocked").mkdir()

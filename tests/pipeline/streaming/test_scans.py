@@ -1,4 +1,4 @@
-"""Scans find the one forest, however little they hold and however the edges are parted."""
+"""Scans find the same forest with any capacity and any partitions."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def edge_list(ends):
 
 
 def solve(graph, capacity, *, cuts=(), **options):
-    """Scan a graph whose ids begin beyond 32 bits, however little partitions may hold at a time."""
+    """Scan a graph whose ids begin beyond 32 bits, with any capacity of the partitions."""
     source = EdgeSource.of(graph)
     source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
     found, report = scan(source, cuts, capacity=capacity, **options)
@@ -40,7 +40,7 @@ def scanned(report):
 
 
 @pytest.mark.parametrize(("edges", "scans"), [(1500, 1), (3000, 2)])
-def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
+def test_dense_graphs_are_scanned_twice_even_if_they_fit(edges, scans):
     random = np.random.default_rng(2)
     graph = edge_list((*random.integers(0, 300, (2, edges)), random.integers(0, 9999, edges)))
     found, report = solve(graph, 10_000, can_rescan=True)
@@ -50,7 +50,7 @@ def test_dense_graphs_are_scanned_twice_though_there_is_room(edges, scans):
 
 
 @pytest.mark.parametrize(("capacity", "scans"), [(1200, 3), (1800, 2), (3000, 2), (8000, 2)])
-def test_a_plan_tells_how_many_scans_there_are(capacity, scans):
+def test_a_plan_states_the_number_of_scans(capacity, scans):
     random = np.random.default_rng(0)
     ends = random.integers(0, 2000, (2, 60_000))
     graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
@@ -60,7 +60,7 @@ def test_a_plan_tells_how_many_scans_there_are(capacity, scans):
     assert len(edges_taken(size, capacity, 1, _num_light(size, capacity, 1))) == scans
 
 
-def test_what_is_light_is_so_in_all_partitions():
+def test_all_partitions_have_the_same_limit():
     random = np.random.default_rng(1)
     graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
     cuts = range(600, 6000, 600)
@@ -68,7 +68,7 @@ def test_what_is_light_is_so_in_all_partitions():
     assert np.array_equal(found, kruskal(graph))
     first = [call.work.bytes for call in scanned(report)][:10]
     assert first[0] > 0
-    assert first[2:] == [0] * 8  # nothing there is light
+    assert first[2:] == [0] * 8  # these partitions have no light edges
 
 
 @pytest.mark.parametrize("backend", backends())
@@ -79,7 +79,7 @@ def test_what_is_light_is_so_in_all_partitions():
     split_every=st.integers(2, 4),
     maximum=st.booleans(),
 )
-def test_whatever_they_hold(backend, graph, capacity, cuts, split_every, maximum):
+def test_every_capacity_finds_the_same_forest(backend, graph, capacity, cuts, split_every, maximum):
     found, _ = solve(
         graph,
         capacity,
@@ -124,7 +124,7 @@ def test_buffers_fill_many_times(backend, seed, capacity, weights, cuts, maximum
     assert np.array_equal(found, kruskal(graph, maximum))
 
 
-def test_equal_weights_take_can_rescan_of_little_memory():
+def test_equal_weights_need_many_scans_in_little_memory():
     random = np.random.default_rng(1)
     graph = edge_list(random.integers(0, 300, (2, 4000)))
     found, report = solve(graph, 100, can_rescan=True)
@@ -137,7 +137,7 @@ class InterruptedOnPurposeError(KeyboardInterrupt):
 
 
 class Always(Checkpoint):
-    """A checkpoint whose tasks leave what is not finished after every block."""
+    """A checkpoint whose tasks save unfinished work after every block."""
 
     def record(self, task):
         return Record(super().record(task).path, seconds=0)
@@ -145,7 +145,7 @@ class Always(Checkpoint):
 
 @pytest.mark.parametrize("cuts", [(), (7, 20, 33)])
 @pytest.mark.parametrize("capacity", [6, 60])
-def test_a_run_goes_on_where_it_was_killed(tmp_path, cuts, capacity):
+def test_a_killed_run_resumes(tmp_path, cuts, capacity):
     random = np.random.default_rng(3)
     graph = edge_list(random.integers(0, 25, (2, 40)))
     expected = kruskal(graph)
@@ -181,7 +181,7 @@ PASSED_ON = edge_list((MERGED.u, MERGED.v))  # all are candidates to the end
     [(MERGED, "merge_forests-tree-0-1-0"), (PASSED_ON, "finish_forest-tree-0-0-0")],
     ids=["merged", "passed on"],
 )
-def test_a_damaged_record_is_not_taken_up(tmp_path, graph, last):
+def test_a_damaged_record_is_ignored(tmp_path, graph, last):
     options = {"cuts": (10,), "can_rescan": False, "checkpoint": Checkpoint(str(tmp_path))}
     expected, _ = solve(graph, 1000, **options)
     records = sorted(tmp_path.iterdir())
@@ -197,7 +197,7 @@ def test_a_damaged_record_is_not_taken_up(tmp_path, graph, last):
             assert np.array_equal(solve(graph, 1000, **options)[0], expected)
 
 
-def test_chunks_that_change_are_told():
+def test_chunks_that_change_are_errors():
     calls = []
 
     class Changing:
@@ -229,7 +229,7 @@ def test_sizes():
     spare=st.integers(0, 10**9),
     spills=st.booleans(),
 )
-def test_what_is_held_fits_the_bound(strategy, partitions, split_every, edges, spare, spills):
+def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, spills):
     size = Size(10**6, edges)
     scans = ScanMemory(size, strategy, partitions, split_every, threads=2, tasks=3, spills=spills)
     memory = scans.least_memory + spare
@@ -242,7 +242,7 @@ def test_what_is_held_fits_the_bound(strategy, partitions, split_every, edges, s
 
 
 @pytest.mark.parametrize("backend", backends())
-def test_vertices_without_edges_take_no_part(backend):
+def test_isolated_vertices_do_not_count(backend):
     random = np.random.default_rng(2)
     ends = 7 * random.integers(0, 40, (2, 900))  # few of many vertices
     graph = EdgeList(*ends, random.integers(0, 9, 900), num_vertices=300)

@@ -1,4 +1,4 @@
-"""Edges that a star passes over are in no forest, and they are most."""
+"""A star drops most edges, and none of the forest."""
 
 import itertools
 
@@ -18,7 +18,7 @@ FRAGMENTS = 20
 
 @st.composite
 def edges_with_a_hub(draw):
-    """Edges of which some share leads to one fragment, and where their blocks end."""
+    """Return edges, a share of which leads to one fragment, and the ends of their blocks."""
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     size = draw(st.integers(0, 300))
     u, v = random.integers(0, FRAGMENTS, (2, size), np.int32)
@@ -32,7 +32,7 @@ def edges_with_a_hub(draw):
 
 
 def select(graph, cuts, backend="numpy"):
-    """Return the ids that a star leaves of each block."""
+    """Return the ids of each block that a star selects."""
     ops = array_module(Backend(backend))
     star = Star(ops, graph.num_vertices)
     columns = graph.u, graph.v, graph.weight, np.arange(graph.num_edges)
@@ -50,13 +50,13 @@ def select(graph, cuts, backend="numpy"):
 
 @pytest.mark.parametrize("backend", backends())
 @given(drawn=edges_with_a_hub())
-def test_the_forest_is_left(backend, drawn):
+def test_the_forest_is_kept(backend, drawn):
     graph, cuts = drawn
     left = np.concatenate(list(select(graph, cuts, backend)))
     assert np.isin(kruskal(graph), left).all()
 
 
-def test_few_edges_are_left():
+def test_most_edges_are_dropped():
     random = np.random.default_rng(5)
     size, blocks = 5000, 20
     u, hub = random.integers(1, FRAGMENTS, size, np.int32), np.zeros(size, np.int32)
@@ -68,7 +68,7 @@ def test_few_edges_are_left():
 
 
 @pytest.mark.parametrize("backend", backends())
-def test_the_lightest_of_several_spokes_is_remembered(backend):
+def test_the_lightest_of_several_spokes_is_stored(backend):
     ops = array_module(Backend(backend))
     star = Star(ops, FRAGMENTS)
     u, hub = np.repeat(np.arange(1, 4, dtype=np.int32), 3), np.zeros(9, np.int32)

@@ -1,4 +1,4 @@
-"""Graphs that are streamed, from the front door: every source, strategy and scheduler."""
+"""Streamed graphs with every source, strategy and scheduler, by `minimum_spanning_forest`."""
 
 import importlib
 import json
@@ -62,7 +62,7 @@ def chunks(size=7_000):
 
 
 class Again:
-    """An iterable that can be gone through again."""
+    """An iterable that can be iterated again."""
 
     def __iter__(self):
         return chunks()
@@ -114,7 +114,7 @@ def test_every_scheduler(folder, parquet, name, strategy, scheduler, request):
     [("npy", "tree"), ("parquet", "two-scan"), ("delayed", "iterate"), ("arrays", "tree")],
 )
 def test_processes(folder, parquet, name, strategy):
-    """A cluster of their own, which takes seconds to start: each source and strategy once."""
+    """Each source and strategy runs once, because the cluster takes seconds to start."""
     check_scheduler(sources(folder, parquet)[name], strategy, "processes")
 
 
@@ -149,7 +149,7 @@ def test_an_iterator_is_folded():
 
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads"])
-def test_an_iterator_that_fails_is_told(scheduler):
+def test_an_iterator_that_fails_is_an_error(scheduler):
     def broken():
         yield next(chunks())
         raise OSError("connection lost")
@@ -180,7 +180,7 @@ def test_dask_dataframes_and_names():
     assert mstflow.minimum_spanning_forest(frame, weight=None).weight.dtype == np.int64
 
 
-def test_memory_is_chosen_refused_and_enough(folder):
+def test_memory_bounds_are_sufficient_or_refused(folder):
     with pytest.raises(MemoryBoundError, match="with partitions=1 needs at least") as refusal:
         mstflow.minimum_spanning_forest(folder, memory="3MB")
     needed = refusal.value.needed
@@ -192,7 +192,7 @@ def test_memory_is_chosen_refused_and_enough(folder):
     assert "memory is bounded" in str(forest.report)
 
 
-def test_each_process_may_come_to_do_a_task(folder):
+def test_the_memory_of_every_process_counts(folder):
     def needed(scheduler, threads):
         options = {"scheduler": scheduler, "threads": threads, "partitions": 1}
         with pytest.raises(MemoryBoundError) as refusal:
@@ -204,7 +204,7 @@ def test_each_process_may_come_to_do_a_task(folder):
 
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads", "processes"])
-def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, scheduler):
+def test_rounds_in_little_memory_run_over_forests(folder, monkeypatch, scheduler):
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds.BLOCK_EDGES", 500)
     options = {"strategy": "iterate", "scheduler": scheduler, "threads": 2}
     for partitions in (3,) if scheduler == "processes" else (1, 3, 20):
@@ -218,7 +218,7 @@ def test_rounds_in_little_memory_run_over_forests_of_parts(folder, monkeypatch, 
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
-def test_files_that_are_wrong(tmp_path, folder, strategy):
+def test_invalid_files(tmp_path, folder, strategy):
     def solve(path):
         mstflow.minimum_spanning_forest(path, strategy=strategy)
 
@@ -256,13 +256,13 @@ def test_files_that_change_while_they_are_read(folder, harm):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])  # which equals None, says NumPy
 @pytest.mark.parametrize("again", [list, iter])
-def test_weights_of_two_dtypes_are_told(dtype, again):
+def test_weights_of_two_dtypes_are_errors(dtype, again):
     mixed = [(U[:10], V[:10], W[:10].astype(dtype)), (U[10:], V[10:], W[10:].astype(np.int64))]
     with pytest.raises(GraphError, match=f"edge 10: weights are int64 from here on and {dtype}"):
         mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
 
 
-def test_weights_in_another_order_of_bytes(tmp_path):
+def test_weights_in_foreign_byte_order(tmp_path):
     folder = save(tmp_path / "swapped", U.astype(">i4"), V.astype(">i4"), W.astype(">f4"))
     for options in ({"memory": "1GB"}, {"partitions": 3}, {}):
         forest = mstflow.minimum_spanning_forest(folder, **options)
@@ -271,7 +271,7 @@ def test_weights_in_another_order_of_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"strategy": "fold"}, {"memory": "1GB"}])
-def test_pieces_without_edges(options, tmp_path):
+def test_chunks_without_edges(options, tmp_path):
     none = np.empty(0, int)
     found = mstflow.minimum_spanning_forest([(none, none, none)], num_vertices=3, **options)
     assert (len(found.edge_ids), found.num_components) == (0, 3)
@@ -286,7 +286,7 @@ def test_pieces_without_edges(options, tmp_path):
     assert len(mstflow.minimum_spanning_forest(tmp_path / "none", **options).edge_ids) == 0
 
 
-def test_weights_of_a_source_may_be_left_out(folder):
+def test_weights_of_a_source_can_be_ignored(folder):
     source = mstflow.graphs.open.open_files([folder]).with_sizes()
     forest = mstflow.minimum_spanning_forest(source, weight=None)
     assert set(forest.weight.tolist()) == {1}
@@ -302,7 +302,7 @@ def test_weights_of_a_source_may_be_left_out(folder):
         (3, "chunk 0: expected a graph: an EdgeList"),
     ],
 )
-def test_chunks_that_are_wrong(chunk, message):
+def test_invalid_chunks(chunk, message):
     with pytest.raises(GraphError, match=message):
         mstflow.minimum_spanning_forest(iter([chunk]), num_vertices=N)
 
@@ -312,7 +312,7 @@ def test_chunks_of_columns_have_no_names():
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, weight="length")
 
 
-def test_vertices_that_no_edge_touches_are_kept(tmp_path):
+def test_isolated_vertices_are_kept(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     edge = EdgeList([0], [1], [1.0], num_vertices=10)
     for chunks in ([edge, edge], [dask.delayed(edge)] * 2):
@@ -330,7 +330,7 @@ def test_vertices_that_no_edge_touches_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("again", [list, iter])
-def test_a_number_of_vertices_is_an_integer_of_any_kind(again):
+def test_num_vertices_can_be_any_integer_type(again):
     chunk = U, V, W
     forest = mstflow.minimum_spanning_forest(again([chunk]), num_vertices=np.int64(N))
     assert np.array_equal(forest.edge_ids, EXPECTED)
@@ -344,7 +344,7 @@ def test_no_more_partitions_than_edges():
     assert (forest.partitions, forest.edge_ids.tolist()) == (2, [0, 1])
 
 
-def test_an_iterator_does_not_go_to_processes():
+def test_an_iterator_cannot_be_sent_to_processes():
     with pytest.raises(OptionError, match="can be read only once cannot be sent to tasks of 'proc"):
         mstflow.minimum_spanning_forest(chunks(), num_vertices=N, scheduler="processes")
     with pytest.raises(GraphError, match="reads the graph several times"):
@@ -407,7 +407,7 @@ def test_a_checkpoint_notices_a_file_written_in_place(tmp_path):
     ("kind", "scheduler"),
     [("list", "inline"), ("iterable", "threads"), ("delayed", "threads"), ("delayed", "cluster")],
 )
-def test_a_checkpoint_knows_its_chunks(kind, scheduler, tmp_path, request):
+def test_a_checkpoint_depends_on_its_chunks(kind, scheduler, tmp_path, request):
     where = request.getfixturevalue("cluster") if scheduler == "cluster" else scheduler
 
     def graph(weights):
@@ -476,7 +476,7 @@ def test_a_checkpoint_belongs_to_its_pipeline_and_values(tmp_path, folder):
             )
 
 
-def test_a_checkpoint_belongs_to_what_a_stage_closes_over(tmp_path, folder):
+def test_a_checkpoint_depends_on_the_closure_of_a_stage(tmp_path, folder):
     def capped(limit):
         @mstflow.stage(writes="edges")
         def drop(ops, edges: Edges, weight_order) -> Edges:
@@ -506,7 +506,7 @@ def test_a_checkpoint_removes_no_file_of_others(tmp_path, folder):
     assert [draft.read_text() for draft in drafts] == ["mine", "mine"]
 
 
-def test_what_a_killed_run_was_writing_is_removed(tmp_path, folder):
+def test_drafts_of_a_killed_run_are_removed(tmp_path, folder):
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "identity.json.draft").write_text("{")
@@ -517,7 +517,7 @@ def test_what_a_killed_run_was_writing_is_removed(tmp_path, folder):
     assert not list(kept.glob("*.draft"))
 
 
-def test_a_command_that_is_killed_goes_on(tmp_path, folder):
+def test_a_killed_command_resumes(tmp_path, folder):
     command = [sys.executable, "-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
     command += [str(tmp_path / "kept"), "--strategy", "two-scan", "--partitions", "40"]
     for wait in (0.5, 0.6, 0.7):
@@ -533,7 +533,7 @@ def test_a_command_that_is_killed_goes_on(tmp_path, folder):
     assert not list(tmp_path.glob("kept/*.draft"))
 
 
-def test_text_files_are_read_again_where_memory_is_bounded(tmp_path):
+def test_text_files_are_streamed_if_memory_is_bounded(tmp_path):
     paths = []
     for part, (u, v, w) in enumerate(chunks()):
         paths.append(tmp_path / f"{part}.gr")
@@ -547,8 +547,8 @@ def test_text_files_are_read_again_where_memory_is_bounded(tmp_path):
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
-def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
-    """Keys of two dtypes do not compare: the lighter edges would be passed over in silence."""
+def test_two_dtypes_of_weights_are_errors_in_any_selection(strategy):
+    """Keys of two dtypes cannot be compared; lighter edges would be skipped silently."""
     random = np.random.default_rng(4)
     u, v = random.integers(0, 50, (2, 4000))
     w = random.permutation(4000)
@@ -559,7 +559,7 @@ def test_two_dtypes_of_weights_are_told_whatever_is_selected(strategy):
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
-def test_ids_of_two_dtypes_stay_integers(strategy):
+def test_ids_of_two_dtypes_remain_integers(strategy):
     half = M // 2
     segments = (
         ArraySegment(U[:half].astype(np.int64), V[:half].astype(np.uint16), W[:half]),
@@ -573,6 +573,6 @@ def test_ids_of_two_dtypes_stay_integers(strategy):
     assert np.array_equal(forest.u, expected.u)
 
 
-def test_chunks_are_as_large_as_their_maker_wants():
+def test_chunks_can_have_any_size():
     forest = mstflow.minimum_spanning_forest(Again(), num_vertices=N, memory="300MB")
     assert np.array_equal(forest.edge_ids, EXPECTED)
