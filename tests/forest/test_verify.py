@@ -418,7 +418,7 @@ def test_verification_imports_no_algorithm():
     others = {n.module for n in nodes if n.level == 2}
     assert neighbours == {"forest", "path_maxima"}  # forest only for the class Forest
     solving = {name for name in others if name.startswith(("pipeline", "stages"))}
-    assert solving <= {"pipeline.options"}
+    assert solving <= {"pipeline.options", "pipeline.streaming.bounds"}
 
 
 # The command line.
