@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import PipelineError
 from ..stages import Stage
 from ..stages.fields import Field
+from .run.order import needed_before
 from .steps import Loop
 
 if TYPE_CHECKING:
@@ -57,11 +58,19 @@ def check(
     PipelineError
         If a stage reads a field that does not exist, or that has another axis or kind than the
         stage declares. A vertex-wise field no longer exists after the vertices have changed.
-        Names the stage and the field.
+        After a stage that writes ``edges``, later stages must not read only ``columns``: they would
+        ignore the change. Names the stage and the field.
     """
     after = _after_steps(steps, known)
     for field in result:
         _find(after, field, f"pipeline {name!r}: its result")
+    for position, step in enumerate(steps, 1):
+        if not isinstance(step, Stage) or "edges" not in step.writes:
+            continue
+        needed = needed_before(steps[position:], frozenset(result))
+        if "columns" in needed and "edges" not in needed:
+            message = f"stage {step.name!r}: writes 'edges', but later stages read only 'columns'"
+            raise PipelineError(message)
 
 
 def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Known]:
