@@ -29,6 +29,8 @@ _READ_EDGE = 48
 #: Bytes on a device per edge (edge ids, keys and positions of light edges, without the columns) and
 #: per vertex (records and the fields of rounds) if it holds the whole graph. Not yet measured.
 _DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
+#: Edges that a device sorts and joins at once, and the bytes of each meanwhile. Not yet measured.
+_SORTED, _SORTED_EDGE = 2**22, 48
 #: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
 #: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
@@ -126,7 +128,8 @@ def device_bytes(source: EdgeSource) -> int:
     size = Size.of(source)
     u, v, weight = (column.itemsize for column in source.first_columns())
     columns = 0 if source.is_on_device else max(u, size.index) + max(v, size.index) + weight
-    return size.num_edges * (columns + _DEVICE_EDGE) + size.num_vertices * _DEVICE_VERTEX
+    held = size.num_edges * (columns + _DEVICE_EDGE) + size.num_vertices * _DEVICE_VERTEX
+    return held + min(size.num_edges, _SORTED) * _SORTED_EDGE
 
 
 def rounds_bytes(size: Size) -> int:
