@@ -2,7 +2,8 @@
 
 Kernels divide their range into a share for each thread. Here the shares of a section run one after
 another, and each is timed. The model of a run with T threads adds up the time outside such
-sections, the longest share of each section, and the measured time to hand work to T threads.
+sections, the longest share of each section, and the measured time to hand work to T threads. It
+counts the time of the processor, so other programs disturb it little.
 
 The model leaves out that threads share the bandwidth of memory, and that they contend for cache
 lines. Where threads take work from a common queue, one helper takes all of it, so the model has
@@ -39,16 +40,24 @@ class Sections:
     ----------
     stage : str
         The name of the stage that runs now.
+    since : float
+        The time at which it began.
+    stages : dict of str to float
+        The seconds of each stage, from its beginning to that of the next.
     spent : dict of str to list of list of float
         By stage, the seconds of the shares of each section.
     """
 
-    stage: str = ""
+    stage: str = "open and plan"
+    since: float = field(default_factory=time.thread_time)
+    stages: dict[str, float] = field(default_factory=dict)
     spent: dict[str, list[list[float]]] = field(default_factory=dict)
 
     def listen(self, step: str, *_: int) -> None:
-        """Take the name of the stage from a report of progress."""
-        self.stage = step.rpartition(" ")[2]
+        """Begin a stage when progress reports it."""
+        now = time.thread_time()
+        self.stages[self.stage] = self.stages.get(self.stage, 0.0) + now - self.since
+        self.stage, self.since = step.rpartition(" ")[2], now
 
     def call(
         self, _: Team, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
@@ -59,9 +68,9 @@ class Sections:
         """
         results, seconds = [], []
         for each in reversed(list(arguments)):
-            start = time.perf_counter()
+            start = time.thread_time()
             results.append(function(*each))
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.thread_time() - start)
         if len(seconds) > 1:
             self.spent.setdefault(self.stage, []).append(seconds)
         return results[::-1]
@@ -108,18 +117,16 @@ def modelled(graph: graph_list.Graph, threads: int, hand_over_seconds: float) ->
     """Solve with shares in turn; return the model's seconds and their parts."""
     sections = Sections()
     with _in_turn(sections):
-        start = time.perf_counter()
-        report = _solve(graph, threads, sections.listen).report
-        work = time.perf_counter() - start
+        _solve(graph, threads, sections.listen)
+        sections.listen("end")
     shared = {stage: sum(map(sum, spent)) for stage, spent in sections.spent.items()}
     longest = {stage: sum(map(max, spent)) for stage, spent in sections.spent.items()}
     handed = hand_over_seconds * sum(map(len, sections.spent.values()))
     sequential = {
-        stage: max(0.0, seconds - shared.get(stage, 0.0))
-        for stage, seconds in report.seconds.items()
+        stage: seconds - shared.get(stage, 0.0) for stage, seconds in sections.stages.items()
     }
-    sequential["between stages"] = max(0.0, work - sum(report.seconds.values()))
-    model = work - sum(shared.values()) + sum(longest.values()) + handed
+    work = sum(sections.stages.values())
+    model = sum(sequential.values()) + sum(longest.values()) + handed
     parts = {"sequential": sequential, "longest": longest}
     return {"model": model, "work": work, "hand_over": handed, **parts}
 

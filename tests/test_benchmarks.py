@@ -239,6 +239,7 @@ def test_shares_run_in_turn_and_the_first_one_last():
     assert sections.call(None, lambda x: order.append(x) or 2 * x, [(1,), (2,), (3,)]) == [2, 4, 6]
     assert order == [3, 2, 1]
     assert [len(shares) for shares in sections.spent["a_stage"]] == [3]
+    assert list(sections.stages) == ["open and plan"]
 
 
 def test_helpers():
