@@ -11,7 +11,7 @@ import numpy as np
 
 from ...runtime.memory import empty
 from ...runtime.native import Kernels
-from ...runtime.team import team
+from ...runtime.team import extreme, team
 from ..consecutive import Consecutive
 from ..joins import helper_parts
 from ..numpy_arrays import NumpyArrays
@@ -41,6 +41,10 @@ paths = Kernels(f"{__package__}.paths")
 FEW = 2**16
 #: The number of labels from which `_most_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
+#: A word that is larger than any record.
+_NONE = np.uint64(2**64 - 1)
+#: With more shares than this, threads lower one row by atomic operations.
+_MANY_SHARES = 8
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
@@ -144,9 +148,11 @@ class NumbaArrays(NumpyArrays):
             if is_packed
             else (pairs.lower_wide, pairs.join_wide, 2)
         )
-        # Rows use memory, so there are at most two. Further threads divide the places of a row.
+        # Rows use memory, so there are at most two. More threads share one row by atomic operations
+        # or, if a record has two words, divide the places of a row.
         shares = len(self._team.shares(none))
-        rows = 1 if shares % 2 else 2
+        is_shared = is_packed and shares > _MANY_SHARES
+        rows = 1 if shares % 2 or is_shared else 2
         blocks = shares // rows
         records = empty(rows * size * words, np.uint64).reshape(rows, size * words)
         arrays = [_words(array) for array in (u, v, values)]
@@ -157,7 +163,11 @@ class NumbaArrays(NumpyArrays):
             start, stop = none * row // rows, none * (row + 1) // rows
             lower(start, stop, low, high, *arrays, records[row])
 
-        self._team.call(fill, itertools.product(range(rows), range(blocks)))
+        if is_shared:
+            self._team.share(elements.fill, size, _NONE, records[0])
+            self._team.share(pairs.lower_together, none, *arrays, records[0])
+        else:
+            self._team.call(fill, itertools.product(range(rows), range(blocks)))
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
         self._team.share(join, size, records, np.uint64(none), _words(smallest), _words(position))
         return smallest, position
@@ -186,8 +196,9 @@ class NumbaArrays(NumpyArrays):
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         filled = [array for array in arrays if len(array)]
         count = sum(map(len, filled))
-        lowest = min((int(array.min()) for array in filled), default=0)
-        words = (max((int(array.max()) for array in filled), default=0) - lowest) // 64 + 1
+        lowest = min((int(extreme("min", array)) for array in filled), default=0)
+        highest = max((int(extreme("max", array)) for array in filled), default=0)
+        words = (highest - lowest) // 64 + 1
         # A bit set has bits from value 0 on, and must not use more memory than the values.
         if lowest < 0 or words > count:
             ordered: Array = super().sorted_union(arrays)
@@ -389,26 +400,30 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
-        Shares are grouped in twos. The first share of a group writes its elements to its back, and
-        the second share to its front, so both are adjacent. Then the gaps between groups are
-        closed.
+        The first of two shares writes its elements to its back, and the second one to its front, so
+        both are adjacent. The elements of more shares are copied to new arrays.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         words = [_words(out) for out in outs]
         shares = self._team.shares(length)
-        backward = [place % 2 == 0 and place + 1 < len(shares) for place in range(len(shares))]
+        backward = [place == 0 and len(shares) == 2 for place in range(len(shares))]
         tasks = zip(shares, backward, strict=True)
         counts = self._team.call(kernel, [(*s, back, *arguments, *words) for s, back in tasks])
         starts = [
             stop - count if back else start
             for (start, stop), back, count in zip(shares, backward, counts, strict=True)
         ]
-        first = end = starts[0]
-        for start, count in zip(starts, counts, strict=True):
-            if start != end:
-                self._team.call(elements.move, [(end, start, count, out) for out in words])
-            end += count
-        return tuple(out[first:end] for out in outs)
+        if len(shares) <= 2:
+            return tuple(out[starts[0] : starts[0] + sum(counts)] for out in outs)
+        joined = [empty(sum(counts), dtype) for dtype in dtypes]
+
+        def copy(source: int, target: int, count: int) -> None:
+            for out, new in zip(outs, joined, strict=True):
+                new[target : target + count] = out[source : source + count]
+
+        targets = itertools.accumulate(counts, initial=0)
+        self._team.call(copy, zip(starts, targets, counts, strict=False))
+        return tuple(joined)
 
     def _inside(self, label: Array, ends: Array) -> Array:
         """Return `_most_frequent` of the labels, or an empty array if it would not pay.

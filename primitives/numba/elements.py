@@ -5,11 +5,10 @@ import numpy as np
 from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, kernel
 
 
-@kernel(0, 2, 3, [5, 6, 7, 8, 9])
-def move(target, source, count, values):
-    """Move `count` values to the front. The ranges may overlap, because values move in order."""
-    for i in range(count):
-        values[target + i] = values[source + i]
+@kernel(0, 3, 7, [0] * 3)
+def fill(start, stop, value, out):
+    for i in range(start, stop):
+        out[i] = value
 
 
 @kernel(0, 3, [3, 0, 1], [5, 6, 7], [0] * 4)

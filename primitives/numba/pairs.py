@@ -8,10 +8,12 @@ from ...runtime.intrinsics import (
     NONE,
     ONE,
     at_most,
+    compare_and_swap,
     fetch,
     helper,
     highest_bit,
     kernel,
+    load,
     lowest_bit,
     scratch,
 )
@@ -110,6 +112,24 @@ def lower_packed(start, stop, low, high, u, v, key, records):
             records[u[i]] = min(records[u[i]], record)
         if np.uint64(v[i]) - low < size:
             records[v[i]] = min(records[v[i]], record)
+
+
+@kernel(0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
+def lower_together(start, stop, u, v, key, records):
+    """Lower records of one word at all places, while other threads lower them for other pairs.
+
+    Most pairs only read a record, because they find a lower one there.
+    """
+    half = np.uint64(32)
+    for i in range(start, stop):
+        ahead = min(i + AHEAD, stop - 1)
+        fetch(records, u[ahead])
+        fetch(records, v[ahead])
+        record = np.uint64(key[i]) << half | np.uint64(i)
+        for end in (np.uint64(u[i]), np.uint64(v[i])):
+            now = load(records, end)
+            while record < now and not compare_and_swap(records, end, now, record):
+                now = load(records, end)
 
 
 @kernel(0, 3, 0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 6)
