@@ -19,7 +19,7 @@ from ..runtime.team import kernel_threads, processors
 from .shared.terminal import THREADS, add_inputs, print_lines, rss_bytes
 
 if TYPE_CHECKING:
-    from ..pipeline.decided import Plan
+    from ..pipeline.plan_record import Plan
 
 SUMMARY = "show the plan for a graph, with estimates of memory and time"
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..progress import Listener
     from .dataflow import Dataflow
-    from .decided import Plan
+    from .plan_record import Plan
     from .report.report import Report
     from .run.schedulers import Scheduler
 

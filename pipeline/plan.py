@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
-from .decided import Plan
+from .plan_record import Plan
 from .strategies import SCANNING
 from .streaming.bounds import LIGHT, ScanMemory, Size, device_bytes, rounds_bytes
 from .streaming.estimate import Rates, estimate

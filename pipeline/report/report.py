@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..decided import Plan
+from ..plan_record import Plan
 from .tables import Table, as_html, as_text
 
 if TYPE_CHECKING:
