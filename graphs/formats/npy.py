@@ -118,6 +118,9 @@ def archived_bytes(path: Path) -> int:
                 "it without compression if that is right"
             )
             raise FileFormatError(message)
+        if len({member.filename for member in members}) < len(members):
+            message = f"{path}: two arrays have the same name"
+            raise FileFormatError(message)
         for member in members:
             name = member.filename.removesuffix(".npy")
             with _array_errors(path, name), archive.open(member) as file, without_warnings():

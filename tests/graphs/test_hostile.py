@@ -337,6 +337,15 @@ def test_a_large_id_in_the_second_file_is_found(tmp_path):
         mstflow.verify(paths, [0, 1])
 
 
+def test_an_archive_with_two_arrays_of_one_name(tmp_path):
+    np.savez(tmp_path / "a.npz", u=[0, 1], v=[1, 2])
+    twice = pytest.warns(UserWarning, match="Duplicate name")
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive, twice:
+        archive.writestr("u.npy", npy((2,), data=bytes(16)))
+    with pytest.raises(FileFormatError, match=r"a\.npz: two arrays have the same name"):
+        read(tmp_path / "a.npz")
+
+
 def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path):
     np.savez(tmp_path / "a.npz", u=[0, 1], v=[1, 2], n=10**15)
     with pytest.raises(
