@@ -23,7 +23,7 @@ def blobs(centers, spread):
     return make_blobs(750, centers=centers, cluster_std=spread, random_state=0)[0]
 
 
-#: The data sets of scikit-learn's HDBSCAN documentation, and two common test shapes.
+#: The data sets of scikit-learn's HDBSCAN documentation, and those of its comparison of clusterings.
 SAMPLES = {
     "three blobs": blobs([[1, 1], [-1, -1], [1.5, -1.5]], [0.4, 0.1, 0.75]),
     "blobs of many scales": blobs(
@@ -31,6 +31,10 @@ SAMPLES = {
     ),
     "moons": make_moons(300, noise=0.05, random_state=0)[0],
     "circles": make_circles(300, noise=0.05, factor=0.5, random_state=0)[0],
+    "blobs": make_blobs(300, random_state=30)[0],
+    "varied": make_blobs(300, cluster_std=[1.0, 2.5, 0.5], random_state=170)[0],
+    "stretched": make_blobs(300, random_state=170)[0] @ [[0.6, -0.6], [-0.4, 0.8]],
+    "no structure": np.random.default_rng(30).random((300, 2)),
 }
 
 
@@ -140,8 +144,9 @@ def test_nearest_neighbors_approximate_all_pairs():
         assert np.array_equal(heights[is_near], whole[is_near])
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - {"no structure"}))
 def test_ties_change_few_labels(name):
+    """Points without structure have clusters that one tied edge joins."""
     theirs = numbered_by_first(HDBSCAN(copy=True).fit(SAMPLES[name]).labels_)
     for graph in (all_pairs(SAMPLES[name]), kneighbors_graph(SAMPLES[name], 40, mode="distance")):
         labels = minimum_spanning_forest(mutual_reachability(graph)).hdbscan()
