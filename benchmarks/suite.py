@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
 
-from . import files, networkx_calls, primitives, start, threads
+from . import clusters, files, networkx_calls, primitives, start, threads
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -182,6 +182,18 @@ SUITE = {
         READ,
         {"edges": 2_000_000, "threads": [1, 2], "rounds": 5},
         {"edges": 50, "rounds": 1},
+    ),
+    "clusters": Benchmark(
+        "clusters of 20 million pairs at ten thresholds, and hierarchies of a million points",
+        clusters.measure,
+        (*STREAM, "forest", "forest/hierarchy", "graphs/names"),
+        {"pairs": 20_000_000, "names": 5_000_000, "points": 1_000_000, "threads": 2, "rounds": 1},
+        {
+            "pairs": 1600,
+            "names": 400,
+            "points": 600,
+            "codes": ["mstflow", "scipy", "DuckDB, one threshold"],
+        },
     ),
     "papers-sousa": Benchmark(
         "boruvka-csr on road graphs by threads",

@@ -23,7 +23,7 @@ def blobs(centers, spread):
     return make_blobs(750, centers=centers, cluster_std=spread, random_state=0)[0]
 
 
-#: The data sets of scikit-learn's HDBSCAN documentation, and those of its comparison of clusterings.
+#: The data sets of scikit-learn: of its documentation of HDBSCAN, and of its comparison page.
 SAMPLES = {
     "three blobs": blobs([[1, 1], [-1, -1], [1.5, -1.5]], [0.4, 0.1, 0.75]),
     "blobs of many scales": blobs(

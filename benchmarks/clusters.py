@@ -1,0 +1,233 @@
+"""Clusters of scored pairs at ten thresholds, and hierarchies of neighbour graphs, beside others.
+
+Every measurement is a fresh process. Pairs of names are measured from Parquet files to the table of
+clusters, numbered pairs and hierarchies from arrays in memory. DuckDB clusters one threshold, by
+the recursive query of its documentation; all other programs cluster ten.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .machine import pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+THRESHOLDS = [round(0.5 + 0.05 * step, 2) for step in range(10)]
+
+#: The codes, and the package that each needs.
+CODES = {
+    "mstflow": "mstflow",
+    "DuckDB, one threshold": "duckdb",
+    "scipy": "scipy",
+    "fast_hdbscan": "fast_hdbscan",
+    "hdbscan": "hdbscan",
+}
+
+_START = """
+import json, resource, sys, time
+from pathlib import Path
+folder, threads = Path(sys.argv[1]), int(sys.argv[2])
+at = json.loads(sys.argv[3])
+def done(start):
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"seconds": time.perf_counter() - start, "peak": peak}))
+"""
+_NUMBERED = """
+import numpy as np
+u, v, w = (np.load(folder / f"{name}.npy") for name in "uvw")
+n = int(max(u.max(), v.max())) + 1
+"""
+_FOREST = """
+import mstflow
+from mstflow.forest.hierarchy.dendrogram import dendrogram
+from mstflow.primitives import Backend
+forest = mstflow.minimum_spanning_forest(folder / "near.npz", threads=threads)
+order = np.lexsort((forest.edge_ids, forest.weight))
+edges = np.column_stack([forest.u, forest.v, forest.weight.astype("f8")])[order]
+backend = Backend(forest.backend, threads)
+"""
+#: The programs of each task, by code; each prints its seconds and its peak memory as JSON.
+PROGRAMS = {
+    "names, from files": {
+        "mstflow": """
+start = time.perf_counter()
+import mstflow
+files = sorted(folder.glob("named-*.parquet"))
+how = {"ends": ("record_l", "record_r"), "weight": "score", "memory": "4GB", "threads": threads}
+forest = mstflow.minimum_spanning_forest(files, maximum=True, progress=False, **how)
+forest.clusters(at).save(folder / "clusters.parquet")
+done(start)
+""",
+        "DuckDB, one threshold": """
+start = time.perf_counter()
+import duckdb
+con = duckdb.connect(config={"memory_limit": "4GB", "threads": threads,
+                             "temp_directory": str(folder / "spill")})
+pairs = f"SELECT record_l a, record_r b FROM '{folder}/named-*.parquet' WHERE score >= {at[-1]}"
+con.execute(f"CREATE TABLE arcs AS WITH p AS ({pairs}) FROM p UNION ALL SELECT b, a FROM p")
+con.execute(f"CREATE TABLE names AS SELECT DISTINCT unnest([record_l, record_r]) AS name "
+            f"FROM '{folder}/named-*.parquet'")
+con.execute('''CREATE TABLE clusters AS
+    WITH RECURSIVE found(name, cluster) USING KEY (name) AS (
+        SELECT name, name FROM names
+        UNION
+        SELECT here.name, min(there.cluster) FROM found AS there
+        JOIN arcs ON there.name = arcs.a JOIN recurring.found AS here ON here.name = arcs.b
+        WHERE there.cluster < here.cluster GROUP BY here.name
+    ) FROM found''')
+con.execute(f"COPY clusters TO '{folder}/clusters.parquet'")
+done(start)
+""",
+    },
+    "numbered, in memory": {
+        "mstflow": """
+import mstflow
+mstflow.minimum_spanning_forest((u[:10**6], v[:10**6], w[:10**6]), threads=threads)  # loads kernels
+start = time.perf_counter()
+forest = mstflow.minimum_spanning_forest((u, v, w), maximum=True, threads=threads)
+table = forest.clusters(at)
+done(start)
+""",
+        "scipy": """
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+start = time.perf_counter()
+for threshold in at:
+    kept = w >= threshold
+    ends = (u[kept], v[kept])
+    connected_components(coo_array((np.ones(len(ends[0]), bool), ends), (n, n)), directed=False)
+done(start)
+""",
+    },
+    "hierarchy of neighbours": {
+        "mstflow": """
+dendrogram(forest._edges, backend).condense(min_cluster_size=15)  # loads kernels
+start = time.perf_counter()
+dendrogram(forest._edges, backend).condense(min_cluster_size=15)
+done(start)
+""",
+        "fast_hdbscan": """
+from fast_hdbscan.cluster_trees import condense_tree, mst_to_linkage_tree
+condense_tree(mst_to_linkage_tree(edges), 15)  # compiles
+start = time.perf_counter()
+condense_tree(mst_to_linkage_tree(edges), 15)
+done(start)
+""",
+        "hdbscan": """
+from hdbscan._hdbscan_linkage import label
+from hdbscan._hdbscan_tree import condense_tree
+start = time.perf_counter()
+condense_tree(label(edges), 15)
+done(start)
+""",
+    },
+}
+_PREPARE = {
+    "names, from files": "",
+    "numbered, in memory": _NUMBERED,
+    "hierarchy of neighbours": "import numpy as np\n" + _FOREST,
+}
+
+
+def measure(
+    pairs: int = 20_000_000,
+    names: int = 5_000_000,
+    points: int = 1_000_000,
+    threads: int = 2,
+    rounds: int = 1,
+    limit: float = 60,
+    codes: Sequence[str] = tuple(CODES),
+) -> dict[str, Any]:
+    """Generate pairs and points, and run all programs in turn.
+
+    Parameters
+    ----------
+    limit : float
+        Seconds after which a program is stopped.
+    codes : sequence of str
+        Those that are not installed are left out.
+
+    Returns
+    -------
+    dict
+        `rows`: for each task and code, the seconds and the peak bytes of all rounds; null if it was
+        stopped.
+    """
+    rows: dict[tuple[str, str], list[Any]] = {}
+    with tempfile.TemporaryDirectory() as folder, pinned(threads):
+        _write_pairs(Path(folder), pairs, names)
+        _write_neighbours(Path(folder), points)
+        for _ in range(rounds):
+            for task, programs in PROGRAMS.items():
+                for code, program in programs.items():
+                    if code not in codes or find_spec(CODES[code]) is None:
+                        continue
+                    text = _START + _PREPARE[task] + program
+                    found = _run([text, folder, str(threads), json.dumps(THRESHOLDS)], limit)
+                    rows.setdefault((task, code), []).append(found)
+    sizes = {"pairs": pairs, "names": names, "points": points, "limit": limit}
+    return {
+        **sizes,
+        "rows": [
+            {"task": task, "code": code, "rounds": found} for (task, code), found in rows.items()
+        ],
+    }
+
+
+def _run(arguments: list[str], limit: float) -> dict[str, float] | None:
+    """Return what a program prints; None if it is stopped."""
+    command = [sys.executable, "-W", "ignore", "-c", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
+    except subprocess.TimeoutExpired:
+        return None
+    except subprocess.CalledProcessError as error:
+        raise RuntimeError(error.stderr) from error
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _write_pairs(folder: Path, count: int, names: int) -> None:
+    """Write random pairs: most are of nearby records; equal groups of four score high."""
+    import pyarrow as pa
+    from pyarrow import compute, parquet
+
+    random = np.random.default_rng(26)
+    numbers = pa.array(random.permutation(names)).cast(pa.string())
+    named = compute.binary_join_element_wise(pa.scalar("record-"), numbers, "")
+    columns: dict[str, list[Any]] = {"u": [], "v": [], "w": []}
+    for part in range(16):
+        size = count // 16
+        u = random.integers(0, names, size, np.int32)
+        near = np.minimum(u // 20 * 20 + random.integers(0, 20, size, np.int32), names - 1)
+        v = np.where(random.random(size) < 0.8, near, random.integers(0, names, size, np.int32))
+        likely, unlikely = random.beta(8, 2, size), random.beta(2, 6, size)
+        score = np.where(u // 4 == v // 4, likely, unlikely).round(4)
+        left, right = (named.take(pa.array(end)) for end in (u, v))
+        table = pa.table({"record_l": left, "record_r": right, "score": score})
+        parquet.write_table(table, folder / f"named-{part:02}.parquet")
+        for name, values in zip("uvw", (u, v, score), strict=True):
+            columns[name].append(values)
+    for name, parts in columns.items():
+        np.save(folder / f"{name}.npy", np.concatenate(parts))
+
+
+def _write_neighbours(folder: Path, points: int) -> None:
+    """Write the graph of the ten nearest neighbours of points in clusters."""
+    from sklearn.neighbors import kneighbors_graph
+
+    random = np.random.default_rng(3)
+    centers = random.uniform(0, 100, (500, 2))
+    places = random.normal(size=(points, 2)) + centers[np.arange(points) % 500]
+    near = kneighbors_graph(places, 10, mode="distance", n_jobs=-1).tocoo()
+    np.savez(folder / "near.npz", u=near.row, v=near.col, w=near.data, n=np.array(points))
