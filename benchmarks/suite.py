@@ -194,6 +194,7 @@ SUITE = {
             "points": 600,
             "codes": ["mstflow", "scipy", "DuckDB, one threshold"],
         },
+        usual=False,  # takes minutes
     ),
     "papers-sousa": Benchmark(
         "boruvka-csr on road graphs by threads",
