@@ -1,8 +1,8 @@
 """Clusters of scored pairs at ten thresholds, and hierarchies of neighbour graphs, beside others.
 
 Every measurement is a fresh process. Pairs of names are measured from Parquet files to the table of
-clusters, numbered pairs and hierarchies from arrays in memory. DuckDB clusters one threshold, by
-the recursive query of its documentation; all other programs cluster ten.
+clusters, numbered pairs and hierarchies from arrays in memory. DuckDB clusters one threshold, 0.75,
+by the recursive query of its documentation; all other programs cluster ten.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ start = time.perf_counter()
 import duckdb
 con = duckdb.connect(config={"memory_limit": "4GB", "threads": threads,
                              "temp_directory": str(folder / "spill")})
-pairs = f"SELECT record_l a, record_r b FROM '{folder}/named-*.parquet' WHERE score >= {at[-1]}"
+pairs = f"SELECT record_l a, record_r b FROM '{folder}/named-*.parquet' WHERE score >= {at[5]}"
 con.execute(f"CREATE TABLE arcs AS WITH p AS ({pairs}) FROM p UNION ALL SELECT b, a FROM p")
 con.execute(f"CREATE TABLE names AS SELECT DISTINCT unnest([record_l, record_r]) AS name "
             f"FROM '{folder}/named-*.parquet'")
