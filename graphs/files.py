@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,7 +77,15 @@ class FileState(NamedTuple):
             If the file is missing. Names the file.
         """
         with file_errors(path):
-            found = path.stat()
+            return cls._from(path.stat())
+
+    @classmethod
+    def of_open(cls, descriptor: int) -> FileState:
+        """Return the current state of an open file."""
+        return cls._from(os.fstat(descriptor))
+
+    @classmethod
+    def _from(cls, found: os.stat_result) -> FileState:
         return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
@@ -98,15 +107,15 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
     check_state(path, known)
 
 
-def check_state(path: Path, known: FileState) -> None:
-    """Check that a file is still in a known state.
+def check_state(path: Path, known: FileState, found: FileState | None = None) -> None:
+    """Check that a file is still in a known state. `found` is its current one, if it was read.
 
     Raises
     ------
     FileFormatError
         If it is not. Names the file.
     """
-    found = FileState.of(path)
+    found = found or FileState.of(path)
     if found == known:
         return
     if found.size != known.size:

@@ -80,7 +80,7 @@ class WeightOrder:
                 low = middle
             else:
                 high = middle - 1
-        # -0.0 and 0.0 have the same key, so `low` may be a key that no weight has. Round it down.
+        # -0.0 has the key of 0.0. If `low` is the unused key of -0.0, return that of 0.0.
         return self._keys(self._weight(low))[0] if low >= first else -1
 
     def _keys(self, *weights: float) -> list[int]:

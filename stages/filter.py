@@ -36,7 +36,7 @@ def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tu
     not depend on the partitions.
     """
     every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
-    # One copy, because a device makes the host wait for each.
+    # Fetch both ids at once: the host waits for each transfer from a device.
     ends = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
     first = ends[0] if ends else 0
     if not ends or ends[1] - first == count - 1:  # consecutive ids
@@ -59,8 +59,8 @@ def choose_few_edges(
 
     Boruvka's algorithm reads the edges in order. It is fast if the ends of an edge are usually near
     the ends of the previous edge, because the data of these vertices are still in the cache. The
-    function returns `few` if at least half of the ends in the sample are near the end before them,
-    or if `scattered` is 1. Otherwise it returns `few * scattered`.
+    function returns `few` if this holds for at least half of the ends in the sample, or if
+    `scattered` is 1. Otherwise it returns `few * scattered`.
     """
     if scattered == 1:
         return few

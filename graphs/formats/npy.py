@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tokenize
 import zipfile
 import zlib
@@ -19,7 +18,14 @@ from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
 from ...runtime.team import in_shares
 from ..edge_list import EdgeList
-from ..files import FileState, file_errors, file_fingerprint, most_from, unchanged, without_warnings
+from ..files import (
+    FileState,
+    check_state,
+    file_errors,
+    file_fingerprint,
+    most_from,
+    without_warnings,
+)
 from ..format import Format
 from ..source import EdgeSource
 from ..tables import IDENTITY, parse_identity
@@ -220,20 +226,21 @@ class _Column:
         return values
 
     def _read(self, start: int, values: NDArray[Any]) -> None:
-        with (
-            unchanged(self.path, self.state),
-            file_errors(self.path),
-            self.path.open("rb") as file,
-        ):
+        # A scan reads many blocks, so each takes few system calls. The state is compared only after
+        # the read: a file that changed before the read still differs then.
+        with file_errors(self.path), open(self.path, "rb", buffering=0) as file:
             if file.read(len(self.header)) != self.header:
+                check_state(self.path, self.state)
                 message = f"{self.path} changed while it was being read: its header differs"
                 raise FileFormatError(message)
-            file.seek(start * self.dtype.itemsize, os.SEEK_CUR)
-            done = file.readinto(values.view(np.uint8).data) if len(values) else 0
-            if done < values.nbytes:
-                edge = start + done // self.dtype.itemsize
-                message = f"{self.path}: ends at edge {edge}, expected {self.length} edges"
-                raise FileFormatError(message)
+            file.seek(len(self.header) + start * self.dtype.itemsize)
+            rest = values.view(np.uint8).data
+            while rest and (done := file.readinto(rest)):
+                rest = rest[done:]
+            check_state(self.path, self.state, FileState.of_open(file.fileno()))
+        if rest:
+            message = f"{self.path}: ends before edge {start + len(values)}"
+            raise FileFormatError(message)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def test_files_that_are_replaced_with_their_times_set_back(tmp_path, kind):
 def test_a_header_that_changes(tmp_path, monkeypatch):
     graph = opened(write(tmp_path / "graph", "npy", w=np.ones(M, np.int32)))
     np.save(tmp_path / "graph/w.npy", np.ones(M, np.float32))
-    monkeypatch.setattr("mstflow.graphs.files.check_state", lambda *_: None)  # a coarse clock
+    monkeypatch.setattr("mstflow.graphs.formats.npy.check_state", lambda *_: None)  # a coarse clock
     with pytest.raises(FileFormatError, match=r"w\.npy changed .*: its header differs"):
         graph.columns()
 
