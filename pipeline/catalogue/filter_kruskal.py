@@ -25,5 +25,5 @@ filter_kruskal = Pipeline(
     ),
     *JOIN_REST,
     values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
-    summary="Kruskal on light edges first, then on those still needed; the default under a memory bound",
+    summary="Kruskal on light edges first, then on the rest; the default under a memory bound",
 )
