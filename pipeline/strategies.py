@@ -57,7 +57,7 @@ _SHARED = {
 #: The stages that compute keys from weights. They write the field `edges`.
 _COMPUTE_KEYS = (find_signs, choose_weight_order, order_weights)
 
-#: The first stages of "whole" and "iterate".
+#: The first stages of "whole", and of "iterate" without a bound on memory.
 LOAD = (load_partition, *_COMPUTE_KEYS)
 
 #: The first stages of "iterate" if there is a bound on memory.
@@ -74,7 +74,7 @@ _SCANNED = {
     "solver": Known(ANYTHING),  # runs the algorithm on the edges in a buffer
     "capacity": _COUNT,  # the number of edges that a buffer can hold
     "can_rescan": Known(Field("", "verdict")),  # whether the strategy is "two-scan"
-    "first_edge": _COUNT,  # the smallest edge id
+    "first_edge": _COUNT,  # the id of the first edge of the graph
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
 }

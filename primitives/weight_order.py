@@ -27,7 +27,7 @@ _reference = NumpyArrays()
 class WeightOrder:
     """The order of the weights, and their conversion to keys.
 
-    `ArrayModule.order_key` computed the keys with these values of `signed` and `descending`.
+    `signed` and `descending` are arguments of `ArrayModule.order_key`, which computes keys.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class WeightOrder:
                 low = middle
             else:
                 high = middle - 1
-        # -0.0 has the key of 0.0. If `low` is the unused key of -0.0, return that of 0.0.
+        # Zero has two possible keys, and only one of them is used. Return the one in use.
         return self._keys(self._weight(low))[0] if low >= first else -1
 
     def _keys(self, *weights: float) -> list[int]:

@@ -59,8 +59,9 @@ def choose_few_edges(
 
     Boruvka's algorithm reads the edges in order. It is fast if the ends of an edge are usually near
     the ends of the previous edge, because the data of these vertices are still in the cache. The
-    function returns `few` if this holds for at least half of the ends in the sample, or if
-    `scattered` is 1. Otherwise it returns `few * scattered`.
+    function compares the ends of each edge in the sample with those of the edge before. It returns
+    `few` if at least half of them are near, or if `scattered` is 1. Otherwise it returns
+    `few * scattered`.
     """
     if scattered == 1:
         return few
