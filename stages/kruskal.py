@@ -116,10 +116,13 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
 
 
 @stage(writes=("uncovered", "replacement"))
-def start_covering(ops: ArrayModule, forest_u: Any, forest_v: Any) -> tuple[Any, Index]:
+def start_covering(
+    ops: ArrayModule, forest_u: Any, forest_v: Any, num_vertices: Count
+) -> tuple[Any, Index]:
     """Mark all edges of the forest as not covered; every replacement is -1."""
     position = ops.arange(len(forest_u), dtype=ops.index_dtype(len(forest_u)))
-    uncovered = Uncovered(ops.asarray(forest_u), ops.asarray(forest_v), position)
+    u, v = (ops.asarray(ends, ops.index_dtype(num_vertices)) for ends in (forest_u, forest_v))
+    uncovered = Uncovered(u, v, position)
     return uncovered, ops.full(len(forest_u), -1, dtype="int64")
 
 
