@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import PipelineError
 from ..stages import Stage
 from ..stages.fields import Field
-from .run.order import needed_before
-from .steps import Loop
+from .steps import Loop, needed_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,8 +1,9 @@
-"""The steps of a pipeline: stages, loops and conditions, with functions to list and edit them."""
+"""The steps of a pipeline: stages, loops and conditions; functions to list, edit and walk them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PipelineError
@@ -114,3 +115,54 @@ def edited(
             raise PipelineError(message)
         body = edited(step.steps, name, change)
         yield Loop(*body, until=verdict[0]) if isinstance(step, Loop) else When(verdict[0], *body)
+
+
+def walk(
+    steps: tuple[Step, ...], after: frozenset[str], decide: Callable[[Compound], Any]
+) -> Iterator[tuple[Stage, frozenset[str]]]:
+    """Yield the stages in the order of their run, each with the fields that must exist before it.
+
+    Parameters
+    ----------
+    after : frozenset of str
+        The fields that must exist after the steps.
+    decide : callable
+        Returns the verdict of a loop or a condition, after the stage that writes it has run.
+
+    Raises
+    ------
+    PipelineError
+        If a verdict is not a bool: a loop might never end.
+    """
+    for position, step in enumerate(steps):
+        needed = needed_before(steps[position:], after)
+        if isinstance(step, Stage):
+            yield step, needed
+            continue
+        yield step.verdict, needed
+        if isinstance(step, Loop):
+            while not _checked(step, decide(step)):
+                yield from walk(step.steps, needed, decide)
+                yield step.verdict, needed
+        elif _checked(step, decide(step)):
+            yield from walk(step.steps, needed_before(steps[position + 1 :], after), decide)
+
+
+def _checked(step: Compound, verdict: Any) -> bool:
+    if not isinstance(verdict, bool):
+        message = f"stage {step.verdict.name!r}: gave {verdict!r} as a verdict, not a bool"
+        raise PipelineError(message)
+    return verdict
+
+
+@lru_cache(maxsize=512)
+def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[str]:
+    """Return the fields that must exist before `steps`, if `after` must exist after them."""
+    needed = after
+    for step in reversed(steps):
+        if not isinstance(step, Stage):  # the body may run or not
+            needed = needed.union(needed_before(step.steps, frozenset()))
+            step = step.verdict
+        replaced = {name for name, field in step.writes.items() if field.kind != "chosen"}
+        needed = needed.difference(replaced).union(step.reads, step.combiner_reads)
+    return needed

@@ -21,9 +21,8 @@ from ..stages.fields import ANYTHING, Field
 from ..stages.fragments import list_forest
 from .check import Known
 from .dataflow import Dataflow
-from .run.order import needed_before
 from .run.partitions import load_partition
-from .steps import Loop
+from .steps import Loop, needed_before
 from .streaming.scan import (
     choose_limit,
     collect_forest,

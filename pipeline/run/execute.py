@@ -13,13 +13,12 @@ from ...progress import has_listener, report_progress
 from ...runtime.device import host_array, is_on_device
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
-from ..steps import Loop
-from .order import joins_after, walk
+from ..steps import Loop, walk
 from .partitions import Chunked
 from .tasks import Collected, Slot, Task, is_reported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -289,6 +288,32 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
         message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
         raise PipelineError(message)
     return edge_ids.astype(np.int64)  # a copy: an array module may reuse the memory
+
+
+def joins_after(
+    leaf: int, leaves: int, split_every: int, combines: bool = True
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the joins of a merge tree that follow a leaf: level, number in the level, and size.
+
+    Leaves arrive in order. Each join replaces the latest results by one result, so at most
+    `split_every` - 1 results of each level exist at a time.
+    """
+    if not combines:
+        return
+    level, size = 1, split_every
+    while (leaf + 1) % size == 0:
+        yield level, leaf // size, split_every
+        level, size = level + 1, size * split_every
+    if leaf + 1 < leaves:
+        return
+    level, rest, waiting = 1, leaves, 0
+    while rest:  # join the remaining results of each level with those of the levels below
+        rest, left = divmod(rest, split_every)
+        waiting += left
+        if waiting > 1:
+            yield level, rest, waiting
+            waiting = 1
+        level += 1
 
 
 def _keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:

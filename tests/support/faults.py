@@ -150,7 +150,7 @@ FAULTS = [
     # Pipelines.
     Fault(
         "a field that only the body of a loop reads is dropped",
-        "pipeline/run/order.py", "needed_before(step.steps, frozenset())", "frozenset()",
+        "pipeline/steps.py", "needed_before(step.steps, frozenset())", "frozenset()",
         PIPELINE,
     ),
     Fault(
