@@ -501,7 +501,7 @@ def test_invalid_edits():
 
 
 @pytest.mark.parametrize("result", [("levels",), ("forest", "levels"), ("levels", "forest")])
-def test_the_front_door_accepts_only_forests(result):
+def test_minimum_spanning_forest_accepts_only_forests(result):
     pipeline = Pipeline("p", start_levels, result=result)
     message = r"pipeline 'p' has the result .*'levels'.*; use Pipeline\.run"
     with pytest.raises(OptionError, match=message):

@@ -91,7 +91,7 @@ FAULTS = [
     Fault(
         "NaN is accepted",
         "graphs/edge_list.py", 'np.isnan(extreme("min", array))', "False",
-        "tests/test_front_door.py tests/test_device.py",
+        "tests/test_solve.py tests/test_device.py",
     ),
     # Primitives: NumPy.
     Fault(
@@ -250,7 +250,7 @@ FAULTS = [
     Fault(
         "negative ids are accepted",
         "graphs/edge_list.py", "if top > np.iinfo(ids.dtype).max:", "if False:",
-        "tests/test_front_door.py tests/test_device.py",
+        "tests/test_solve.py tests/test_device.py",
     ),
     Fault(
         "a missing weight of networkx is 0",
@@ -261,7 +261,7 @@ FAULTS = [
     Fault(
         "sums of weights wrap around",
         "forest/forest.py", "return sum(map(_sum_integers, blocks))",
-        "return int(weight.sum())", "tests/test_front_door.py tests/forest",
+        "return int(weight.sum())", "tests/test_solve.py tests/forest",
     ),
     Fault(
         "a threshold excludes edges of its own weight",
