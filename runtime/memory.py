@@ -77,6 +77,8 @@ class _Pool:
         while self.returned and self.lock.acquire(blocking=False):
             try:
                 self._take_back()
+                if not self.leases:
+                    self._trim(0)
             finally:
                 self.lock.release()
 
@@ -89,7 +91,6 @@ class _Pool:
             bisect.insort(self.idle, block, key=len)
         if not self.leases:
             self.most = 0
-            self._trim(0)
 
     def _trim(self, size: int) -> None:
         """Return the largest idle blocks to the system until at most `size` bytes are held."""
@@ -136,11 +137,6 @@ class _Lease:
             _pool.give_back(self._block, self._size)
 
 
-def _lease(size: int) -> _Lease:
-    size = -(-size // _PAGE) * _PAGE
-    return _Lease(_pool.take(size), size)
-
-
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised one-dimensional array, from the pool if it is large.
 
@@ -153,13 +149,14 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     size = length * dtype.itemsize
     if size < _SMALLEST:
         return np.empty(length, dtype)
-    return np.asarray(_lease(size))[:size].view(dtype)
+    whole = -(-size // _PAGE) * _PAGE
+    return np.asarray(_Lease(_pool.take(whole), whole))[:size].view(dtype)
 
 
 @contextlib.contextmanager
 def keeping_blocks() -> Iterator[None]:
     """Return a context in which the pool keeps freed blocks even while none is in use."""
-    lease = _lease(1)
+    block = empty(_SMALLEST, np.uint8)
     yield
-    del lease
+    del block
     _pool.clear()
