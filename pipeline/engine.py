@@ -12,15 +12,16 @@ from ..errors import memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, resolve_backend
+from ..primitives import Backend, array_module, placed, resolve_backend
 from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from .options import check_count, check_flag, choose_backend
 from .plan import FEW, Graph, Request, Where, plan
+from .run.chunks import as_field, fingerprint_input, num_chunks, sized
 from .run.execute import execute, forest_ids
-from .run.partitions import as_field, fingerprint_input, num_chunks, placed, sized, split
+from .run.partitions import split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
 from .streaming.bounds import check_reading, check_vertices, parse_bytes

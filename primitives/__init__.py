@@ -8,6 +8,8 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
+
 from ..errors import OptionError
 from ..plugins import Plugin, registered
 from ..runtime.native import USED_FROM
@@ -122,3 +124,11 @@ def array_module(backend: Backend | str) -> ArrayModule:
         make = _plugins()[backend.name].load(type)
     module = make(backend.threads)
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
+
+
+def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:
+    """Return an array in the memory of the graph: on the device of the backend, or on the host."""
+    if isinstance(array, np.ndarray) and not on_device:
+        return array
+    ops = array_module(backend)
+    return ops.asarray(array) if on_device else ops.to_host(array)

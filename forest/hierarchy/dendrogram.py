@@ -19,8 +19,7 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...graphs.edge_list import EdgeList
 from ...pipeline.options import check_count
-from ...pipeline.run.partitions import placed
-from ...primitives import array_module
+from ...primitives import array_module, placed
 from ...primitives.weight_order import WeightOrder
 from ...runtime.device import host_array, is_on_device
 from ...stages.hierarchy import clusters_at, heaviest_between, line_up

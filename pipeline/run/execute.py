@@ -14,7 +14,7 @@ from ...runtime.device import host_array, is_on_device
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop, walk
-from .partitions import Chunked
+from .chunks import Chunked
 from .tasks import Collected, Slot, Task, is_reported
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ...primitives import array_module
 from ...runtime.device import is_on_device
 from ...stages.fields import Edges
 from ..report.report import Note, StageCall, Work
-from .partitions import Chunked
+from .chunks import Chunked
 from .workers import add_place, worker_backend
 
 if TYPE_CHECKING:
