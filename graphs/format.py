@@ -12,6 +12,7 @@ from ..errors import OptionError
 from ..progress import report_progress
 from .files import FileState, unchanged
 from .tables import check_weight, chosen_weight
+from .text.table import join_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,11 +44,10 @@ class Format:
         Suffixes of its files, in lower case. Output has the first one.
     read : callable, optional
         Takes a path, returns an `EdgeList`.
+    blocks : callable, optional
+        For text, in place of `read`: takes a path and yields a `text.table.Header`, then blocks.
     stream : callable, optional
         Takes a path, returns an `EdgeSource` without reading the edges.
-    blocks : callable, optional
-        For text: takes a path and yields a `text.table.Header`, then blocks. It replaces `read` if
-        memory is bounded.
     size : callable, optional
         Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
         memory is bounded, these bytes are checked before a whole file is read.
@@ -63,7 +63,8 @@ class Format:
         Takes a line and returns whether a file of this format may begin with it. Called with
         leading comments (`#`, `%`) and with the first other line.
     has_columns : bool
-        Whether columns have names. If so, `read` and `stream` also take the name of the weights.
+        Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
+        weights.
     is_folder : bool
         Whether a graph is a folder instead of a file.
     needs_coordinates : bool
@@ -90,11 +91,15 @@ class Format:
 
     def graph(self, path: Path, weight: str | None) -> EdgeList:
         """Read a graph with the weights of this name; None stands for weight 1 on every edge."""
-        if self.read is None:
-            message = f"{path}: format {self.name!r} can only be written"
-            raise OptionError(message)
+        options = (weight,) if self.has_columns else ()
         with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
-            graph = self.read(path, weight) if self.has_columns else self.read(path)
+            if self.read is not None:
+                graph = self.read(path, *options)
+            elif self.blocks is not None:
+                graph = join_blocks(path, self.blocks(path, *options))
+            else:
+                message = f"{path}: format {self.name!r} can only be written"
+                raise OptionError(message)
         return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
     def source(self, path: Path, weight: str | None) -> EdgeSource | None:

@@ -29,7 +29,7 @@ FORMATS = (
     arrow.FORMAT,
     geojson.FORMAT,
 )
-_READABLE = {each.name: each for each in FORMATS if each.read}
+_READABLE = {each.name: each for each in FORMATS if each.read or each.blocks}
 _FOLDER = next(each for each in FORMATS if each.is_folder)
 _WRITABLE = {each.suffixes[0]: each for each in FORMATS if each.write and each.suffixes}
 

@@ -8,25 +8,19 @@ import numpy as np
 
 from ..files import file_errors
 from ..format import Format
-from ..text.table import Header, join_blocks
+from ..text.table import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..edge_list import EdgeList
     from ..text.table import Blocks
 
 
 _BLOCK = 2**19  # pairs
 
 
-def read_bin(path: Path) -> EdgeList:
-    """Read pairs of vertices, numbered from 1, as little-endian int32."""
-    return join_blocks(path, bin_blocks(path))
-
-
 def bin_blocks(path: Path) -> Blocks:
-    """Yield an empty header, and the pairs in blocks."""
+    """Yield an empty header, and the pairs, numbered from 1, in blocks of little-endian int32."""
     with file_errors(path, ValueError), path.open("rb") as file:
         size = path.stat().st_size
         if size % 8:
@@ -38,4 +32,4 @@ def bin_blocks(path: Path) -> Blocks:
             yield u, v, None
 
 
-FORMAT = Format("bin", (".bin",), read_bin, blocks=bin_blocks)
+FORMAT = Format("bin", (".bin",), blocks=bin_blocks)

@@ -27,13 +27,12 @@ from ..text.files import (
     split_fields,
     write_rows,
 )
-from ..text.table import Header, join_blocks
+from ..text.table import Header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ..edge_list import EdgeList
     from ..format import EdgeTable, SavedForest
     from ..tables import Choose, ColumnNames
     from ..text.table import Blocks
@@ -42,22 +41,15 @@ _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096
 
 
-def read_csv(
-    path: Path, weight: str | None = "weight", *, block_size: int = BLOCK_SIZE
-) -> EdgeList:
-    """Read a table as text, plain or compressed, with one edge per line.
+def csv_blocks(path: Path, weight: str | None = "weight", block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `tables.choose_columns` finds the columns of the
     graph; all others are ignored. If the first line contains a number, it is not a header, and the
     columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
     space that occurs in the first line. Comments are lines before it that start with `#`. Fields
-    may be quoted. Ids and weights are parsed as in `read_txt`.
+    may be quoted. Ids and weights are parsed as in `txt_blocks`.
     """
-    return join_blocks(path, csv_blocks(path, weight, block_size))
-
-
-def csv_blocks(path: Path, weight: str | None = "weight", block_size: int = BLOCK_SIZE) -> Blocks:
-    """Yield the header and the blocks of a table."""
     with open_text(path) as handle:
         head = _read_head(path, handle, lambda names: choose_columns(names, weight))
         fields = zip(("u", "v", "weight"), head.chosen, strict=True)
@@ -191,7 +183,6 @@ def _is_text(line: bytes) -> bool:
 FORMAT = Format(
     "csv",
     (".csv", ".txt", ".tsv", ".edges", ".el", ".edgelist"),
-    read_csv,
     blocks=csv_blocks,
     write=write_csv,
     read_forest=read_csv_forest,

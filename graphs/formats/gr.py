@@ -18,12 +18,11 @@ from ..text.files import (
     split_fields,
     write_rows,
 )
-from ..text.table import Header, join_blocks
+from ..text.table import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..edge_list import EdgeList
     from ..format import EdgeTable
     from ..text.table import Blocks
 
@@ -32,19 +31,14 @@ _ARC = ("tag", "u", "v", "weight")
 _TAGS = {b"sp": b"a", b"tw": b"", b"td": b""}
 
 
-def read_gr(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
-    """Read a `.gr` file, plain or compressed.
+def gr_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a `.gr` file, plain or compressed.
 
     After the line `p sp n m` there are m arcs `a u v weight`. After the lines `p tw n m` and
     `p td n m` there are m unweighted edges `u v`. Vertices are numbered from 1. In a file of arcs
     without a `p` line, vertices are numbered from 0, and their number is the largest id plus one.
     Lines that start with `c` are comments.
     """
-    return join_blocks(path, gr_blocks(path, block_size))
-
-
-def gr_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
-    """Yield the header and the blocks of a `.gr` file."""
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")
         fields = split_fields(line)
@@ -80,4 +74,4 @@ def _begins(line: bytes) -> bool:
     return split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"])
 
 
-FORMAT = Format("gr", (".gr",), read_gr, blocks=gr_blocks, write=write_gr, begins=_begins)
+FORMAT = Format("gr", (".gr",), blocks=gr_blocks, write=write_gr, begins=_begins)

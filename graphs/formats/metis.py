@@ -23,7 +23,7 @@ from ..text.files import (
     shown,
     split_fields,
 )
-from ..text.table import Header, join_blocks
+from ..text.table import Header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..edge_list import Columns, EdgeList
+    from ..edge_list import Columns
     from ..text.table import Blocks
 
 _COMMENT = b"%"
@@ -55,8 +55,8 @@ class _Line(NamedTuple):
         return 1 + self.weighted
 
 
-def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
-    """Read a METIS graph, plain or compressed.
+def metis_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a METIS graph, plain or compressed.
 
     After the header `n m [format [ncon]]` there are n lines, for vertices 1 to n. Each listed
     neighbour becomes an edge. So each edge of the METIS graph is read twice, once from each end. If
@@ -67,11 +67,6 @@ def read_metis(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
     """
-    return join_blocks(path, metis_blocks(path, block_size))
-
-
-def metis_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
-    """Yield the header and the blocks of a METIS graph."""
     with open_text(path) as handle:
         number, line = first_row(path, head_lines(path, handle), _COMMENT, "line of counts")
         form, stated = _header(path, number, split_fields(line))
@@ -209,4 +204,4 @@ def _explain(
     raise FileFormatError(message)
 
 
-FORMAT = Format("metis", (".graph", ".metis"), read_metis, blocks=metis_blocks)
+FORMAT = Format("metis", (".graph", ".metis"), blocks=metis_blocks)

@@ -18,12 +18,11 @@ from ..text.files import (
     split_fields,
     write_rows,
 )
-from ..text.table import Header, join_blocks
+from ..text.table import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..edge_list import EdgeList
     from ..format import EdgeTable
     from ..text.table import Blocks
 
@@ -33,8 +32,8 @@ _FIELDS = {b"pattern": ("u", "v"), b"integer": _ENTRY, b"real": _ENTRY, b"double
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
-def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
-    """Read a square coordinate matrix, plain or compressed.
+def mtx_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a square coordinate matrix, plain or compressed.
 
     Each stored entry becomes an edge, including zeros and the diagonal. A symmetric matrix stores
     one triangle, a general matrix may store both. Rows and columns are numbered from 1. A pattern
@@ -42,11 +41,6 @@ def read_mtx(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
     """
-    return join_blocks(path, mtx_blocks(path, block_size))
-
-
-def mtx_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
-    """Yield the header and the blocks of a matrix."""
     with open_text(path) as handle:
         lines = head_lines(path, handle)
         values = _fields(path, *next(lines))
@@ -98,7 +92,6 @@ def _fields(path: Path, number: int, line: bytes) -> tuple[str, ...]:
 FORMAT = Format(
     "mtx",
     (".mtx",),
-    read_mtx,
     blocks=mtx_blocks,
     write=write_mtx,
     begins=lambda line: line.lower().startswith(b"%%matrixmarket"),

@@ -15,21 +15,20 @@ from ..text.files import (
     parse_count,
     split_fields,
 )
-from ..text.table import Header, join_blocks
+from ..text.table import Header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ..edge_list import EdgeList
     from ..text.table import Blocks
 
 _COMMENTS = b"#%"
 _MOST_COMMENTS = 2**16  # after the first edge or line of counts
 
 
-def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
-    """Read a text edge list, plain or compressed.
+def txt_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+    """Yield the header and the blocks of a text edge list, plain or compressed.
 
     Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The number of
     vertices and the number of edges may come first. They are on separate lines, or on one line if
@@ -38,11 +37,6 @@ def read_txt(path: Path, *, block_size: int = BLOCK_SIZE) -> EdgeList:
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
     round an integer, the file is refused.
     """
-    return join_blocks(path, txt_blocks(path, block_size))
-
-
-def txt_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
-    """Yield the header and the blocks of an edge list."""
     with open_text(path) as handle:
         lines = head_lines(path, handle)
         counts, width, start, pending = _head(path, lines)
@@ -105,7 +99,6 @@ def _begins(line: bytes) -> bool:
 FORMAT = Format(
     "txt",
     (".txt", ".tsv", ".edges", ".el", ".edgelist"),
-    read_txt,
     blocks=txt_blocks,
     begins=_begins,
 )

@@ -18,13 +18,11 @@ from pyarrow import feather
 from graph_strategies import edge_lists
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, OptionError
-from mstflow.graphs.formats.csv import read_csv
-from mstflow.graphs.formats.metis import read_metis
-from mstflow.graphs.formats.mtx import read_mtx
 from mstflow.graphs.read import read
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.text.columns import BLOCK_SIZE
 from mstflow.graphs.write import write_graph
+from text_readers import read_csv, read_metis, read_mtx
 
 BLOCK_SIZES = st.sampled_from([1, 16, BLOCK_SIZE])
 IDS = st.integers(0, 9)

@@ -10,14 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError
-from mstflow.graphs.formats.csv import read_csv
-from mstflow.graphs.formats.gr import read_gr
-from mstflow.graphs.formats.mtx import read_mtx
-from mstflow.graphs.formats.txt import read_txt
 from mstflow.graphs.text import columns
 from mstflow.graphs.text.columns import BLOCK_SIZE
 from mstflow.graphs.text.lines import parse_lines
 from mstflow.runtime.native import Kernels
+from text_readers import read_csv, read_gr, read_mtx, read_txt
 
 pytest.importorskip("numba")
 

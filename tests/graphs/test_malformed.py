@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 import mstflow
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.formats import format_names
-from mstflow.graphs.formats.gr import read_gr
-from mstflow.graphs.formats.txt import read_txt
 from mstflow.graphs.read import read
 from mstflow.graphs.text.columns import BLOCK_SIZE
+from text_readers import read_gr, read_txt
 
 P = "p sp 3 2\n"
 

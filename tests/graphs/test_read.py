@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError, GraphError, OptionError
-from mstflow.graphs.formats.gr import read_gr
-from mstflow.graphs.formats.txt import read_txt
 from mstflow.graphs.read import read
 from mstflow.graphs.text.columns import BLOCK_SIZE
+from text_readers import read_gr, read_txt
 
 COMPRESS = {
     "": bytes,
