@@ -239,7 +239,6 @@ def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]
         "weight_dtype": source.weight_dtype,
         "solver": solver,
         "capacity": decided.capacity,
-        "can_rescan": decided.strategy == "two-scan",
         "first_edge": source.first_id,
         "num_light": decided.num_light,
         "num_partitions": decided.partitions,

@@ -72,14 +72,13 @@ _SCANNED = {
     "num_edges": Known(ANYTHING),  # None if the graph is an iterator
     "solver": Known(ANYTHING),  # runs the algorithm on the edges in a buffer
     "capacity": _COUNT,  # the number of edges that a buffer can hold
-    "can_rescan": Known(Field("", "verdict")),  # whether the strategy is "two-scan"
     "first_edge": _COUNT,  # the id of the first edge of the graph
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
 }
 
 
-def _scanning(name: str, *steps: Step, summary: str, **values: None) -> Dataflow:
+def _scanning(name: str, *steps: Step, summary: str, **values: Any) -> Dataflow:
     """Return a strategy that consists of scans. `values` are further initial fields."""
     return Dataflow(name, (*steps, list_forest), _SCANNED, ("forest",), summary, values)
 
@@ -89,6 +88,7 @@ fold = _scanning(
     start_scans,
     *_SCAN,
     summary="read the edges block by block, and replace a full buffer by its forest",
+    can_rescan=False,
     labels=None,
     limit=None,
 )
@@ -98,6 +98,7 @@ tree = _scanning(
     start_scans,
     *_SCAN,
     summary="compute the forest of each partition, and merge these forests",
+    can_rescan=False,
     labels=None,
     limit=None,
 )
@@ -110,6 +111,7 @@ two_scan = _scanning(
     *_SCAN,
     Loop(join_fragments, *_SCAN, until=nothing_left_out),
     summary="scan for the lightest edges, then for edges that join two fragments",
+    can_rescan=True,
     labels=None,
 )
 

@@ -169,6 +169,11 @@ class ScanMemory:
     by_dask: bool = False
 
     @property
+    def can_rescan(self) -> bool:
+        """Whether a later scan may take edges that a scan skips."""
+        return self.strategy == "two-scan"
+
+    @property
     def levels(self) -> int:
         """Number of levels of the merge tree."""
         levels = 0
@@ -197,7 +202,7 @@ class ScanMemory:
             If `memory` is not enough. States the least memory.
         """
         vertices, parts = self.size.num_vertices, self.partitions
-        share = min(parts, _PARTS) if self._can_rescan else 1
+        share = min(parts, _PARTS) if self.can_rescan else 1
         wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
         if memory is None:
             return max(self._least, wanted)
@@ -214,10 +219,6 @@ class ScanMemory:
         if held > vertices:
             held = (room - vertices * self._waiting_edge) // self._solved_edge
         return max(self._least, min(wanted, held))
-
-    @property
-    def _can_rescan(self) -> bool:
-        return self.strategy == "two-scan"
 
     @property
     def _is_iterated(self) -> bool:
@@ -259,7 +260,7 @@ class ScanMemory:
         half a forest, divided by the number of partitions, is enough.
         """
         vertices = self.size.num_vertices
-        held = vertices // (2 * self.partitions) if self._can_rescan else 2 * vertices
+        held = vertices // (2 * self.partitions) if self.can_rescan else 2 * vertices
         return max(2 * BLOCK_EDGES, min(self._most, held))
 
     @property
@@ -271,7 +272,7 @@ class ScanMemory:
     def _fixed(self) -> int:
         """Bytes that do not depend on the number of edges held."""
         size = self.size
-        vertex = size.solved_vertex + (size.kept_vertex if self._can_rescan else 0)
+        vertex = size.solved_vertex + (size.kept_vertex if self.can_rescan else 0)
         thread = _THREAD + size.at_once * _READ_EDGE
         parts = self.partitions * _PARTITION if self.partitions > 1 else 0
         return self._loaded + parts + self.threads * thread + size.num_vertices * vertex

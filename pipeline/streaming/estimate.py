@@ -34,8 +34,7 @@ def estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) -> 
     """Estimate a run whose tasks hold `capacity` edges each."""
     size, parts = scans.size, scans.partitions
     vertices, edges = size.num_vertices, size.num_edges
-    can_rescan = scans.strategy == "two-scan"
-    taken = edges_taken(size, capacity, parts, num_light) if can_rescan else [edges]
+    taken = edges_taken(size, capacity, parts, num_light) if scans.can_rescan else [edges]
     held = min(capacity, math.ceil(max(taken) / parts))
     workers = min(scans.workers, parts)
     record = size.held_edge - 8

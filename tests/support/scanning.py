@@ -36,7 +36,6 @@ def scan(
         "weight_dtype": source.weight_dtype,
         "solver": solver,
         "capacity": capacity,
-        "can_rescan": can_rescan,
         "first_edge": source.first_id,
         "num_light": _num_light(Size.of(source), capacity, len(partitions)),
         "num_partitions": len(partitions),
