@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
     from .steps import Compound, Step
 
-_SCALARS = {"count", "number", "verdict"}
+#: The kinds of single values, and the other kinds that a stage may read as each of them.
+_SCALARS = {
+    "count": (),
+    "number": ("count", "number of at least 0"),
+    "number of at least 0": ("count",),
+    "verdict": (),
+}
 _VERDICT = Field("", "verdict")
 
 
@@ -158,5 +164,5 @@ def _fits(found: Field, wanted: Field) -> bool:
     if "any" in (found.kind, wanted.kind):
         return not (found.axis and wanted.axis) or found.axis == wanted.axis
     if found.kind in _SCALARS or wanted.kind in _SCALARS:
-        return found.kind == wanted.kind or (found.kind, wanted.kind) == ("count", "number")
+        return found.kind in (wanted.kind, *_SCALARS.get(wanted.kind, ()))
     return found.kind == wanted.kind and (not wanted.axis or found.axis in ("", wanted.axis))

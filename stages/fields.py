@@ -64,7 +64,8 @@ class Field:
 
     Kinds are "edges" (`Edges`), "index" (int32 or int64), "key" (unsigned integers), "flag"
     (bool), "chosen" (ids of edges that are added to the forest, collected over all rounds),
-    "count" (one integer), "number" (one integer or float), "verdict" (one bool) and "any".
+    "count" (one integer), "number" (one integer or float), "number of at least 0", "verdict" (one
+    bool) and "any".
     """
 
     axis: str
@@ -85,4 +86,5 @@ Flags = Annotated[Any, Field("", "flag")]
 Chosen = Annotated[Any, Field("", "chosen")]
 Count = Annotated[int, Field("", "count")]
 Number = Annotated[float, Field("", "number")]
+Amount = Annotated[float, Field("", "number of at least 0")]
 Verdict = Annotated[bool, Field("", "verdict")]

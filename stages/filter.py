@@ -9,7 +9,7 @@ from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Count, Edges, Index, Keys, Number, Verdict
+from .fields import Amount, Count, Edges, Index, Keys, Verdict
 
 #: The approximate number of edges in a sample.
 SAMPLE = 2**13
@@ -20,13 +20,13 @@ NEAR = 2**14
 
 @stage(writes="is_sparse")
 def sparse_graph_left(
-    num_edges: Count, num_vertices: Count, small: Number, dense: Number
+    num_edges: Count, num_vertices: Count, small: Amount, dense: Amount
 ) -> Verdict:
     """Return whether the graph has too few edges for the split to save time.
 
     That is the case if there are at most `small` edges, or at most `dense` edges per vertex.
     """
-    return num_edges <= max(0, small, dense * num_vertices)
+    return num_edges <= max(small, dense * num_vertices)
 
 
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
@@ -53,8 +53,8 @@ def sample_ends(ops: ArrayModule, edges: Edges, num_edges: Count) -> tuple[Index
 
 @stage(writes="few_edges")
 def choose_few_edges(
-    ops: ArrayModule, sample_u: Index, sample_v: Index, few: Number, scattered: Number
-) -> Number:
+    ops: ArrayModule, sample_u: Index, sample_v: Index, few: Amount, scattered: Amount
+) -> Amount:
     """Choose the number of edges up to which Kruskal's algorithm is faster than Boruvka's.
 
     Boruvka's algorithm reads the edges in order. It is fast if the ends of an edge are usually near
@@ -74,18 +74,18 @@ def choose_few_edges(
 
 @stage(writes="rounds_are_over")
 def rounds_are_over(
-    num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number
+    num_edges: Count, num_vertices: Count, few_edges: Amount, dense: Amount
 ) -> Verdict:
     """Return whether Kruskal's algorithm is faster for the remaining edges than further rounds.
 
     That is the case if few edges remain. It is also the case if there are many edges per fragment:
     many of them join the same two fragments, and a round of Boruvka's algorithm drops only a few.
     """
-    return num_edges <= max(0, few_edges) or num_edges > dense * num_vertices
+    return num_edges <= few_edges or num_edges > dense * num_vertices
 
 
 @stage(writes="rounds_pay")
-def rounds_pay(num_edges: Count, num_vertices: Count, few_edges: Number, dense: Number) -> Verdict:
+def rounds_pay(num_edges: Count, num_vertices: Count, few_edges: Amount, dense: Amount) -> Verdict:
     """Return the opposite of `rounds_are_over`."""
     return not rounds_are_over(num_edges, num_vertices, few_edges, dense)
 
@@ -98,7 +98,7 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count) -> Keys:
 
 @stage(writes="pivot")
 def choose_pivot(
-    ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Number
+    ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Amount
 ) -> Count:
     """Choose the pivot: the largest key of a light edge.
 

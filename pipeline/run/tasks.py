@@ -31,7 +31,7 @@ _ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
 _COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
 #: Types whose values error messages show. The value of other types could fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
-_REPORTED = ("count", "number")
+_REPORTED = ("count", "number", "number of at least 0")
 #: Types of values that tasks receive unchanged.
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 
@@ -266,7 +266,8 @@ def _is_kind(value: Any, declared: Field) -> bool:
         return isinstance(value, bool)
     if is_reported(declared):
         types = int if declared.kind == "count" else int | float
-        return isinstance(value, types) and not isinstance(value, bool)
+        is_number = isinstance(value, types) and not isinstance(value, bool)
+        return is_number and (declared.kind != "number of at least 0" or value >= 0)
     return not declared.axis or hasattr(value, "__len__")
 
 

@@ -453,9 +453,13 @@ def test_edits_reach_into_conditions():
     assert "drop_loops" not in names(original.remove("drop_loops"))
 
 
-def test_values_below_zero_end_rounds_as_zero_does():
-    pipeline = mstflow.algorithm("filter-boruvka").given(few=-1, small=-1, dense=-1.0)
-    assert len(mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline).edge_ids) == 3
+@pytest.mark.parametrize("name", ["few", "small", "dense", "scattered", "light_per_vertex"])
+@pytest.mark.parametrize("value", [-1, -0.5, float("nan")])
+def test_numbers_below_zero_are_refused(name, value):
+    values = {"few": 0, "small": 0, "dense": 0, name: value}
+    pipeline = mstflow.algorithm("filter-boruvka").given(**values)
+    with pytest.raises(PipelineError, match=f"reads '{name}' as number of at least 0, but it is"):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
 
 
 def test_a_value_by_backend():

@@ -151,5 +151,5 @@ def test_every_parent_is_a_root_after_flatten(graph):
 
 
 def test_rounds_end_without_edges():
-    assert rounds_are_over(num_edges=0, num_vertices=1, few_edges=-1, dense=8)
-    assert not rounds_are_over(num_edges=1, num_vertices=1, few_edges=-1, dense=8)
+    assert rounds_are_over(num_edges=0, num_vertices=1, few_edges=0, dense=8)
+    assert not rounds_are_over(num_edges=1, num_vertices=1, few_edges=0, dense=8)
