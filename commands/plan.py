@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
 from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
-from ..pipeline.options import check_count
+from ..pipeline.options import check_count, parse_bytes, show_bytes
 from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
-from ..pipeline.streaming.bounds import Size, parse_bytes, show_bytes
+from ..pipeline.streaming.bounds import Size
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
 from ..runtime.team import kernel_threads, processors

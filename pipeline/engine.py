@@ -17,14 +17,14 @@ from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
-from .options import check_count, check_flag, choose_backend
+from .options import check_count, check_flag, choose_backend, parse_bytes
 from .plan import FEW, Graph, Request, Where, plan
 from .run.chunks import as_field, fingerprint_input, num_chunks, sized
 from .run.execute import execute, forest_ids
 from .run.partitions import split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
-from .streaming.bounds import check_reading, check_vertices, parse_bytes
+from .streaming.bounds import check_reading, check_vertices
 from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
 

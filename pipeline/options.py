@@ -1,7 +1,9 @@
-"""Checks of options."""
+"""Options: check them, and parse and show sizes in bytes."""
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ from ..primitives import resolve_backend
 
 #: The backend for arrays on a GPU.
 DEVICE_BACKEND = "cupy"
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
@@ -61,3 +66,30 @@ def choose_backend(backend: str, num_edges: int, *, on_device: bool, are_few: bo
         )
         raise OptionError(message)
     return resolve_backend(DEVICE_BACKEND, num_edges)
+
+
+def parse_bytes(value: int | str, name: str = "memory") -> int:
+    """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
+
+    `name` is used in the message.
+
+    Raises
+    ------
+    OptionError
+        If `value` is not a size.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
+    unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
+    count = int(min(float(found[1]) * unit, sys.maxsize)) if found else 0
+    if count < 1:
+        message = f"{name} must be a number of bytes or a size like '2GB', not {value!r}"
+        raise OptionError(message)
+    return count
+
+
+def show_bytes(count: float) -> str:
+    """Format a number of bytes, rounded up."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB")):
+        if count >= unit:
+            return f"{-(-count * 100 // unit) / 100:g} {name}"
+    return f"{count:g} bytes"

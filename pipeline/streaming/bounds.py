@@ -5,14 +5,14 @@ Sizes are peak bytes per edge or vertex. `docs/scale.md` lists all terms.
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import MemoryBoundError, OptionError, OutOfMemoryError
+from ...errors import MemoryBoundError, OutOfMemoryError
 from ...graphs.source import BLOCK_EDGES
 from ...runtime.host import available_bytes
+from ..options import show_bytes
 
 if TYPE_CHECKING:
     from ...graphs.source import EdgeSource
@@ -64,9 +64,6 @@ class _Light(NamedTuple):
 
 
 LIGHT = _Light()
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 @dataclass(frozen=True)
@@ -334,30 +331,3 @@ def check_reading(source: EdgeSource, memory: int) -> None:
                 f"in small blocks and needs {show_bytes(needed)}; a folder of .npy columns can"
             )
             raise MemoryBoundError(message, needed)
-
-
-def parse_bytes(value: int | str, name: str = "memory") -> int:
-    """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
-
-    `name` is used in the message.
-
-    Raises
-    ------
-    OptionError
-        If `value` is not a size.
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
-    unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
-    count = int(min(float(found[1]) * unit, sys.maxsize)) if found else 0
-    if count < 1:
-        message = f"{name} must be a number of bytes or a size like '2GB', not {value!r}"
-        raise OptionError(message)
-    return count
-
-
-def show_bytes(count: float) -> str:
-    """Format a number of bytes, rounded up."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB")):
-        if count >= unit:
-            return f"{-(-count * 100 // unit) / 100:g} {name}"
-    return f"{count:g} bytes"

@@ -12,8 +12,9 @@ from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
+from mstflow.pipeline.options import show_bytes
 from mstflow.pipeline.plan import Graph, Request, Where, plan
-from mstflow.pipeline.streaming.bounds import Size, show_bytes
+from mstflow.pipeline.streaming.bounds import Size
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
