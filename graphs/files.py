@@ -48,6 +48,22 @@ def most_from(path: Path) -> int:
         return _FREE + _GROWTH * path.stat().st_size
 
 
+def check_decompressed(path: Path, size: int) -> None:
+    """Check the size that a file states for its decompressed content.
+
+    Raises
+    ------
+    FileFormatError
+        If it is implausible for a graph. Names the file.
+    """
+    if size > most_from(path):
+        message = (
+            f"{path}: decompresses to {size:,} bytes, which is far more than graphs do; save it "
+            "without compression if that is right"
+        )
+        raise FileFormatError(message)
+
+
 @contextlib.contextmanager
 def without_warnings() -> Iterator[None]:
     """Ignore the warnings of a library: an error follows, or the file is read correctly."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import FileFormatError
-from ..files import most_from
+from ..files import check_decompressed
 from ..format import Format
 from ..tables import arrow_graph, naming
 
@@ -67,12 +66,7 @@ def decompressed_bytes(path: Path) -> int:
         except (struct.error, OverflowError) as error:
             message = "the metadata are damaged"
             raise ValueError(message) from error
-    if total > most_from(path):
-        message = (
-            f"{path}: decompresses to {total:,} bytes, which is far more than graphs do; save it "
-            "without compression if that is right"
-        )
-        raise FileFormatError(message)
+    check_decompressed(path, total)
     return total
 
 

@@ -20,10 +20,10 @@ from ...runtime.team import in_shares
 from ..edge_list import EdgeList
 from ..files import (
     FileState,
+    check_decompressed,
     check_state,
     file_errors,
     file_fingerprint,
-    most_from,
     without_warnings,
 )
 from ..format import Format
@@ -118,12 +118,7 @@ def archived_bytes(path: Path) -> int:
     with file_errors(path, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
-        if total > most_from(path):
-            message = (
-                f"{path}: decompresses to {total:,} bytes, which is far more than graphs do; save "
-                "it without compression if that is right"
-            )
-            raise FileFormatError(message)
+        check_decompressed(path, total)
         if len({member.filename for member in members}) < len(members):
             message = f"{path}: two arrays have the same name"
             raise FileFormatError(message)
