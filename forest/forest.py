@@ -19,7 +19,7 @@ from ..primitives import Backend
 from ..progress import set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
-from . import export as interop
+from . import export
 from .added import extended
 from .cluster_table import ClusterTable
 from .components import component_labels
@@ -383,7 +383,7 @@ class Forest:
         OptionError
             If scipy is not installed.
         """
-        return interop.to_scipy(self._columns, self.num_vertices)
+        return export.to_scipy(self._columns, self.num_vertices)
 
     def to_networkx(self) -> Any:
         """Return a `networkx.Graph` of all vertices; edges have `weight` and `edge_id`.
@@ -395,7 +395,7 @@ class Forest:
         OptionError
             If networkx is not installed.
         """
-        return interop.to_networkx(self._named_columns, self.names or range(self.num_vertices))
+        return export.to_networkx(self._named_columns, self.names or range(self.num_vertices))
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
         """Return the forest's edges as tuples of networkx, in ascending order of edge ids.
@@ -416,7 +416,7 @@ class Forest:
         GraphError
             If the forest is not of this graph.
         """
-        return interop.edges_of(self._columns, self.num_vertices, graph)
+        return export.edges_of(self._columns, self.num_vertices, graph)
 
     def to_igraph(self) -> Any:
         """Return an `igraph.Graph` of all vertices; edges have `weight` and `edge_id`.
@@ -428,7 +428,7 @@ class Forest:
         OptionError
             If igraph is not installed.
         """
-        return interop.to_igraph(self._columns, self.num_vertices, self.names)
+        return export.to_igraph(self._columns, self.num_vertices, self.names)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the columns edge_id, u, v and weight.
@@ -440,7 +440,7 @@ class Forest:
         OptionError
             If pandas is not installed.
         """
-        return interop.to_pandas(self._named_columns)
+        return export.to_pandas(self._named_columns)
 
     def to_polars(self) -> Any:
         """Return a `polars.DataFrame` with the columns edge_id, u, v and weight.
@@ -452,7 +452,7 @@ class Forest:
         OptionError
             If polars is not installed.
         """
-        return interop.to_polars(self._named_columns)
+        return export.to_polars(self._named_columns)
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
@@ -464,7 +464,7 @@ class Forest:
         OptionError
             If pyarrow is not installed.
         """
-        return interop.to_arrow(self._named_columns)
+        return export.to_arrow(self._named_columns)
 
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:

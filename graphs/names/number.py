@@ -38,29 +38,18 @@ def number_graph(
     memory: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> EdgeList | EdgeSource:
-    """Return a graph of named pairs with its vertices numbered.
+    """Return a graph of named pairs with its vertices numbered; a source if DuckDB numbers them.
 
     Parameters
     ----------
-    graph
+    graph, ends, weight, format
         As for `named_pairs`.
-    ends : sequence of two str
-        Names of the columns of the two ends.
-    weight : str or None
-        Name of the column of weights; None for weight 1 on every edge.
-    format : str, optional
-        Format of the files.
     num_vertices : int, optional
         Must be None, because the names determine the number of vertices.
     memory : int, optional
         Bytes that may be allocated. If the pairs need more, DuckDB numbers them on disk.
     checkpoint : path, optional
         A folder that keeps pairs that DuckDB has numbered, if they come from files.
-
-    Returns
-    -------
-    EdgeList or EdgeSource
-        An `EdgeSource` if DuckDB has numbered the pairs.
 
     Raises
     ------
