@@ -15,13 +15,6 @@ if TYPE_CHECKING:
 
     from .steps import Compound, Step
 
-#: The kinds of single values, and the other kinds that a stage may read as each of them.
-_SCALARS = {
-    "count": (),
-    "number": ("count", "number of at least 0"),
-    "number of at least 0": ("count",),
-    "verdict": (),
-}
 _VERDICT = Field("", "verdict")
 
 
@@ -91,7 +84,7 @@ def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known
     verdict = step.verdict
     skipped = _after_stage(verdict, before)
     written = list(verdict.writes)
-    is_verdict = len(written) == 1 and _fits(verdict.writes[written[0]], _VERDICT)
+    is_verdict = len(written) == 1 and _VERDICT.accepts(verdict.writes[written[0]])
     if not is_verdict or skipped[written[0]].in_partitions:
         message = (
             f"stage {verdict.name!r}: it decides a {type(step).__name__}, so it must write one "
@@ -121,7 +114,7 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
     reader = f"stage {stage.name!r}"
     found = {name: _find(known, name, reader) for name in (*stage.reads, *stage.combiner_reads)}
     for name, wanted in stage.reads.items():
-        if not _fits(found[name].field, wanted):
+        if not wanted.accepts(found[name].field):
             message = f"{reader}: reads {name!r} as {wanted}, but it is {found[name].field}"
             raise PipelineError(message)
     for name in stage.combiner_reads:
@@ -158,11 +151,3 @@ def _find(known: dict[str, Known], name: str, reader: str) -> Known:
         message = f"{reader}: reads {name!r}, which was {known[name].lost}"
         raise PipelineError(message)
     return known[name]
-
-
-def _fits(found: Field, wanted: Field) -> bool:
-    if "any" in (found.kind, wanted.kind):
-        return not (found.axis and wanted.axis) or found.axis == wanted.axis
-    if found.kind in _SCALARS or wanted.kind in _SCALARS:
-        return found.kind in (wanted.kind, *_SCALARS.get(wanted.kind, ()))
-    return found.kind == wanted.kind and (not wanted.axis or found.axis in ("", wanted.axis))

@@ -58,6 +58,18 @@ class Arcs(NamedTuple):
     offsets: Any
 
 
+#: The kinds of arrays, with the kinds of their dtypes.
+_ARRAYS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
+#: The same for the columns of `Edges`.
+_COLUMNS = "iiui"
+#: The kinds of numbers, with the other kinds that a stage may read as each of them.
+_NUMBERS = {
+    "count": (),
+    "number": ("count", "number of at least 0"),
+    "number of at least 0": ("count",),
+}
+
+
 @dataclass(frozen=True)
 class Field:
     """The type of a field: its `axis` (empty if it has none) and the `kind` of its values.
@@ -73,6 +85,39 @@ class Field:
 
     def __str__(self) -> str:
         return f"{self.kind} along {self.axis}" if self.axis else self.kind
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether reports show the value."""
+        return self.kind in _NUMBERS
+
+    def accepts(self, found: Field) -> bool:
+        """Return whether a stage may read a field of the type `found` as a field of this type."""
+        if "any" in (found.kind, self.kind):
+            return not (found.axis and self.axis) or found.axis == self.axis
+        if self.kind in _NUMBERS:
+            return found.kind in (self.kind, *_NUMBERS[self.kind])
+        return found.kind == self.kind and (not self.axis or found.axis in ("", self.axis))
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value has this kind; its length is not checked."""
+        if self.kind in _ARRAYS:
+            return _is_array(value, _ARRAYS[self.kind])
+        if self.kind == "edges":
+            is_record = isinstance(value, Edges) and all(map(_is_array, value, _COLUMNS))
+            return is_record and len(set(map(len, value))) == 1
+        if self.kind == "verdict":
+            return isinstance(value, bool)
+        if self.kind in _NUMBERS:
+            types = int if self.kind == "count" else int | float
+            is_number = isinstance(value, types) and not isinstance(value, bool)
+            return is_number and (self.kind != "number of at least 0" or value >= 0)
+        return not self.axis or hasattr(value, "__len__")
+
+
+def _is_array(value: Any, kind: str) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") == kind
 
 
 ANYTHING = Field("", "any")

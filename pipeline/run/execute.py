@@ -15,7 +15,7 @@ from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop, walk
 from .chunks import Chunked
-from .tasks import Collected, Slot, Task, is_reported
+from .tasks import Collected, Slot, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -197,7 +197,8 @@ class _Run:
             self.report_progress(name)
         # A stage may occur more than once in a round: the number makes the key unique.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
-        if is_shared and not self.scheduler.eager and any(map(is_reported, stage.writes.values())):
+        is_reported = any(field.is_reported for field in stage.writes.values())
+        if is_shared and is_reported and not self.scheduler.eager:
             self.reported.append(handle)
         return handle
 

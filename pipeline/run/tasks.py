@@ -15,7 +15,6 @@ import numpy as np
 from ...errors import MstflowError, PipelineError
 from ...primitives import array_module
 from ...runtime.device import is_on_device
-from ...stages.fields import Edges
 from ..report.report import Note, StageCall, Work
 from .chunks import Chunked
 from .workers import add_place, worker_backend
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
     from ...stages import Stage
     from ...stages.fields import Field
 
-_ARRAY_KINDS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
-_COLUMN_KINDS = {"u": "i", "v": "i", "key": "u", "edge_id": "i"}
 #: Types whose values error messages show. The value of other types could fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
-_REPORTED = ("count", "number", "number of at least 0")
 #: Types of values that tasks receive unchanged.
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 
@@ -164,7 +160,7 @@ class Task:
         if not self.is_shared:
             return {}
         written = zip(self.stage.writes.items(), outputs, strict=True)
-        return {name: value for (name, field), value in written if is_reported(field)}
+        return {name: value for (name, field), value in written if field.is_reported}
 
 
 def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
@@ -217,7 +213,7 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
     if "num_vertices" in stage.reads:
         lengths["vertices"] = ("num_vertices", fields["num_vertices"])
     for name, declared in stage.reads.items():
-        if not _is_kind(fields[name], declared):
+        if not _has_kind(fields[name], declared):
             shown = _shown(fields[name])
             message = f"stage {stage.name!r}: reads {name!r} as {declared}, but it is {shown}"
             raise PipelineError(message)
@@ -241,7 +237,7 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
     if "num_vertices" in stage.writes:
         lengths.pop("vertices", None)
     for (name, declared), value in zip(stage.writes.items(), outputs, strict=True):
-        if not _is_kind(value, declared):
+        if not _has_kind(value, declared):
             message = f"stage {stage.name!r}: wrote {name!r} as {_shown(value)}, not as {declared}"
             raise PipelineError(message)
         if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
@@ -252,33 +248,9 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
             raise PipelineError(message)
 
 
-def _is_kind(value: Any, declared: Field) -> bool:
-    if type(value) is Collected:
-        return declared.kind in ("any", "chosen")
-    if declared.kind in _ARRAY_KINDS:
-        return _is_array(value, _ARRAY_KINDS[declared.kind])
-    if declared.kind == "edges":
-        if not isinstance(value, Edges) or not all(map(_is_array, value, _COLUMN_KINDS.values())):
-            return False
-        u, v, key, edge_id = map(len, value)
-        return u == v == key == edge_id
-    if declared.kind == "verdict":
-        return isinstance(value, bool)
-    if is_reported(declared):
-        types = int if declared.kind == "count" else int | float
-        is_number = isinstance(value, types) and not isinstance(value, bool)
-        return is_number and (declared.kind != "number of at least 0" or value >= 0)
-    return not declared.axis or hasattr(value, "__len__")
-
-
-def is_reported(declared: Field) -> bool:
-    """Return whether reports show the values of a field."""
-    return declared.kind in _REPORTED
-
-
-def _is_array(value: Any, kinds: str) -> bool:
-    dtype = getattr(value, "dtype", None)
-    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
+def _has_kind(value: Any, declared: Field) -> bool:
+    is_collected = type(value) is Collected
+    return declared.kind in ("any", "chosen") if is_collected else declared.holds(value)
 
 
 def _shown(value: Any) -> str:
