@@ -58,8 +58,8 @@ FAULTS = [
         "numpy and boruvka-unionfind",
     ),
     Fault(
-        "a bound below zero never ends the rounds",
-        "stages/filter.py", "<= max(0, few_edges)", "<= few_edges", "tests/stages/test_stages.py",
+        "a parameter below zero is accepted",
+        "stages/fields.py", " or value >= 0)", " or True)", PIPELINE,
     ),
     Fault(
         "labels begin at 1",
