@@ -367,17 +367,17 @@ class NumbaArrays(NumpyArrays):
     def cover_paths(
         self, u: Array, v: Array, a: Array, b: Array, size: int, /
     ) -> tuple[Array, Array]:
-        dtype, position = self.index_dtype(max(size, len(u))), self.index_dtype(len(a))
-        nodes = np.zeros((size, 3), f"u{dtype.itemsize}")
-        number, parent, edge, smallest = (empty(size, nodes.dtype) for _ in range(4))
-        first, root = self.full(len(u), len(a), position), empty(size, self.index_dtype(size))
-        joined, smallest = self.arange(size, nodes.dtype), self.full(size, size, nodes.dtype)
-        paths.count_neighbors(_words(u), _words(v), nodes)
-        paths.strip_leaves(nodes, number, parent, edge)
-        parent = self.gather(number, parent)
-        ends = _words(a), _words(b)
-        paths.cover_paths(*ends, number, parent, edge, joined, _words(first))
-        paths.smallest_joined(number, joined, smallest, _words(root))
+        nodes = self.full(2 * size, 0, f"u{self.index_dtype(max(size, len(a))).itemsize}")
+        nodes, queue = nodes.reshape(size, 2), empty(size + 1, nodes.dtype)
+        first, root = empty(len(u), self.index_dtype(len(a))), empty(size, self.index_dtype(size))
+        edges, child = (_words(u), _words(v)), queue[: len(u)]
+        paths.count_neighbors(*edges, nodes)
+        paths.strip_leaves(nodes, queue)
+        self._team.share(paths.find_children, len(u), *edges, nodes, child)
+        paths.cover_paths(_words(a), _words(b), nodes)
+        none = np.uint64(len(a))
+        self._team.share(paths.list_covering, len(u), child, nodes, none, _words(first))
+        paths.smallest_joined(nodes, self.full(size, size, nodes.dtype), _words(root))
         return first, root
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:

@@ -1,11 +1,17 @@
-"""Kernels over paths in trees and ranges of arrays."""
+"""Kernels over paths in trees and ranges of arrays.
+
+`cover_paths` stores a node in two words, so that one access reads all about it. The second word is
+twice the parent. It is odd if a path contains the edge to the parent; then it may also be twice a
+higher node on these paths.
+"""
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, NONE, ONE, fetch, helper, highest_bit, kernel
+from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, highest_bit, kernel
 from ..paths import BLOCK
 
-_BLOCK, _ZERO = np.uint64(BLOCK), np.uint64(0)
+_BLOCK, _ZERO, _TWO = np.uint64(BLOCK), np.uint64(0), np.uint64(2)
+_NEAR, _FAR = np.uint64(AHEAD), np.uint64(2 * AHEAD)
 
 
 @kernel([1, 2, 2], [1, 2, 3], [0] * 3)
@@ -18,92 +24,114 @@ def path_sums(parent, values, out):
         out[i] = values[i] + above
 
 
-@kernel([0, 1], [1, 2], [[0] * 3] * 3)
+@kernel([0, 1], [1, 2], [[0] * 2] * 3)
 def count_neighbors(u, v, nodes):
-    """Count the edges of each node, and combine their other ends and positions by XOR."""
+    """Count the edges of each node, and combine their other ends by XOR."""
     last = len(u) - 1
     for i in range(len(u)):
         ahead = min(i + AHEAD, last)
-        fetch(nodes, np.uint64(3) * u[ahead])
-        fetch(nodes, np.uint64(3) * v[ahead])
+        fetch(nodes, _TWO * u[ahead])
+        fetch(nodes, _TWO * v[ahead])
         a, b = np.uint64(u[i]), np.uint64(v[i])
-        for end, other in ((a, b), (b, a)):
-            nodes[end, 0] += ONE
-            nodes[end, 1] ^= other
-            nodes[end, 2] ^= np.uint64(i)
+        nodes[a, 0] += ONE
+        nodes[a, 1] ^= b
+        nodes[b, 0] += ONE
+        nodes[b, 1] ^= a
 
 
-@kernel([[1, 1, 0], [2, 1, 1], [1, 1, 1]], [0] * 3, [0] * 3, [0] * 3)
-def strip_leaves(nodes, number, parent, edge):
-    """Strip leaves from the trees until no node remains, and number the nodes in this order.
+@kernel([[1, 1], [2, 2], [1, 1]], [0] * 4)
+def strip_leaves(nodes, queue):
+    """Strip leaves from the trees until no node remains; write the place of each node, and 2 parent.
 
-    A leaf is a node with one remaining edge. For a leaf, `nodes` has the other end and the position
-    of this edge. A node comes after its children. `parent` has the old number of each parent. The
-    root of a tree is its own parent.
+    A leaf is a node with one remaining edge, and `nodes` has the other end of this edge. The queue
+    has a node after its children. The root of a tree is its own parent.
     """
-    count = _ZERO
-    for i in range(len(nodes)):
-        node = np.uint64(i)
-        while nodes[node, 0] == 1:
-            above, place = np.uint64(nodes[node, 1]), nodes[node, 2]
-            nodes[node, 0] = NONE
-            number[node], parent[count], edge[count] = count, above, place
-            count += ONE
-            nodes[above, 0] -= ONE
-            nodes[above, 1] ^= node
-            nodes[above, 2] ^= place
-            node = above
+    tail = _ZERO
+    for node in range(len(nodes)):
+        queue[tail] = node
+        tail += np.uint64(nodes[node, 0] <= 1)
+    place = _ZERO
+    while place < tail:
+        fetch(nodes, _TWO * queue[min(place + _FAR, tail - ONE)])
+        fetch(nodes, _TWO * nodes[queue[min(place + _NEAR, tail - ONE)], 1])
+        node = np.uint64(queue[place])
+        above = np.uint64(nodes[node, 1])
         if nodes[node, 0] == 0:
-            nodes[node, 0] = NONE
-            number[node], parent[count] = count, node
-            count += ONE
+            above = node
+        else:
+            left = nodes[above, 0] - ONE
+            nodes[above, 0] = left
+            nodes[above, 1] ^= node
+            queue[tail] = above
+            tail += np.uint64(left == 1)
+        nodes[node, 0], nodes[node, 1] = place, above << ONE
+        place += ONE
+
+
+@kernel(0, 2, [0, 1], [1, 2], [[0, 2], [2, 2], [1, 2]], [0] * 2)
+def find_children(start, stop, u, v, nodes, child):
+    """Write the lower end of each edge."""
+    for i in range(start, stop):
+        fetch(nodes, _TWO * u[min(i + AHEAD, stop - 1)])
+        a, b = np.uint64(u[i]), np.uint64(v[i])
+        child[i] = a if nodes[a, 1] >> ONE == b else b
 
 
 @helper
-def find_above(node, joined):
-    """Return the topmost node that paths join to a node, and halve the path to it."""
-    above = np.uint64(joined[node])
-    while joined[above] != above:
-        joined[node] = joined[above]
-        node = np.uint64(joined[above])
-        above = np.uint64(joined[node])
-    return above
+def find_top(node, nodes):
+    """Return the topmost node that paths join to a node, and halve the way to it."""
+    above = np.uint64(nodes[node, 1])
+    while above & ONE:
+        beyond = np.uint64(nodes[above >> ONE, 1])
+        if not beyond & ONE:
+            return above >> ONE
+        nodes[node, 1] = beyond
+        node = beyond >> ONE
+        above = np.uint64(nodes[node, 1])
+    return node
 
 
-@kernel([0], [2], [0, 1, 2], [1, 2, 2], [0, 1, 0], [0, 1, 2], [0] * 2)
-def cover_paths(a, b, number, parent, edge, joined, first):
-    """Write the first path that covers each edge, and join the nodes on all paths.
+@kernel([0], [2], [[0, 2], [2, 2], [1, 2]])
+def cover_paths(a, b, nodes):
+    """Join the nodes on each path. Replace the place of a node by the first path to its parent.
 
-    A node has a smaller number than its parent. So if two nodes differ, the smaller one is not an
-    ancestor of the other, and the path between them contains its parent.
+    A node has a smaller place than its parent. So if two nodes differ, the one with the smaller
+    place is not an ancestor of the other, and the path between them contains its parent.
     """
     last = len(a) - 1
     for i in range(len(a)):
         far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
-        fetch(number, a[far])
-        fetch(number, b[far])
-        fetch(joined, number[a[near]])
-        fetch(joined, number[b[near]])
-        low = find_above(np.uint64(number[a[i]]), joined)
-        high = find_above(np.uint64(number[b[i]]), joined)
+        fetch(nodes, _TWO * a[far])
+        fetch(nodes, _TWO * b[far])
+        fetch(nodes, np.uint64(nodes[a[near], 1]))
+        fetch(nodes, np.uint64(nodes[b[near], 1]))
+        low, high = find_top(np.uint64(a[i]), nodes), find_top(np.uint64(b[i]), nodes)
         while low != high:
-            low, high = min(low, high), max(low, high)
-            above = np.uint64(parent[low])
-            if above == low:  # not in the same tree
+            if nodes[low, 0] > nodes[high, 0]:
+                low, high = high, low
+            above = np.uint64(nodes[low, 1])
+            if above >> ONE == low:  # not in the same tree
                 break
-            first[edge[low]] = i
-            joined[low] = above
-            low = find_above(above, joined)
+            nodes[low, 0], nodes[low, 1] = i, above | ONE
+            low = find_top(above >> ONE, nodes)
 
 
-@kernel([0, 1, 2], [0, 1, 1], [9] * 3, [0] * 3)
-def smallest_joined(number, joined, smallest, root):
+@kernel(0, 2, [0, 2], [[0, 3], [2, 2], [0, 3]], 1, [0] * 2)
+def list_covering(start, stop, child, nodes, none, first):
+    """Write the first path that covers each edge, or `none`."""
+    for i in range(start, stop):
+        fetch(nodes, _TWO * child[min(i + AHEAD, stop - 1)])
+        node = np.uint64(child[i])
+        first[i] = nodes[node, 0] if nodes[node, 1] & ONE else none
+
+
+@kernel([[0, 3], [2, 2], [0, 3]], [9] * 3, [0] * 3)
+def smallest_joined(nodes, smallest, root):
     """Write the smallest node that is joined to each node; `smallest` starts with large numbers."""
-    for top in range(len(joined) - 1, -1, -1):
-        joined[top] = joined[joined[top]]
-    for node in range(len(number)):
-        fetch(joined, number[min(node + AHEAD, len(number) - 1)])
-        top = joined[number[node]]
+    last = len(nodes) - 1
+    for node in range(len(nodes)):
+        fetch(nodes, np.uint64(nodes[min(node + AHEAD, last), 1]))
+        top = find_top(np.uint64(node), nodes)
         smallest[top] = min(smallest[top], node)
         root[node] = smallest[top]
 
