@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
 
-from . import clusters, files, networkx_calls, primitives, start, threads
+from . import clusters, files, networkx_calls, primitives, queries, start, threads
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -175,6 +175,19 @@ SUITE = {
             "rounds": 5,
         },
         {"edges": [50], "rounds": 1},
+    ),
+    "queries": Benchmark(
+        "replacement edges, bottlenecks and added edges, beside the solve",
+        queries.measure,
+        ("forest", "forest/hierarchy", "graphs/source.py", *SOLVE),
+        {
+            "graphs": ["E", "N"],
+            "threads": [1, 2],
+            "pairs": 4_000_000,
+            "batch": 100_000,
+            "rounds": 5,
+        },
+        {**TINY, "pairs": 100, "batch": 10},
     ),
     "files": Benchmark(
         "reading files, beside pandas, scipy and pyarrow",

@@ -311,6 +311,38 @@ def networkx_calls(result: Result) -> Rows:
         yield f"`{function}`", nodes, f"{edges:,}", *times, *(f"{theirs / s:.2g}" for s in ours)
 
 
+def queries(result: Result) -> Rows:
+    """Yield the times of replacement edges and of a batch beside the solve, and pairs a second."""
+    yield (
+        "graph",
+        "edges",
+        "threads",
+        "solve, ms",
+        "replacement edges, ms",
+        "replacement edges / solve",
+        "million bottlenecks a second",
+        f"add {result['batch']:,} edges, ms",
+    )
+    names = ("graph", "edges", "threads")
+    for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
+        own = [row["seconds"] for row in result["rows"] if tuple(row[n] for n in names) == key]
+        solve, replacements, bottlenecks, add = (
+            statistics.median(each[question] for each in own)
+            for question in ("solve", "replacements", "bottlenecks", "add")
+        )
+        graph, edges, threads = key
+        yield (
+            _graph(graph),
+            f"{edges:,}",
+            str(threads),
+            _milliseconds(solve),
+            _milliseconds(replacements),
+            f"{replacements / solve:.2g}",
+            f"{result['pairs'] / bottlenecks / 1e6:.3g}",
+            _milliseconds(add),
+        )
+
+
 def _milliseconds(seconds: float) -> str:
     value = seconds * 1e3
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -418,6 +450,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "start": ("start", starts),
     "threads": ("threads", models),
     "networkx-calls": ("networkx-calls", networkx_calls),
+    "queries": ("queries", queries),
     "clusters": ("clusters", cluster_times),
     "papers-sousa": ("papers-sousa", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),

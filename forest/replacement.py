@@ -31,7 +31,12 @@ from ..pipeline.steps import Loop
 from ..stages.edges import bring_edges_together
 from ..stages.filter import sparse_graph_left
 from ..stages.fragments import start_levels
-from ..stages.kruskal import contract_uncovered, cover_by_weight, start_covering
+from ..stages.kruskal import (
+    contract_uncovered,
+    cover_by_weight,
+    list_replacements,
+    start_covering,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +58,7 @@ replacements = Pipeline(
     ),
     bring_edges_together,
     cover_by_weight,
+    list_replacements,
     result=("replacement",),
     summary="The lightest edge that covers each edge of a forest",
     values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import FileFormatError, GraphError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
+from ..runtime.memory import empty
 from .edge_list import checked, join_ids, ones
 from .files import digest
 from .segments import ArraySegment, Chunks, ChunkSegment, Delayed, Rows, Sequential
@@ -294,7 +295,8 @@ class EdgeSource:
             return v
         low, high = np.searchsorted(self.removed, [first, first + len(u)])
         place = self.removed[low:high] - first
-        v = join_ids([v, u[:0]])  # a copy in a dtype that holds the ids of both
+        known, v = v, empty(len(v), join_ids([v[:0], u[:0]]).dtype)
+        v[:] = known
         v[place] = u[place]
         return v
 

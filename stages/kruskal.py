@@ -115,21 +115,20 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
     return ops.gather(whole_edges.edge_id, ops.asarray(chosen, whole_arcs.edge.dtype))
 
 
-@stage(writes=("uncovered", "replacement"))
+@stage(writes=("uncovered", "covered"))
 def start_covering(
     ops: ArrayModule, forest_u: Any, forest_v: Any, num_vertices: Count
-) -> tuple[Any, Index]:
-    """Mark all edges of the forest as not covered; every replacement is -1."""
+) -> tuple[Any, Any]:
+    """Start with all edges of the forest uncovered."""
     position = ops.arange(len(forest_u), dtype=ops.index_dtype(len(forest_u)))
     u, v = (ops.asarray(ends, ops.index_dtype(num_vertices)) for ends in (forest_u, forest_v))
-    uncovered = Uncovered(u, v, position)
-    return uncovered, ops.full(len(forest_u), -1, dtype="int64")
+    return Uncovered(u, v, position), ()
 
 
-@stage(writes=("uncovered", "replacement", "color"))
+@stage(writes=("uncovered", "covered", "color"))
 def cover_by_weight(
-    ops: ArrayModule, whole_edges: Edges, uncovered: Any, replacement: Index, num_vertices: Count
-) -> tuple[Any, Index, VertexIndex]:
+    ops: ArrayModule, whole_edges: Edges, uncovered: Any, covered: Any, num_vertices: Count
+) -> tuple[Any, Any, VertexIndex]:
     """Find the first edge, in ascending order of weights, that covers each edge of the forest.
 
     An edge covers the path of the forest between its ends. The vertices on covered paths get one
@@ -142,13 +141,21 @@ def cover_by_weight(
     order = ops.argsort(key)
     ends = ops.gather(u, order), ops.gather(v, order)
     first, color = ops.cover_paths(uncovered.u, uncovered.v, *ends, num_vertices)
-    first, place = ops.compact(first < len(order), first, uncovered.position)
+    is_covered = first < len(order)
+    first, position = ops.compact(is_covered, first, uncovered.position)
     found = ops.gather(edge_id, ops.gather(order, first))
-    found = ops.scatter(place, found, len(replacement), -1, dtype=replacement.dtype)
-    return uncovered, ops.maximum(replacement, found), color
+    return Uncovered(*ops.compact(~is_covered, *uncovered)), (*covered, (position, found)), color
 
 
 @stage(writes="uncovered")
 def contract_uncovered(ops: ArrayModule, uncovered: Any, labels: Index) -> Any:
-    """Relabel the ends of the edges of the forest, and drop covered edges."""
-    return Uncovered(*ops.relabel_pairs(labels, *uncovered))
+    """Relabel the ends of the uncovered edges of the forest."""
+    u, v, position = uncovered
+    return Uncovered(ops.gather(labels, u), ops.gather(labels, v), position)
+
+
+@stage(writes="replacement")
+def list_replacements(ops: ArrayModule, covered: Any, forest_u: Any) -> Index:
+    """List the replacement of each edge of the forest; -1 if no edge covers it."""
+    position, found = (ops.concat(column) for column in zip(*covered, strict=True))
+    return ops.scatter(position, found, len(forest_u), -1, dtype="int64")

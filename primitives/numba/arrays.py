@@ -47,6 +47,7 @@ _NONE = np.uint64(2**64 - 1)
 _MANY_SHARES = 8
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
+_NO_ORDER = np.empty(0, np.uint32)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
 #: the longest run.
@@ -226,17 +227,28 @@ class NumbaArrays(NumpyArrays):
         helpers = self._team if size >= _SORTED_TOGETHER else team(1)
         lowest = int(key.min(initial=np.iinfo(key.dtype).max))
         bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
-        base = np.uint64(lowest)
-        order = np.empty(0, np.uint32)
-        for half in range(0, bits, 32):
-            records, width = empty(size, np.uint64), min(32, bits - half)
-            helpers.share(sorting.make_records, size, key, base, half, order, records)
-            digit = -(-width // -(-width // DIGIT))
-            for shift in range(32, 32 + width, digit):
-                records = self._sort_by_digit(helpers, records, shift, digit)
-            order = empty(size, f"u{dtype.itemsize}")
-            helpers.share(sorting.list_positions, size, records, order)
-        return order.view(dtype)
+        cut, base = max(0, bits - 32), np.uint64(lowest)
+        records = self._sort_half(helpers, key, base, cut, bits - cut)
+        if cut and not sorting.sort_ties(records, key, size):
+            order = self._positions(helpers, self._sort_half(helpers, key, base, 0, cut))
+            records = self._sort_half(helpers, key, base, cut, bits - cut, order)
+        return self._positions(helpers, records).view(dtype)
+
+    def _sort_half(
+        self, helpers: Team, key: Array, base: Any, cut: int, bits: int, order: Array = _NO_ORDER
+    ) -> Array:
+        """Sort records of the given bits of the keys; ties keep the given order."""
+        records = empty(len(key), np.uint64)
+        helpers.share(sorting.make_records, len(key), key, base, cut, order, records)
+        digit = -(-bits // -(-bits // DIGIT))
+        for shift in range(32, 32 + bits, digit):
+            records = self._sort_by_digit(helpers, records, shift, digit)
+        return records
+
+    def _positions(self, helpers: Team, records: Array) -> Array:
+        order = empty(len(records), f"u{self.index_dtype(len(records)).itemsize}")
+        helpers.share(sorting.list_positions, len(records), records, order)
+        return order
 
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))

@@ -41,10 +41,10 @@ def count_neighbors(u, v, nodes):
 
 @kernel([[1, 1], [2, 2], [1, 1]], [0] * 4)
 def strip_leaves(nodes, queue):
-    """Strip leaves from the trees until no node remains; write the place of each node, and 2 parent.
+    """Strip leaves from the trees until no node remains; write their places in the queue.
 
-    A leaf is a node with one remaining edge, and `nodes` has the other end of this edge. The queue
-    has a node after its children. The root of a tree is its own parent.
+    A leaf is a node with one remaining edge, and `nodes` has the other end of this edge: its
+    parent. The queue has a node after its children. The root of a tree is its own parent.
     """
     tail = _ZERO
     for node in range(len(nodes)):

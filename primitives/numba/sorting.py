@@ -74,6 +74,25 @@ def sort_by_digit(start, stop, records, shift, places, moved):
         moved[place] = records[i]
 
 
+@kernel([0, 1, 2], [9, 8, 7], 9)
+def sort_ties(records, key, patience):
+    """Sort records with equal upper halves by whole keys; return False if it takes many moves."""
+    half = np.uint64(32)
+    low = (ONE << half) - ONE
+    for i in range(1, len(records)):
+        record = records[i]
+        while i > 0 and records[i - 1] >> half == record >> half:
+            if key[records[i - 1] & low] <= key[record & low]:
+                break
+            records[i] = records[i - 1]
+            i -= 1
+            patience -= 1
+        records[i] = record
+        if patience < 0:
+            return False
+    return True
+
+
 @kernel(0, 3, [2, 0, 1], [0] * 3)
 def list_positions(start, stop, records, order):
     """Unpack the positions from sorted records."""
