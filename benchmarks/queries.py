@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,13 +46,15 @@ def measure(
         added = *draw.integers(0, graph.n, (2, batch)), draw.choice(graph.w, batch)
         for count in threads:
             with pinned(count):
-                options = {"threads": count, "progress": False}
-                forest = mstflow.minimum_spanning_forest(edges, **options)
+                solve = partial(
+                    mstflow.minimum_spanning_forest, edges, threads=count, progress=False
+                )
+                forest = solve()
                 calls: dict[str, Callable[[], Any]] = {
-                    "solve": lambda: mstflow.minimum_spanning_forest(edges, **options),  # noqa: B023
+                    "solve": solve,
                     "replacements": forest.replacement_edges,
-                    "bottlenecks": lambda: forest.bottleneck(start, end),  # noqa: B023
-                    "add": lambda: forest.add(added),  # noqa: B023
+                    "bottlenecks": partial(forest.bottleneck, start, end),
+                    "add": partial(forest.add, added),
                 }
                 for call in calls.values():  # later calls reuse what the first one computes
                     call()

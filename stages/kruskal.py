@@ -157,5 +157,5 @@ def contract_uncovered(ops: ArrayModule, uncovered: Any, labels: Index) -> Any:
 @stage(writes="replacement")
 def list_replacements(ops: ArrayModule, covered: Any, forest_u: Any) -> Index:
     """List the replacement of each edge of the forest; -1 if no edge covers it."""
-    position, found = (ops.concat(column) for column in zip(*covered, strict=True))
+    position, found = (ops.concat(list(column)) for column in zip(*covered, strict=True))
     return ops.scatter(position, found, len(forest_u), -1, dtype="int64")
