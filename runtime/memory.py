@@ -88,7 +88,7 @@ class _Pool:
             block, size = self.returned.popleft()
             self.leases -= 1
             self.used -= size
-            bisect.insort(self.idle, block, key=len)
+            bisect.insort_left(self.idle, block, key=len)  # the last one is still in the cache
         if not self.leases:
             self.most = 0
 

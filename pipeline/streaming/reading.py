@@ -99,8 +99,8 @@ def read_partition(
     rest = source if not seen else source.slice(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
-    select = partial(_select, solver, scan.num_vertices, labels, positions)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
+    select = partial(_select, solver, scan.num_vertices, labels, star, positions)
     for selected in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
         buffer.append(selected if star is None else star.select(selected))
         seen += selected.seen
@@ -138,6 +138,7 @@ def _select(
     solver: Solver,
     num_vertices: int,
     labels: NDArray[Any] | None,
+    star: Star | None,
     positions: NDArray[Any],
     block: Block,
     limit: int | None,
@@ -161,7 +162,8 @@ def _select(
         if limit < ops.largest(key.dtype):
             u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
     edge_id = first + position.astype(np.int64)
-    return Selected(first, count, limit, key, Columns(u, v, weight, edge_id))
+    selected = Selected(first, count, limit, key, Columns(u, v, weight, edge_id))
+    return selected if star is None else star.filter(selected)
 
 
 def _own_ops(solver: Solver) -> Any:

@@ -37,14 +37,25 @@ class Star:
         """
         if not len(selected.key):
             return selected
-        if self._hub is None:
+        if self._spoke is None:
             self._begin(selected)
+        selected = self.filter(selected)
+        u, v, *_ = selected.columns
+        is_spoke = (u == self._hub) | (v == self._hub)
+        self._remember(*self._ops.compact(is_spoke, u ^ v ^ self._hub, selected.key))
+        return selected
+
+    def filter(self, selected: Selected) -> Selected:
+        """Return the edges that may be in the forest.
+
+        Any thread may call this while another one stores spokes: the keys only decrease, so an
+        older key drops fewer edges.
+        """
+        if self._spoke is None:
+            return selected
         ops, (u, v, *_) = self._ops, selected.columns
         heaviest = ops.maximum(ops.gather(self._spoke, u), ops.gather(self._spoke, v))
         key, *columns = ops.compact(selected.key <= heaviest, selected.key, *selected.columns)
-        u, v, *_ = columns
-        is_spoke = (u == self._hub) | (v == self._hub)
-        self._remember(*ops.compact(is_spoke, u ^ v ^ self._hub, key))
         return selected._replace(key=key, columns=Columns(*columns))
 
     def _remember(self, fragment: Any, key: Any) -> None:
@@ -67,5 +78,6 @@ class Star:
         ends, counts = np.unique(self._ops.concat([u, v]), return_counts=True)
         self._hub = int(ends[counts.argmax()])
         dtype: np.dtype[Any] = selected.key.dtype
-        self._spoke = self._ops.full(self._num_fragments, self._ops.largest(dtype), dtype=dtype)
-        self._spoke[self._hub] = 0
+        spoke = self._ops.full(self._num_fragments, self._ops.largest(dtype), dtype=dtype)
+        spoke[self._hub] = 0
+        self._spoke = spoke  # other threads read it from now on

@@ -446,17 +446,17 @@ class NumbaArrays(NumpyArrays):
             return np.empty(0, np.uint8)
         known, bits = self._remembered
         if known() is not label:
-            bits = _most_frequent(label)
+            bits = _most_frequent(label, ends)
             self._remembered = weakref.ref(label), bits
         return bits
 
 
-def _most_frequent(label: Array) -> Array:
-    """Return a bit for each node: whether its label is that of most nodes.
+def _most_frequent(label: Array, ends: Array) -> Array:
+    """Return a bit for each node: whether its label is that of most ends of pairs.
 
-    The result is empty if no label belongs to most nodes.
+    The result is empty if there is no such label.
     """
-    labels, counts = np.unique(label[:: len(label) // 1024], return_counts=True)
+    labels, counts = np.unique(label[ends[:: len(ends) // 1024]], return_counts=True)
     if counts.max() <= counts.sum() // 2:
         return np.empty(0, np.uint8)
     value, cuts = labels[counts.argmax()], range(_MANY_LABELS, len(label), _MANY_LABELS)
