@@ -72,6 +72,9 @@ def arguments(size: int) -> dict[str, Call]:
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
+    light = {"descending": False}
+    found["compact_light_pairs"] = (u, v, weight, 2**30, "int32", ids), light
+    found["relabel_light_pairs"] = (label, key[:size], u, v, weight, 2**31, ids), light
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
     found["join_by_weight"] = some, {"descending": False}

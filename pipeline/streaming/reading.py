@@ -99,7 +99,8 @@ def read_partition(
     rest = source if not seen else source.slice(seen, source.num_edges or 0)
     size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
-    star = None if labels is None else Star(_own_ops(solver), scan.num_fragments)
+    dtype = source.weight_dtype or np.dtype(np.int64)
+    star = None if labels is None else Star(_own_ops(solver), scan.num_fragments, dtype)
     select = partial(_select, solver, scan.num_vertices, labels, star, positions)
     for selected in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
         buffer.append(selected if star is None else star.select(selected))
@@ -149,21 +150,18 @@ def _select(
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
     position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
-    if labels is None:
-        key = ops.order_key(weight, signed=True, descending=solver.maximum)
-        limit = ops.largest(key.dtype) if limit is None else limit
+    limit = ops.largest(np.dtype(f"u{weight.itemsize}")) if limit is None else limit
+    if labels is None or star is None:
         dtype = ops.index_dtype(num_vertices)
-        u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
-        weight = ops.gather(weight, position)
-    else:  # few edges join two fragments, so compute keys only for these edges
-        u, v, weight, position = ops.relabel_pairs(labels, u, v, weight, position)
-        key = ops.order_key(weight, signed=True, descending=solver.maximum)
-        limit = ops.largest(key.dtype) if limit is None else limit
-        if limit < ops.largest(key.dtype):
-            u, v, weight, key, position = ops.compact(key <= limit, u, v, weight, key, position)
+        u, v, key, position = ops.compact_light_pairs(
+            u, v, weight, limit, dtype, position, descending=solver.maximum
+        )
+    else:
+        u, v, key, position = ops.relabel_light_pairs(
+            labels, star.bound, u, v, weight, limit, position, descending=solver.maximum
+        )
     edge_id = first + position.astype(np.int64)
-    selected = Selected(first, count, limit, key, Columns(u, v, weight, edge_id))
-    return selected if star is None else star.filter(selected)
+    return Selected(first, count, limit, key, Columns(u, v, ops.gather(weight, position), edge_id))
 
 
 def _own_ops(solver: Solver) -> Any:

@@ -23,12 +23,20 @@ _SAMPLE = 2**12
 
 
 class Star:
-    """The lightest spoke so far of each of `num_fragments` fragments."""
+    """The lightest spoke so far of each fragment.
 
-    def __init__(self, ops: Any, num_fragments: int) -> None:
-        self._ops, self._num_fragments = ops, num_fragments
-        self._hub: Any = None
-        self._spoke: Any = None  # keys: 0 for the hub, the largest key if there is no spoke
+    Attributes
+    ----------
+    bound : unsigned integer array
+        The key of this spoke; 0 for the hub, and the largest key if there is no spoke. An edge that
+        is heavier than the bounds at both its ends is not in the forest. The keys only decrease, so
+        threads may read them while `select` stores lower ones.
+    """
+
+    def __init__(self, ops: Any, num_fragments: int, weight_dtype: np.dtype[Any]) -> None:
+        self._ops, key = ops, np.dtype(f"u{weight_dtype.itemsize}")
+        self.bound = ops.full(num_fragments, ops.largest(key), dtype=key)
+        self._hub: int | None = None
 
     def select(self, selected: Selected) -> Selected:
         """Return the edges that may be in the forest, and store the lightest spokes among them.
@@ -37,25 +45,15 @@ class Star:
         """
         if not len(selected.key):
             return selected
-        if self._spoke is None:
-            self._begin(selected)
-        selected = self.filter(selected)
-        u, v, *_ = selected.columns
-        is_spoke = (u == self._hub) | (v == self._hub)
-        self._remember(*self._ops.compact(is_spoke, u ^ v ^ self._hub, selected.key))
-        return selected
-
-    def filter(self, selected: Selected) -> Selected:
-        """Return the edges that may be in the forest.
-
-        Any thread may call this while another one stores spokes: the keys only decrease, so an
-        older key drops fewer edges.
-        """
-        if self._spoke is None:
-            return selected
         ops, (u, v, *_) = self._ops, selected.columns
-        heaviest = ops.maximum(ops.gather(self._spoke, u), ops.gather(self._spoke, v))
+        if self._hub is None:
+            self._hub = self._most_frequent(u, v)
+            self.bound[self._hub] = 0
+        heaviest = ops.maximum(ops.gather(self.bound, u), ops.gather(self.bound, v))
         key, *columns = ops.compact(selected.key <= heaviest, selected.key, *selected.columns)
+        u, v, *_ = columns
+        is_spoke = (u == self._hub) | (v == self._hub)
+        self._remember(*ops.compact(is_spoke, u ^ v ^ self._hub, key))
         return selected._replace(key=key, columns=Columns(*columns))
 
     def _remember(self, fragment: Any, key: Any) -> None:
@@ -71,13 +69,10 @@ class Star:
         is_first = ops.concat([ops.full(1, True, dtype=bool), fragment[1:] != fragment[:-1]])
         fragment, start = ops.compact(is_first, fragment, ops.arange(size, order.dtype))
         offsets = ops.concat([start, ops.full(1, size, dtype=order.dtype)])
-        self._spoke[fragment] = ops.segmented_reduce(key, offsets, "min", ops.largest(key.dtype))
+        self.bound[fragment] = ops.segmented_reduce(key, offsets, "min", ops.largest(key.dtype))
 
-    def _begin(self, selected: Selected) -> None:
-        u, v, *_ = (column[:_SAMPLE] for column in selected.columns)
-        ends, counts = np.unique(self._ops.concat([u, v]), return_counts=True)
-        self._hub = int(ends[counts.argmax()])
-        dtype: np.dtype[Any] = selected.key.dtype
-        spoke = self._ops.full(self._num_fragments, self._ops.largest(dtype), dtype=dtype)
-        spoke[self._hub] = 0
-        self._spoke = spoke  # other threads read it from now on
+    def _most_frequent(self, u: Any, v: Any) -> int:
+        """Return the most frequent end in a sample."""
+        sample = self._ops.concat([u[:_SAMPLE], v[:_SAMPLE]])
+        ends, counts = np.unique(sample, return_counts=True)
+        return int(ends[counts.argmax()])

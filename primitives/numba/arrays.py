@@ -93,10 +93,9 @@ class NumbaArrays(NumpyArrays):
         signed = signed and weights.dtype.kind not in "bu"
         if not signed and not descending:
             return super().order_key(weights, signed=False)
-        key, out = _words(weights), empty(len(weights), f"u{weights.itemsize}")
-        top = np.uint64(8 * weights.itemsize - 1)
-        options = top, signed, weights.dtype.kind == "f", descending
-        self._team.share(elements.order_key, len(key), key, *options, out)
+        out = empty(len(weights), f"u{weights.itemsize}")
+        options = _key_options(weights.dtype, signed, descending)
+        self._team.share(elements.order_key, len(out), _words(weights), *options, out)
         return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
@@ -110,10 +109,33 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
-        arrays = [_words(array) for array in (u, v, key)]
-        arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
-        dtypes = dtype, dtype, key.dtype, columns[0].dtype
-        return self._select(pairs.compact_pairs, len(u), arguments, *dtypes)
+        options = _key_options(key.dtype, signed=False, descending=False)
+        return self._compact_pairs(u, v, key, options, limit, dtype, *columns)
+
+    def compact_light_pairs(
+        self,
+        u: Array,
+        v: Array,
+        weights: Array,
+        limit: int,
+        dtype: Any,
+        ids: Array,
+        /,
+        *,
+        descending: bool,
+    ) -> tuple[Array, ...]:
+        options = _key_options(weights.dtype, signed=True, descending=descending)
+        return self._compact_pairs(u, v, weights, options, limit, dtype, ids)
+
+    def _compact_pairs(
+        self, u: Array, v: Array, weights: Array, options: Any, limit: int, dtype: Any, ids: Array
+    ) -> tuple[Array, ...]:
+        words = _words(weights)
+        limits = words.dtype.type(limit), *_ids(ids)
+        arguments = [_words(u), _words(v), words, *options, *limits]
+        return self._select(
+            pairs.compact_pairs, len(u), arguments, dtype, dtype, words.dtype, ids.dtype
+        )
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
@@ -125,6 +147,26 @@ class NumbaArrays(NumpyArrays):
         arguments = [*arrays, *_ids(columns[1])]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
         return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
+
+    def relabel_light_pairs(
+        self,
+        label: Array,
+        bound: Array,
+        u: Array,
+        v: Array,
+        weights: Array,
+        limit: int,
+        ids: Array,
+        /,
+        *,
+        descending: bool,
+    ) -> tuple[Array, ...]:
+        inside = self._inside(label, u)
+        arrays = [_words(array) for array in (label, inside, bound, u, v, weights)]
+        options = _key_options(weights.dtype, signed=True, descending=descending)
+        arguments = [*arrays, *options, bound.dtype.type(limit), *_ids(ids)]
+        dtypes = label.dtype, label.dtype, bound.dtype, ids.dtype
+        return self._select(pairs.relabel_light_pairs, len(u), arguments, *dtypes)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
@@ -462,6 +504,14 @@ def _most_frequent(label: Array, ends: Array) -> Array:
     value, cuts = labels[counts.argmax()], range(_MANY_LABELS, len(label), _MANY_LABELS)
     bits = [np.packbits(block == value, bitorder="little") for block in np.split(label, cuts)]
     return np.concatenate(bits)
+
+
+def _key_options(
+    dtype: np.dtype[Any], signed: bool, descending: bool
+) -> tuple[np.uint64, bool, bool, bool]:
+    """Return the arguments of kernels that compute the keys of weights: those of `key_of`."""
+    signed = signed and dtype.kind not in "bu"
+    return np.uint64(8 * dtype.itemsize - 1), signed, dtype.kind == "f", bool(descending)
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:

@@ -17,6 +17,9 @@ from ...runtime.intrinsics import (
     lowest_bit,
     scratch,
 )
+from .elements import key_of
+
+WORD = np.uint64(64)
 
 
 @helper
@@ -33,68 +36,117 @@ def block(start, stop, backward, k, size):
     return np.uint64(first), np.uint64(min(first + size, stop))
 
 
-@kernel(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, *[[0] * 3] * 4)
+@kernel(
+    *(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], 6, True, True, False, 127, [], 7),
+    *[[0] * 3] * 4,
+)
 def compact_pairs(
-    start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
-):
-    """Write the selected pairs to the front of the range, or to its back; return their number."""
+    start, stop, backward, u, v, bits, top, signed, is_float, descending, limit, ids, first_id,
+    new_u, new_v, new_key, new_ids,
+):  # fmt: skip
+    """Write the selected pairs to the front of the range, or to its back; return their number.
+
+    `top` and the flags are those of `key_of`, which computes the keys of the pairs.
+    """
+    key = scratch(bits.dtype, BLOCK)
     place = np.uint64(stop - 1 if backward else start)
     step = NONE if backward else ONE  # adding NONE subtracts 1
-    for k in range((stop - start + 63) // 64):
-        first, end = block(start, stop, backward, k, 64)
-        word = np.uint64(0)
-        if end - first == np.uint64(64):
-            word |= at_most(key, first, limit)
-        else:
-            for i in range(first, end):
-                word |= np.uint64(key[i] <= limit) << (i - first)
-        while word:
-            bit = highest_bit(word) if backward else lowest_bit(word)
-            i, word = first + bit, word ^ (ONE << bit)
-            new_u[place], new_v[place] = u[i], v[i]
-            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
-            place += step * np.uint64(u[i] != v[i])
+    for k in range((stop - start + BLOCK - 1) // BLOCK):
+        first, end = block(start, stop, backward, k, BLOCK)
+        count = end - first
+        for j in range(count):
+            key[j] = key_of(np.uint64(bits[first + j]), top, signed, is_float, descending)
+        words = (count + WORD - ONE) // WORD
+        for n in range(words):
+            low = WORD * (words - ONE - n if backward else n)
+            word = at_most(key, low, limit)
+            if count - low < WORD:  # the keys after these are undefined
+                word &= (ONE << (count - low)) - ONE
+            while word:
+                bit = highest_bit(word) if backward else lowest_bit(word)
+                j, word = low + bit, word ^ (ONE << bit)
+                i = first + j
+                new_u[place], new_v[place] = u[i], v[i]
+                new_key[place], new_ids[place] = key[j], id_at(i, ids, first_id)
+                place += step * np.uint64(u[i] != v[i])
     return stop - 1 - np.int64(place) if backward else np.int64(place) - start
+
+
+@helper
+def find_outside(first, end, inside, u, v, hits):
+    """List the pairs in ``[first, end)`` without a bit in `inside` at both ends.
+
+    `inside` is empty, or has a bit for each node: whether its label is the most frequent one. This
+    table is 32 times smaller than the labels. If most pairs have this label at both ends, the table
+    is enough to reject them.
+    """
+    three, low = np.uint64(3), np.uint64(7)
+    if not len(inside):
+        for i in range(first, end):
+            hits[i - first] = i
+        return end - first
+    count = np.uint64(0)
+    for i in range(first, end):
+        hits[count] = i
+        a, b = np.uint64(u[i]), np.uint64(v[i])
+        both = (inside[a >> three] >> (a & low)) & (inside[b >> three] >> (b & low))
+        count += ~both & ONE
+    return count
 
 
 @kernel(0, 3, True, [0, 0, 2], [3], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
 def relabel_pairs(
     start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
-    """Write the selected pairs to the front of the range, or to its back; return their number.
-
-    `inside` is empty, or has a bit for each node: whether its label is the most frequent one. This
-    table is 32 times smaller than the labels. If most pairs have this label at both ends, the table
-    is enough to reject them.
-    """
+    """Write the selected pairs to the front of the range, or to its back; return their number."""
     hits = scratch(np.uint64, BLOCK)
     place = stop if backward else start
-    three, low = np.uint64(3), np.uint64(7)
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        count = np.uint64(0)
-        if len(inside):
-            for i in range(first, end):
-                hits[count] = i
-                a, b = np.uint64(u[i]), np.uint64(v[i])
-                both = (inside[a >> three] >> (a & low)) & (inside[b >> three] >> (b & low))
-                count += ~both & ONE
-            found, count = count, np.uint64(0)
-            for hit in range(found):
-                i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
-                fetch(label, u[ahead])
-                fetch(label, v[ahead])
-                hits[count] = i
-                count += np.uint64(label[u[i]] != label[v[i]])
-        else:
-            for i in range(first, end):
-                hits[count] = i
-                count += np.uint64(label[u[i]] != label[v[i]])
+        found, count = find_outside(first, end, inside, u, v, hits), np.uint64(0)
+        for hit in range(found):
+            i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+            fetch(label, u[ahead])
+            fetch(label, v[ahead])
+            hits[count] = i
+            count += np.uint64(label[u[i]] != label[v[i]])
         place -= np.int64(count) * backward
         for hit in range(count):
             i, at = hits[hit], np.uint64(place) + hit
             new_u[at], new_v[at] = label[u[i]], label[v[i]]
             new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
+        place += np.int64(count) * (not backward)
+    return stop - place if backward else place - start
+
+
+@kernel(
+    *(0, 3, True, [0, 1, 2], [3], [127] * 3, [0, 1, 2], [1, 2, 0], [4, 5, 6]),
+    *(6, True, False, False, 127, [7, 8, 9], 0), *[[0] * 3] * 4,
+)  # fmt: skip
+def relabel_light_pairs(
+    start, stop, backward, label, inside, bound, u, v, bits,
+    top, signed, is_float, descending, limit, ids, first_id, new_u, new_v, new_key, new_ids,
+):  # fmt: skip
+    """Write the selected pairs to the front of the range, or to its back; return their number."""
+    hits, key = scratch(np.uint64, BLOCK), scratch(bits.dtype, BLOCK)
+    place = stop if backward else start
+    for k in range((stop - start + BLOCK - 1) // BLOCK):
+        first, end = block(start, stop, backward, k, BLOCK)
+        found, count = find_outside(first, end, inside, u, v, hits), np.uint64(0)
+        for hit in range(found):
+            i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+            fetch(label, u[ahead])
+            fetch(label, v[ahead])
+            a, b = label[u[i]], label[v[i]]
+            hits[count] = i
+            key[count] = key_of(np.uint64(bits[i]), top, signed, is_float, descending)
+            is_light = (key[count] <= limit) & (key[count] <= max(bound[a], bound[b]))
+            count += np.uint64((a != b) & is_light)
+        place -= np.int64(count) * backward
+        for hit in range(count):
+            i, at = hits[hit], np.uint64(place) + hit
+            new_u[at], new_v[at] = label[u[i]], label[v[i]]
+            new_key[at], new_ids[at] = key[hit], id_at(i, ids, first_id)
         place += np.int64(count) * (not backward)
     return stop - place if backward else place - start
 

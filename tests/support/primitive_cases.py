@@ -424,6 +424,13 @@ def order_key(rng, dtype, n):
     return (weights,), options, np.array(keys, f"u{dtype.itemsize}")
 
 
+def signed_keys(rng, dtype, n):
+    """Return weights, the option `descending` of `order_key`, and the keys with ``signed=True``."""
+    weights, options = some_values(rng, dtype, n), {"descending": bool(rng.randrange(2))}
+    keys = [key_of(word, dtype, signed=True, **options) for word in words(weights)]
+    return weights, options, np.array(keys, f"u{dtype.itemsize}")
+
+
 @case(ALL)
 def weights_of(rng, dtype, n):
     (weights,), options, keys = order_key(rng, dtype, n)
@@ -483,6 +490,35 @@ def relabel_pairs(rng, dtype, n):
     unlike = [i for i in range(n) if label[u[i]] != label[v[i]]]
     kept = label[u[unlike]], label[v[unlike]], *(column[unlike] for column in columns)
     return (label, u, v, *columns), {}, kept
+
+
+@case(ALL)
+def compact_light_pairs(rng, dtype, n):
+    weights, options, key = signed_keys(rng, dtype, n)
+    limit, index, ids = rng.choice([0, *key.tolist()]), rng.choice(INDEX), some_ids(rng, n)
+    u, v = some_pairs(rng, n // 2 + 1, n)
+    light = [i for i in range(n) if u[i] != v[i] and key[i] <= limit]
+    kept = u[light].astype(index), v[light].astype(index), key[light], ids[light]
+    return (u, v, weights, limit, index, ids), options, kept
+
+
+@case(ALL)
+def relabel_light_pairs(rng, dtype, n):
+    weights, options, key = signed_keys(rng, dtype, n)
+    size = n // 2 + 1
+    label, ids = some_index(rng, rng.choice([1, 2, size]), size), some_ids(rng, n)
+    bound = [rng.choice([0, *key[:9].tolist()]) for _ in range(max(2, size))]
+    bound = np.array(bound, key.dtype)
+    limit = rng.choice([0, *key.tolist(), largest_value(key.dtype)])
+    u, v = some_pairs(rng, size, n)
+    ends = label[u].tolist(), label[v].tolist()
+    light = [
+        i
+        for i, (a, b, of) in enumerate(zip(*ends, key.tolist(), strict=True))
+        if a != b and of <= min(limit, max(int(bound[a]), int(bound[b])))
+    ]
+    kept = label[u[light]], label[v[light]], key[light], ids[light]
+    return (label, bound, u, v, weights, limit, ids), options, kept
 
 
 @case(UNSIGNED)

@@ -34,7 +34,7 @@ def edges_with_a_hub(draw):
 def select(graph, cuts, backend="numpy"):
     """Return the ids of each block that a star selects."""
     ops = array_module(Backend(backend))
-    star = Star(ops, graph.num_vertices)
+    star = Star(ops, graph.num_vertices, graph.weight.dtype)
     columns = graph.u, graph.v, graph.weight, np.arange(graph.num_edges)
     on_device = [ops.asarray(column) for column in columns]
     key = ops.order_key(on_device[2])
@@ -70,7 +70,7 @@ def test_most_edges_are_dropped():
 @pytest.mark.parametrize("backend", backends())
 def test_the_lightest_of_several_spokes_is_stored(backend):
     ops = array_module(Backend(backend))
-    star = Star(ops, FRAGMENTS)
+    star = Star(ops, FRAGMENTS, np.dtype(np.int32))
     u, hub = np.repeat(np.arange(1, 4, dtype=np.int32), 3), np.zeros(9, np.int32)
     weight = np.array([1, 2, 3, 6, 4, 5, 9, 8, 7], np.int32)
     columns = tuple(map(ops.asarray, (u, hub, weight, np.arange(9))))
