@@ -48,6 +48,8 @@ def arguments(size: int) -> dict[str, Call]:
     order = np.argsort(key[:size])
     node = np.arange(size, dtype=np.int32)
     nearby = node + random.integers(1, 1000, size, dtype=np.int32)
+    top, level, _ = NumpyArrays().join_levels(u, v, [size // 2, size], size)
+    edges = node[1:], np.maximum(2 * node[1:] - nearby[1:], 0)
     table = NumpyArrays().max_table(place)
     first, last = np.sort(random.integers(0, size, (2, count), dtype=np.int32), axis=0)
     calls: dict[str, tuple[Any, ...]] = {
@@ -66,7 +68,9 @@ def arguments(size: int) -> dict[str, Call]:
         "join_by_key": (u[:size], v[:size], key[:size], size),
         "join_with_helpers": (u[order], v[order], size),
         "path_sums": (np.minimum(nearby, size - 1), node & 1),
-        "cover_paths": (node[1:], np.maximum(2 * node[1:] - nearby[1:], 0), u, v, size),
+        "cover_paths": (*edges, u, v, size),
+        "merge_in_order": (*(end[np.argsort(key[: size - 1])] for end in edges), size),
+        "join_levels": (u, v, [size // 4, size // 2, count], size),
         "range_max": (table, first, last),
     }
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
@@ -78,6 +82,7 @@ def arguments(size: int) -> dict[str, Call]:
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
     found["join_by_weight"] = some, {"descending": False}
+    found["label_level"] = (top, level, 0), {"dtype": "int64"}
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found
 

@@ -1,12 +1,13 @@
 """The clusters of a graph at several thresholds: a table, counts, and a picture.
 
-The labels of one threshold at a time are in memory. They are then stored in a temporary file, from
-which the table is read block by block.
+The table stores two arrays, from which the labels of each threshold follow. To write the table,
+the labels of one threshold at a time are stored in a temporary file, and the files are read block
+by block.
 """
 
 from __future__ import annotations
 
-import weakref
+import contextlib
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -15,9 +16,8 @@ import numpy as np
 from ..errors import OptionError
 from ..graphs.format import EdgeTable
 from ..graphs.write import check_output, check_overwrite, write_table
-from ..primitives import array_module
 from ..progress import report_progress
-from .hierarchy.thresholds import ClusterCounts, clusters_at_thresholds
+from .hierarchy.thresholds import cut_at
 from .plots import plot_clusters
 
 if TYPE_CHECKING:
@@ -61,20 +61,10 @@ class ClusterTable:
             message = f"expected one or more different thresholds, got {list(thresholds)}"
             raise OptionError(message)
         self._num_vertices, self._names, self._inputs = edges.num_vertices, names, tuple(inputs)
-        ops = array_module(backend)
-        found: dict[int, tuple[IO[bytes], ClusterCounts]] = {}
-        for place, labels, count in clusters_at_thresholds(edges, thresholds, backend):
-            report_progress("find clusters", len(found), len(thresholds))
-            on_host = ops.to_host(labels)
-            file: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
-            weakref.finalize(self, file.close)
-            file.write(on_host.data)
-            self._dtype = on_host.dtype
-            found[place] = file, _counted(thresholds[place], on_host, count)
-        report_progress("find clusters", len(found), len(thresholds))
-        places = range(len(thresholds))
-        self._files = [found[place][0] for place in places]
-        self.counts = tuple(found[place][1] for place in places)
+        report_progress("find clusters", 0, 1)
+        self._cuts = cut_at(edges, thresholds, backend)
+        report_progress("find clusters", 1, 1)
+        self.counts = self._cuts.counts
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -95,18 +85,31 @@ class ClusterTable:
         if threshold not in known:
             message = f"{threshold!r} is not one of the thresholds {known}"
             raise OptionError(message)
-        return self._rows(self._files[known.index(threshold)], 0, self._num_vertices)
+        return self._cuts.labels(known.index(threshold), np.int64)
 
     def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[list[Any]]:
-        """Yield the columns in blocks of `size` rows; the last block may be smaller."""
+        """Yield the columns in blocks of `size` rows; the last block may be smaller.
+
+        The labels of one threshold at a time are in memory. They are first written to temporary
+        files, from which the blocks are read.
+        """
         numbers = range(0, self._num_vertices, size)
         stops = [min(start + size, self._num_vertices) for start in numbers]
         if self._names is None:
             first: Iterable[Any] = map(np.arange, numbers, stops)
         else:
             first = self._names.blocks(size)
-        for start, stop, column in zip(numbers, stops, first, strict=True):
-            yield [column, *(self._rows(file, start, stop) for file in self._files)]
+        dtype = np.dtype(np.int32 if self._num_vertices < 2**31 else np.int64)
+        with contextlib.ExitStack() as stack:
+            files: list[IO[bytes]] = []
+            for place in range(len(self.counts)):
+                file = stack.enter_context(SpooledTemporaryFile(_IN_MEMORY))
+                file.write(self._cuts.labels(place, dtype).data)
+                file.seek(0)
+                files.append(file)
+            for start, stop, column in zip(numbers, stops, first, strict=True):
+                blocks = [file.read((stop - start) * dtype.itemsize) for file in files]
+                yield [column, *(np.frombuffer(each, dtype).astype(np.int64) for each in blocks)]
 
     def to_arrow(self) -> Any:
         """Return the table as a `pyarrow.Table`."""
@@ -151,21 +154,8 @@ class ClusterTable:
         """
         return plot_clusters(self.counts, ax)
 
-    def _rows(self, file: IO[bytes], start: int, stop: int) -> NDArray[np.int64]:
-        width = self._dtype.itemsize
-        file.seek(start * width)
-        return np.frombuffer(file.read((stop - start) * width), self._dtype).astype(np.int64)
-
     def __len__(self) -> int:
         return self._num_vertices
 
     def __repr__(self) -> str:
         return f"<ClusterTable: {self._num_vertices} vertices at {len(self.counts)} thresholds>"
-
-
-def _counted(threshold: Any, labels: NDArray[Any], count: int) -> ClusterCounts:
-    size = np.bincount(labels, minlength=count)
-    kinds, numbers = np.unique(np.frexp(size)[1], return_counts=True)
-    sizes = dict(zip((2**kinds // 2).tolist(), numbers.tolist(), strict=True))
-    value = threshold.item() if isinstance(threshold, np.generic) else threshold
-    return ClusterCounts(value, count, sizes.get(1, 0), int(size.max(initial=0)), sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,6 +167,18 @@ def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:
     _check_join_in_order(name, u, v, len(parent))
 
 
+def _check_join_levels(name: str, u: Any, v: Any, ends: Any, size: int) -> None:
+    _check_join_in_order(name, u, v, size)
+    if not all(start <= stop for start, stop in itertools.pairwise([0, *ends, len(u)])):
+        message = f"{name}: ends must ascend from 0 to {len(u)}"
+        raise PrimitiveError(message)
+
+
+def _check_label_level(name: str, parent: Any, level: Any, *_: Any, **__: Any) -> None:
+    _same_length(name, parent=parent, level=level)
+    _check_pointer_jump(name, parent)
+
+
 def _check_gather(name: str, values: Any, index: Any, fill: Any = None) -> None:
     _places(name, "index", index, len(values) + (fill is not None))
     if np.ndim(fill):
@@ -252,6 +265,9 @@ CHECKS: dict[str, Callable[..., None]] = {
     "join_by_weight": _check_join_by_weight,
     "join_with_helpers": _check_join_in_order,
     "unite": _check_unite,
+    "merge_in_order": _check_join_in_order,
+    "join_levels": _check_join_levels,
+    "label_level": _check_label_level,
     "gather": _check_gather,
     "compact": _check_compact,
     "order_key": _check_order_key,

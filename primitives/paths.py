@@ -210,10 +210,14 @@ def _windows(ops: Any, values: Array, count: int) -> list[Array]:
 
 def _window_max(ops: Any, table: Array, size: int, first: Array, last: Array) -> Array:
     """Return the maximum of two windows that cover a range: one at its start, one at its end."""
-    length = ops.asarray(last - first + 1, "float64")
-    exponent = ops.order_key(length, signed=False) >> _FRACTION_BITS
     dtype, levels = ops.index_dtype(len(table)), len(table) // max(1, size)
-    level = ops.minimum(ops.asarray(exponent, dtype) - _BIAS, levels - 1)
+    level = ops.minimum(ops.asarray(log2(ops, last - first + 1), dtype), levels - 1)
     width = ops.gather(ops.asarray([2**each for each in range(levels)], dtype), level)
     row = level * size
     return ops.maximum(ops.gather(table, row + first), ops.gather(table, row + last + 1 - width))
+
+
+def log2(ops: Any, values: Array) -> Array:
+    """Return the binary logarithms of positive integers below 2^53, rounded down (int64)."""
+    exponent = ops.order_key(ops.asarray(values, "float64"), signed=False) >> _FRACTION_BITS
+    return ops.asarray(exponent, "int64") - _BIAS

@@ -53,8 +53,9 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
 | sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
 
-An array module has three further groups of functions: the algorithm kernels (`primitives.joins`),
-paths and ranges (`primitives.paths`), and its threads and memory (`runtime.resources`).
+An array module has four further groups of functions: the algorithm kernels (`primitives.joins`),
+hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), and its
+threads and memory (`runtime.resources`).
 
 Some positions do not exist, such as that of the minimum of an empty segment. They are represented
 by the length of the array; `gather` replaces them by a fill value. Positions have the dtype
@@ -67,6 +68,7 @@ from __future__ import annotations
 from typing import Any, Literal, Protocol
 
 from ..runtime.resources import Resources
+from .hierarchies import Hierarchies
 from .joins import Joins
 from .paths import Paths
 
@@ -74,7 +76,7 @@ Array = Any
 DType = Any
 
 
-class ArrayModule(Joins, Paths, Resources, Protocol):
+class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
     """The functions above, for the arrays of one library."""
 
     # 1. Functions of the array API standard.

@@ -100,45 +100,41 @@ def condense(
     ops: ArrayModule,
 ) -> CondensedTree:
     """Return the condensed tree of a dendrogram; see `Dendrogram` for its arrays."""
-    num_edges = len(size)
+    num_edges, dtype = len(size), parent.dtype
     n = len(parent) - num_edges
+    edge, above = ops.arange(num_edges, dtype=dtype), parent[n:] - dtype.type(n)
+    is_root = above == edge
     with np.errstate(divide="ignore"):
         density = 1 / weight.astype(np.float64)
-    node = np.arange(len(parent), dtype=parent.dtype)
-    is_root = parent == node
 
-    # Edges of equal weight are removed together: merge each node with a parent of the same weight.
-    is_tied = np.zeros(len(parent), np.bool_)
-    is_tied[n:] = ~is_root[n:] & (weight[parent[n:] - n] == weight)
-    parent = ops.pointer_jump(np.where(is_tied, parent, node))[parent]
+    # Edges of equal weight are removed together: merge each edge with a parent of the same weight.
+    is_tied = ~is_root & (ops.gather(weight, above) == weight)
+    if is_tied.any():
+        above = ops.gather(ops.pointer_jump(np.where(is_tied, above, edge)), above)
 
-    is_large = np.concatenate([np.zeros(n, np.bool_), size >= min_cluster_size]) & ~is_tied
+    is_large = (size >= min_cluster_size) & ~is_tied
     if n - num_edges == 1:
-        is_large |= is_root & (node >= n)  # the root of a small graph
-    (edge,) = ops.compact(is_large & ~is_root, parent)
-    num_large = ops.scatter_reduce(edge - n, np.ones_like(edge), num_edges, "sum", 0)
-    splits = np.concatenate([np.zeros(n, np.bool_), num_large >= 2])
-    is_cluster = is_large & (is_root | splits[parent])
+        is_large |= is_root  # the root of a small graph
+    (outer,) = ops.compact(is_large & ~is_root, above)
+    num_large = ops.scatter_reduce(outer, np.ones_like(outer), num_edges, "sum", 0)
+    is_cluster = is_large & (is_root | (ops.gather(num_large, above) >= 2))
 
-    # The edge by which a vertex leaves its last cluster, and the first node of this cluster.
-    last = ops.pointer_jump(np.where(is_large | is_root, node, parent))[:n]
-    first = ops.pointer_jump(np.where(is_cluster | is_root, node, parent))
-    starts = ops.compact(is_cluster, node)[0][::-1]
+    # The edge at which the vertices below an edge leave their last cluster, and the cluster.
+    last = ops.pointer_jump(np.where(is_large | is_root, edge, above))
+    first = ops.pointer_jump(np.where(is_cluster | is_root, edge, above))
+    starts = ops.compact(is_cluster, edge)[0][::-1]
     has_root = int(np.count_nonzero(is_cluster & is_root) == 1)
-    number = np.zeros(len(parent), np.int64)
+    number = np.zeros(num_edges, dtype)
     number[starts] = np.arange(len(starts)) + 1 - has_root
-    cluster, inner = number[first], starts[has_root:]
-    above = parent[inner]
-    is_inner = above != inner
-    birth = np.zeros(len(inner))
-    birth[is_inner] = density[above[is_inner] - n]
-    held = is_large[last]
-    left_at = np.zeros(n)
-    left_at[held] = density[last[held] - n]
+    cluster, inner = ops.gather(number, first), starts[has_root:]
+    outer = above[inner]
+    is_inner = outer != inner
+    lowest = np.where(parent[:n] >= n, parent[:n] - dtype.type(n), dtype.type(num_edges))
+    home, left_at = ops.gather(cluster, last), ops.gather(np.where(is_large, density, 0), last)
     return CondensedTree(
-        np.concatenate([[0], np.where(is_inner, cluster[above], 0)]),
-        np.concatenate([[0.0], birth]),
-        np.concatenate([[n], size[inner - n]]),
-        np.where(held, cluster[last], 0),
-        left_at,
+        np.concatenate([[0], np.where(is_inner, cluster[outer], 0)]),
+        np.concatenate([[0.0], np.where(is_inner, density[outer], 0)]),
+        np.concatenate([[n], size[inner]]),
+        ops.gather(home, lowest, fill=0).astype(np.int64),
+        ops.gather(left_at, lowest, fill=0.0),
     )

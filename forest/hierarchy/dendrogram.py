@@ -414,12 +414,17 @@ def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
         strategy="whole",
         progress=False,
     )
-    order = fields["order"]
+    ops, on_device = array_module(backend), is_on_device(fields["order"])
+    order = ops.asarray(fields["order"])
+    weight, edge_ids = (
+        placed(ops.gather(ops.asarray(column), order), backend, on_device=on_device)
+        for column in (forest.weight, forest.edge_ids)
+    )
     return Dendrogram(
         fields["parent"],
         fields["size"],
-        forest.weight[order],
-        forest.edge_ids[order],
+        weight,
+        edge_ids,
         forest.num_vertices,
         forest.maximum,
         backend,

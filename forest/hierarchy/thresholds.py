@@ -1,23 +1,29 @@
-"""Flat clusters at many thresholds, from the edges of a forest, one threshold at a time.
+"""Flat clusters at many thresholds, from the edges of a forest, in one pass.
 
 Thresholds are processed from strict to loose. The edges of the strictest threshold join vertices.
 The additional edges of each later threshold join the clusters of the threshold before. So every
-edge of the forest is processed once, and the labels of only one threshold are in memory.
+edge of the forest is processed once. For each vertex, the result stores the threshold at which it
+is no longer the first vertex of its cluster, and the first vertex then. From these two arrays,
+the labels of any threshold follow in one pass over the vertices.
 """
 
 from __future__ import annotations
 
 import numbers
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ...errors import OptionError
 from ...primitives import array_module
+from ...primitives.hierarchies import TALLY, level_dtype
 from ...primitives.weight_order import WeightOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
 
     from ...primitives import Backend
     from ..edges import ForestEdges
@@ -65,10 +71,37 @@ def largest_keys(
     return [order.key_of(threshold) for threshold in thresholds]
 
 
-def clusters_at_thresholds(
-    edges: ForestEdges, thresholds: Sequence[Any], backend: Backend
-) -> Iterator[tuple[int, Any, int]]:
-    """Yield the clusters at each threshold, the strictest first.
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """The clusters at several thresholds.
+
+    Attributes
+    ----------
+    counts : tuple of ClusterCounts
+        The clusters at each threshold, in the order of the argument.
+    steps : list of int
+        The level of each threshold.
+    parent, level : arrays of length n
+        As `join_levels` returns them, on the device of the backend.
+    backend : Backend
+    """
+
+    counts: tuple[ClusterCounts, ...]
+    steps: list[int]
+    parent: Any
+    level: Any
+    backend: Backend
+
+    def labels(self, place: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return the cluster of each vertex at a threshold, numbered by first vertex."""
+        ops = array_module(self.backend)
+        labels, _ = ops.label_level(self.parent, self.level, self.steps[place], dtype)
+        on_host: NDArray[Any] = ops.to_host(labels)
+        return on_host
+
+
+def cut_at(edges: ForestEdges, thresholds: Sequence[Any], backend: Backend) -> Cuts:
+    """Find the clusters at each threshold.
 
     Parameters
     ----------
@@ -77,33 +110,33 @@ def clusters_at_thresholds(
         Edges of at most this weight are kept; in a maximum forest, edges of at least this weight.
     backend : Backend
 
-    Yields
-    ------
-    place : int
-        The position of the threshold in `thresholds`.
-    labels : index array of length n
-        The cluster of each vertex, numbered by first vertex; on the device of the backend.
-    count : int
-        The number of clusters.
-
     Raises
     ------
     OptionError
         If a threshold is not a number.
     """
     limits = largest_keys(edges.weight.dtype, thresholds, maximum=edges.maximum)
-    ops = array_module(backend)
-    count = edges.num_vertices
-    dtype = ops.index_dtype(count)
-    labels = ops.arange(count, dtype=dtype)
+    order = sorted(range(len(limits)), key=limits.__getitem__)
+    steps = sorted(range(len(limits)), key=order.__getitem__)  # the inverse permutation
+    ops, size, count = array_module(backend), edges.num_vertices, len(limits)
     key = ops.order_key(ops.asarray(edges.weight), descending=edges.maximum)
-    u, v = (ops.asarray(end, dtype) for end in (edges.u, edges.v))
-    for place in sorted(range(len(limits)), key=limits.__getitem__):
-        if limits[place] >= 0:
-            is_kept = key <= limits[place]
-            a, b = ops.compact(is_kept, u, v)
-            key, u, v = ops.compact(~is_kept, key, u, v)
-            _, root = ops.join_in_order(ops.gather(labels, a), ops.gather(labels, b), count)
-            number, count = ops.number_roots(root)  # a root is the first vertex of its cluster
-            labels = ops.gather(number, labels)
-        yield place, labels, count
+    level = ops.full(len(key), sum(limit < 0 for limit in limits), dtype=level_dtype(count))
+    for limit in limits:
+        if limit >= 0:
+            level = level + (key > limit)
+    order = ops.argsort(level)
+    u, v = (
+        ops.gather(ops.asarray(end, ops.index_dtype(size)), order) for end in (edges.u, edges.v)
+    )
+    ends = [ops.count(level <= step) for step in range(count)]
+    parent, level, tally = ops.join_levels(u, v, ends, size)
+    rows = ops.to_host(tally).reshape(count, TALLY)[steps].tolist()
+    counts = tuple(map(_counted, thresholds, rows))
+    return Cuts(counts, steps, parent, level, backend)
+
+
+def _counted(threshold: Any, row: list[int]) -> ClusterCounts:
+    *numbers, largest = row
+    value = threshold.item() if isinstance(threshold, np.generic) else threshold
+    sizes = {2**k: number for k, number in enumerate(numbers) if number}
+    return ClusterCounts(value, sum(numbers), numbers[0], largest, sizes)

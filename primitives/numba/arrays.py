@@ -13,13 +13,14 @@ from ...runtime.memory import empty
 from ...runtime.native import Kernels
 from ...runtime.team import extreme, team
 from ..consecutive import Consecutive
+from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
 from ..numpy_arrays import NumpyArrays
 from ..paths import BLOCK
 from .runs import DIGIT, Runs, find_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -413,6 +414,35 @@ class NumbaArrays(NumpyArrays):
         self._team.share(union_find.list_parents, len(tree), words, _words(tree))
         return tree, is_joining
 
+    def merge_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
+        dtype = self.index_dtype(size + len(u))
+        parent, count = self.arange(size + len(u), dtype), empty(len(u), np.int64)
+        words, top = _roots(self.arange(size, dtype))
+        ends = (_words(end.astype(dtype, copy=False)) for end in (u, v))
+        trees.merge_in_order(*ends, top, words, _words(parent), _words(count))
+        return parent, count
+
+    def join_levels(
+        self, u: Array, v: Array, ends: Sequence[int], size: int, /
+    ) -> tuple[Array, Array, Array]:
+        dtype = self.index_dtype(size)
+        parent, level = self.arange(size, dtype), self.full(size, len(ends), level_dtype(len(ends)))
+        tally = np.zeros((len(ends), TALLY), np.uint64)
+        tally[:1, 0], tally[:1, -1] = size, size > 0
+        words, top = _roots(self.full(size, 1, dtype))
+        pairs = (_words(end.astype(dtype, copy=False)) for end in (u, v))
+        trees.join_levels(
+            *pairs, np.array(ends, np.uint64), top, words, _words(parent), level, tally
+        )
+        return parent, level, tally.ravel().view(np.int64)
+
+    def label_level(
+        self, parent: Array, level: Array, each: int, /, dtype: DTypeLike
+    ) -> tuple[Array, int]:
+        label = empty(len(parent), dtype)
+        count = trees.label_level(_words(parent), _words(level), np.uint64(each), _words(label))
+        return label, count
+
     def path_sums(self, parent: Array, values: Array, /) -> Array:
         out = empty(len(values), values.dtype)
         paths.path_sums(_words(parent), _words(values), _words(out))
@@ -519,6 +549,13 @@ def _ids(array: Array) -> tuple[Array, np.uint64]:
     if isinstance(array, Consecutive):
         return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
     return _words(array), np.uint64(0)
+
+
+def _roots(values: Array) -> tuple[Array, np.uint64]:
+    """Return words of `find_set` for nodes that are all roots with these values, and the bit."""
+    words, top = _words(values), np.uint64(1 << 8 * values.itemsize - 1)
+    words |= words.dtype.type(top)
+    return words, top
 
 
 def _words(array: Array) -> Array:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, fetch, helper, kernel
+from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, highest_bit, kernel
 
 
 @kernel(0, 4, [1, 0, 1, 3], [0] * 4)
@@ -127,3 +127,98 @@ def flatten(parent):
     """Make the root the parent of each node; no node may be smaller than its parent."""
     for i in range(len(parent)):  # the parents of smaller nodes are roots already
         parent[i] = parent[parent[i]]
+
+
+@helper
+def find_set(node, words, top):
+    """Return the root of a node, and halve the path to it.
+
+    The word of a root has the bit `top`, and a value of the root below it. Any other word is the
+    parent.
+    """
+    above = np.uint64(words[node])
+    while not above & top:
+        higher = np.uint64(words[above])
+        if higher & top:
+            return above
+        words[node] = higher
+        node = higher
+        above = np.uint64(words[node])
+    return node
+
+
+@helper
+def fetch_sets(u, v, i, words, top):
+    """Prefetch what `find_set` will read for the pairs after pair i."""
+    last = len(u) - 1
+    far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
+    fetch(words, u[far])
+    fetch(words, v[far])
+    fetch(words, np.uint64(words[u[near]]) & ~top)
+    fetch(words, np.uint64(words[v[near]]) & ~top)
+
+
+@kernel([0, 1, 2], [1, 0, 0], 64, [64, 65, 66, 67], [0] * 7, [0] * 3)
+def merge_in_order(u, v, top, words, parent, count):
+    """Write the tree of the sets that pairs create, and the number of nodes of each set.
+
+    The word of a root has the number of its set in the tree. Initially, each node is a set.
+    """
+    size = np.uint64(len(words))
+    for i in range(len(u)):
+        fetch_sets(u, v, i, words, top)
+        new, nodes = size + np.uint64(i), np.uint64(0)
+        a, b = find_set(np.uint64(u[i]), words, top), find_set(np.uint64(v[i]), words, top)
+        for root in (a, b):
+            merged = np.uint64(words[root]) & ~top
+            parent[merged] = new
+            nodes += np.uint64(count[merged - size]) if merged >= size else ONE
+        count[i] = nodes
+        parent[new] = new
+        words[max(a, b)] = min(a, b)
+        words[min(a, b)] = top | new
+
+
+@kernel([0, 1, 2], [1, 0, 0], [2, 3], 64, [65] * 4, [0, 1, 2, 3], [2] * 4, [[0] * 64] * 2)
+def join_levels(u, v, ends, top, words, parent, level, tally):
+    """Join the sets of pairs by level; write how each node stops being the smallest of its set.
+
+    The word of a root has the number of nodes of its set. `tally` has a row for each level.
+    """
+    start = np.uint64(0)
+    for each in range(len(ends)):
+        for place in range(64 if each else 0):
+            tally[each, place] = tally[each - 1, place]
+        row, largest = tally[each], np.uint64(tally[each, 63])
+        for i in range(start, ends[each]):
+            fetch_sets(u, v, i, words, top)
+            a, b = find_set(np.uint64(u[i]), words, top), find_set(np.uint64(v[i]), words, top)
+            if a != b:
+                x, y = np.uint64(words[a]) & ~top, np.uint64(words[b]) & ~top
+                row[highest_bit(x)] -= ONE
+                row[highest_bit(y)] -= ONE
+                row[highest_bit(x + y)] += ONE
+                largest = max(largest, x + y)
+                a, b = min(a, b), max(a, b)
+                words[a], words[b] = top | (x + y), a
+                parent[b], level[b] = a, each
+        row[63], start = largest, np.uint64(ends[each])
+    for node in range(len(parent)):  # the parents of smaller nodes are final
+        fetch(level, parent[min(node + AHEAD, len(parent) - 1)])
+        above = parent[node]
+        if level[above] == level[node]:
+            parent[node] = parent[above]
+
+
+@kernel([0, 0, 1, 0], [3, 1, 2, 0], 1, [0] * 4)
+def label_level(parent, level, each, label):
+    """Write the number of the set of each node at a level; return the number of sets."""
+    number = np.uint64(0)
+    for i in range(len(parent)):
+        fetch(label, parent[min(i + AHEAD, len(parent) - 1)])
+        node, above = np.uint64(i), np.uint64(parent[i])
+        is_smallest = np.uint64(level[i] > each)
+        label[i] = number
+        label[i] = label[above ^ (node ^ above) * is_smallest]  # smaller nodes have their numbers
+        number += is_smallest
+    return np.int64(number)

@@ -119,4 +119,4 @@ def test_clusters_report_progress():
     seen = []
     forest = minimum_spanning_forest((np.arange(9), np.arange(9) + 1))
     forest.clusters([1, 2], progress=lambda *report: seen.append(report))
-    assert seen == [("find clusters", done, 2) for done in range(3)]
+    assert seen == [("find clusters", done, 1) for done in range(2)]

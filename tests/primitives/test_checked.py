@@ -69,6 +69,11 @@ VIOLATIONS = [
     ("weights_of", "keys", (KEYS, "float32")),
     ("join_in_order", "u", (THREE, THREE - 7, 3)),
     ("join_by_key", "key", (THREE - 7, THREE - 7, ints(1), 3)),
+    ("merge_in_order", "u", (THREE, THREE - 7, 3)),
+    ("join_levels", "v", (THREE - 7, THREE, [3], 3)),
+    *(("join_levels", "ends", (THREE - 7, THREE - 7, ends, 3)) for ends in ([2, 1], [4], [-1])),
+    ("label_level", "parent", (ints(1, 0), KEYS[:2], 0)),
+    ("label_level", "level", (ints(0, 1), KEYS, 0)),
     *(("path_sums", "parent", (index, THREE)) for index in BAD_PLACES),
     ("path_sums", "parent", (ints(0, 0, 2), THREE)),
     ("path_sums", "values", (ints(1, 2, 2), THREE[:2])),
@@ -87,7 +92,7 @@ VIOLATIONS = [
     ),
 ]
 #: Arguments that a primitive takes only by name.
-OPTIONS = {"join_by_weight": {"descending": False}}
+OPTIONS = {"join_by_weight": {"descending": False}, "label_level": {"dtype": "int64"}}
 
 
 def test_every_check_has_a_violation():

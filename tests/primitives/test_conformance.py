@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mstflow.primitives import joins, paths, vocabulary
+from mstflow.primitives import hierarchies, joins, paths, vocabulary
+from mstflow.primitives.hierarchies import Hierarchies
 from mstflow.primitives.joins import Joins, helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
@@ -43,7 +44,13 @@ def built(name, dtype, n):
 
 
 @pytest.mark.parametrize(
-    ("page", "words"), [(vocabulary, ArrayModule), (joins, Joins), (paths, Paths)]
+    ("page", "words"),
+    [
+        (vocabulary, ArrayModule),
+        (joins, Joins),
+        (hierarchies, Hierarchies),
+        (paths, Paths),
+    ],
 )
 def test_each_primitive_is_in_the_table_and_has_a_case(page, words):
     rows = re.findall(r"(?m)^\| ([a-z_, ]+?) +\|", page.__doc__)

@@ -269,14 +269,19 @@ FAULTS = [
         "tests/forest/test_dendrogram.py",
     ),
     Fault(
+        "a table of clusters excludes edges of a threshold's own weight",
+        "forest/hierarchy/thresholds.py", "(key > limit)", "(key >= limit)",
+        "tests/forest/test_cluster_table.py",
+    ),
+    Fault(
         "the larger cluster comes first in a linkage",
         "forest/hierarchy/dendrogram.py", '"min", ops.largest(node.dtype)', '"max", 0',
         "tests/forest/test_dendrogram.py",
     ),
     Fault(
         "an edge is its own parent where its chain ends",
-        "stages/hierarchy.py", "ops.where(is_head, chain_holder, following)", "following",
-        "tests/forest/test_dendrogram.py",
+        "primitives/hierarchies.py", "ops.where(chains.is_head, chains.holder, following)",
+        "following", "tests/forest/test_dendrogram.py",
     ),
     Fault(
         "a range of gaps takes one too many",

@@ -5,6 +5,7 @@ dtype and a length. It returns arguments, options and the expected result: a val
 or a function that asserts what holds of any right result.
 """
 
+import collections
 import functools
 import itertools
 import math
@@ -704,3 +705,74 @@ def unite(rng, dtype, n):
         assert np.count_nonzero(is_joining) + np.count_nonzero(parent != nodes) == len(every)
 
     return (parent, u, v), {"by_rank": bool(rng.randrange(2))}, holds
+
+
+# Hierarchies.
+
+
+@case(INDEX)
+def merge_in_order(rng, dtype, n):
+    """Merge sets by the edges of a forest, whose nodes have small or random numbers."""
+    size = n + rng.randint(1, 9)
+    name = rng.sample(range(size), size)
+    far = rng.choice([1, 3, size])  # paths, bushes or stars
+    edges = [(name[node], name[max(0, node - rng.randint(1, far))]) for node in range(1, n + 1)]
+    rng.shuffle(edges)
+    u, v = np.array(edges, dtype).reshape(-1, 2).T
+    parent, count = list(range(size + n)), [1] * size
+    above = list(range(size + n))
+    for new, pair in enumerate(edges, size):
+        count.append(0)
+        for node in pair:
+            while above[node] != node:
+                above[node] = node = above[above[node]]
+            parent[node] = above[node] = new
+            count[new] += count[node]
+    arguments = np.ascontiguousarray(u), np.ascontiguousarray(v), size
+    return arguments, {}, (positions(parent, size + n), np.array(count[size:], np.int64))
+
+
+@case(INDEX)
+def join_levels(rng, dtype, n):
+    size, levels = n // rng.choice([1, 2, 10]) + 1, rng.choice([0, 1, 2, 5, 300 if n < 99 else 9])
+    ends = sorted(rng.randint(0, n) for _ in range(levels))
+    u, v = some_pairs(rng, size, n, dtype)
+    parent, level, tally = list(range(size)), [levels] * size, []
+    root = parent.copy()
+    for each, end in enumerate(ends):
+        _, joined_to = joined(u[:end].tolist(), v[:end].tolist(), size)
+        for node in range(size):
+            if root[node] == node != joined_to[node]:
+                parent[node], level[node] = joined_to[node], each
+        root = joined_to
+        row = [0] * 64
+        for count in collections.Counter(root).values():
+            row[count.bit_length() - 1] += 1
+            row[63] = max(row[63], count)
+        tally += row
+    level = np.array(level, np.uint8 if levels < 256 else np.uint32)
+    expected = positions(parent, size), level, np.array(tally, np.int64)
+    return (u, v, ends, size), {}, expected
+
+
+@case(INDEX)
+def label_level(rng, dtype, n):
+    """A node of level 7 is never joined; others are joined to a smaller node of a later level."""
+    level = np.array([7 if rng.randrange(3) else rng.randrange(7) for _ in range(n)], np.uint8)
+    parent = np.arange(n, dtype=rng.choice(INDEX))
+    latest = []  # nodes that are smaller than the current one, of decreasing level
+    for node in range(n):
+        later = [other for other in latest if level[other] > level[node]]
+        if later:
+            parent[node] = rng.choice(later)
+        else:
+            level[node] = 7
+        latest = [*[other for other in latest[-9:] if level[other] > level[node]], node]
+    each, number, label = rng.randrange(7), 0, []
+    for node in range(n):
+        if level[node] > each:
+            label.append(number)
+            number += 1
+        else:
+            label.append(label[parent[node]])
+    return (parent, level, each), {"dtype": dtype}, (np.array(label, dtype), number)

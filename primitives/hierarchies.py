@@ -1,0 +1,257 @@
+"""Primitives for hierarchies of sets: sets that pairs of nodes join, one pair after another.
+
+The body of each primitive is its definition by functions of the vocabulary. Array modules with
+compiled loops override the body and return the same result.
+
+| primitive      | result                                                                    |
+|----------------|---------------------------------------------------------------------------|
+| merge_in_order | the tree of all sets that pairs create, with their sizes                  |
+| join_levels    | the sets at several levels, as one tree; how many there are of each size  |
+| label_level    | numbers of the sets at one level                                          |
+
+`merge_in_order` is defined by rounds of Boruvka's algorithm. The *rank* of a pair is its position.
+In each round, the *holder* of a fragment is the pair of lowest rank that leaves the fragment. Pairs
+inside the fragment of lower rank than its holder are below the holder in the tree. Some of them are
+already in the chain of a smaller fragment; the others form the *chain* of this fragment. A chain is
+sorted by rank. The parent of each pair in it is the next pair, and the parent of the last pair is
+the holder. The parent of a node is its holder in the first round. After the last round no pair
+leaves a fragment, so the last pair of the fragment's chain is a root.
+
+For example, let the pairs of rank 0 to 3 be a-b, d-e, b-d and b-c:
+
+1. The holders of a, b, c, d and e are the pairs 0, 0, 3, 1 and 1. Contracting these pairs leaves
+   the fragments abc, which contains pairs 0 and 3, and de, which contains pair 1.
+2. Pair 2 is the holder of both fragments. The chain of abc is pair 0, and the chain of de is pair
+   1. Pair 3 has a higher rank than pair 2, so it stays *open*: it joins the chain of a later
+   fragment.
+3. No pair leaves the fragment abcde. Its chain is pairs 2 and 3.
+
+So pair 2 is the parent of pairs 0 and 1, pair 3 is the parent of pair 2 and node c, and pair 3 is
+the root.
+
+Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Construction Algorithm
+for Single Linkage Clustering on GPU", ICPP 2024. The paper contracts all edges that have a vertex
+as a child, which is a round of Boruvka's algorithm.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from .paths import log2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array = Any
+
+#: The length of a level's row in the tally of `join_levels`. Its last place is the largest size.
+TALLY = 64
+
+
+class Hierarchies(Protocol):
+    """The part of an `ArrayModule` for hierarchies of sets; `self` is the whole module."""
+
+    def merge_in_order(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
+        """Return the tree of the sets that pairs create when they join sets in order.
+
+        Parameters
+        ----------
+        u, v : index arrays of length f
+            Nodes below `size`. Each pair joins two sets: the pairs have no cycle.
+        size : int
+            The number of nodes. Initially, each node is a separate set.
+
+        Returns
+        -------
+        parent : index array of length `size` + f
+            The pair that merges each set: `size` + r stands for pair r and for the set that it
+            creates. A set that is never merged is its own parent.
+        count : int64 array of length f
+            The number of nodes in the set that each pair creates.
+        """
+        chains = _find_chains(self, u, v, size)
+        return _hang(self, chains, size), _count_nodes(self, chains)
+
+    def join_levels(
+        self: Any, u: Array, v: Array, ends: Sequence[int], size: int, /
+    ) -> tuple[Array, Array, Array]:
+        """Join the sets of pairs, level by level.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes below `size`, sorted by level.
+        ends : sequence of int
+            The number of pairs up to the end of each level, ascending and at most m.
+        size : int
+            The number of nodes. Initially, each node is a separate set.
+
+        Returns
+        -------
+        parent : index array of length `size`
+            The smallest node of each node's set at the level of the node.
+        level : unsigned integer array of length `size`
+            The first level at which the node is not the smallest one of its set, or the number of
+            levels. In this case, the node is its own parent.
+        tally : int64 array of length 64 t, for t levels
+            At ``64 * l + k``, the number of sets of 2^k to 2^(k + 1) - 1 nodes after level l; at
+            ``64 * l + 63``, the number of nodes of the largest one.
+        """
+        node = parent = root = self.arange(size, dtype=self.index_dtype(size))
+        dtype = level_dtype(len(ends))
+        level = self.full(size, len(ends), dtype=dtype)
+        count, tally = self.full(size, 1, dtype="int64"), [self.full(0, 0, dtype="int64")]
+        for each, (start, stop) in enumerate(itertools.pairwise([0, *ends])):
+            a, b = (self.gather(root, end[start:stop]) for end in (u, v))
+            _, hook = self.join_in_order(a, b, size)
+            is_joined = hook != node  # a root that joined the set of a smaller one
+            parent = self.where(is_joined, hook, parent)
+            level = self.where(is_joined, self.full(size, each, dtype=dtype), level)
+            root = self.gather(hook, root)
+            count = self.scatter_reduce(hook, count, size, "sum", 0)
+            tally.append(_tally(self, count))
+        return parent, level, self.concat(tally)
+
+    def label_level(
+        self: Any, parent: Array, level: Array, each: int, /, dtype: Any
+    ) -> tuple[Array, int]:
+        """Return numbers of the sets at one level, in the order of their smallest nodes.
+
+        Parameters
+        ----------
+        parent, level : arrays of length n
+            As `join_levels` returns them.
+        each : int
+            The level.
+        dtype : integer dtype
+
+        Returns
+        -------
+        label : array of length n
+            The number of the set of each node, from 0.
+        count : int
+            The number of sets.
+        """
+        node = self.arange(len(parent), dtype=parent.dtype)
+        root = self.pointer_jump(self.where(level <= each, parent, node))
+        label, count = self.number_roots(root)
+        return self.asarray(label, dtype), count
+
+
+def level_dtype(levels: int) -> str:
+    """Return the dtype for the numbers of this many levels, and one more."""
+    return "uint8" if levels < 2**8 else "uint32"
+
+
+def _tally(ops: Any, count: Array) -> Array:
+    """Return the numbers of sets by size, and the largest size. Nodes that are no set have 0."""
+    (filled,) = ops.compact(count > 0, count)
+    ones = ops.full(len(filled), 1, dtype="int64")
+    sizes = ops.scatter_reduce(log2(ops, filled), ones, TALLY - 1, "sum", 0)
+    offsets = ops.asarray([0, len(count)], "int64")
+    return ops.concat([sizes, ops.segmented_reduce(count, offsets, "max", 0)])
+
+
+class _Chains(NamedTuple):
+    """The chains of all pairs. Fragments are numbered consecutively through all rounds.
+
+    Attributes
+    ----------
+    first_holder : index array
+        The rank of the holder of each node; f if no pair contains the node.
+    lengths : list of int
+        The number of pairs in the chains of each round.
+    rank : index array of length f
+        The ranks of all pairs, sorted by chain, then by rank.
+    holder : index array of length f
+        The rank of the holder of each pair's chain; f if no pair leaves the fragment.
+    is_head : bool array of length f
+        Whether the pair is the last one of its chain.
+    """
+
+    first_holder: Array
+    lengths: list[int]
+    rank: Array
+    holder: Array
+    is_head: Array
+
+
+def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
+    """Find the chains by rounds of Boruvka's algorithm."""
+    num_pairs, dtype = len(u), ops.index_dtype(size + len(u))
+    rank = ops.arange(num_pairs, dtype=dtype)
+    key = ops.order_key(rank, signed=False)
+    open_rank = fragment = rank[:0]
+    holders, found, chains, first = [], [], [], 0
+    while True:
+        _, holder, other = ops.scatter_min_pairs(u, v, key, rank, size)
+        is_below = ops.gather(holder, fragment) > open_rank
+        below, held_by = ops.compact(is_below, open_rank, fragment)
+        open_rank, fragment = ops.compact(~is_below, open_rank, fragment)
+        holders.append(ops.minimum(holder, num_pairs))
+        found.append(below)
+        chains.append(ops.asarray(held_by, dtype) + ops.asarray(first, dtype))
+        first += size
+        if not len(u):
+            break
+        hook, _ = ops.cut_mirrors(other, holder)
+        label, size = ops.number_roots(ops.pointer_jump(hook))
+        into = ops.gather(label, u)
+        joined, into = ops.compact(into == ops.gather(label, v), rank, into)
+        open_rank = ops.concat([open_rank, joined])
+        fragment = ops.concat([ops.gather(label, fragment), into])
+        u, v, key, rank = ops.relabel_pairs(label, u, v, key, rank)
+    chain = ops.scatter(ops.concat(found), ops.concat(chains), num_pairs, 0, dtype=dtype)
+    order = ops.asarray(ops.argsort(chain), dtype)
+    chain = ops.gather(chain, order)
+    after = ops.concat([chain[1:], ops.full(min(1, num_pairs), -1, dtype=dtype)])
+    holder = ops.gather(ops.concat(holders), chain)
+    return _Chains(holders[0], [len(each) for each in found], order, holder, chain != after)
+
+
+def _hang(ops: Any, chains: _Chains, size: int) -> Array:
+    """Return the parent of each node and pair: the next pair of its chain, or its holder."""
+    num_pairs, dtype = len(chains.rank), chains.rank.dtype
+    following = ops.concat([chains.rank[1:], chains.rank[:1]])
+    above = ops.where(chains.is_head, chains.holder, following)
+    above = ops.scatter(chains.rank, above, num_pairs, 0, dtype=dtype)
+    above = ops.concat([ops.asarray(chains.first_holder, dtype), above])
+    node = ops.arange(len(above), dtype=dtype)
+    return ops.where(above < num_pairs, above + ops.asarray(size, dtype), node)
+
+
+def _count_nodes(ops: Any, chains: _Chains) -> Array:
+    """Count the nodes below each pair, round by round.
+
+    The holder of a chain belongs to a chain of a later round. So the nodes below a chain are
+    counted before those below its holder.
+    """
+    num_pairs, dtype = len(chains.rank), chains.rank.dtype
+    place = ops.scatter(chains.rank, ops.arange(num_pairs, dtype=dtype), num_pairs, 0, dtype=dtype)
+
+    def add_below(holder: Array, count: Array, start: int) -> Array:
+        """Count the nodes that join from outside the chain, at each place from `start` on."""
+        holder, count = ops.compact(holder < num_pairs, holder, count)
+        place_of_holder = ops.gather(place, holder) - start
+        return ops.scatter_reduce(place_of_holder, count, num_pairs - start, "sum", 0)
+
+    beside = add_below(chains.first_holder, ops.full(len(chains.first_holder), 1, dtype="int64"), 0)
+    counts, start = [], 0
+    for length in chains.lengths:
+        stop = start + length
+        is_head = chains.is_head[start:stop]
+        count = _sum_along_chains(ops, beside[:length], is_head)
+        holder, whole = ops.compact(is_head, chains.holder[start:stop], count)
+        beside = beside[length:] + add_below(holder, whole, stop)
+        counts.append(count)
+        start = stop
+    return ops.scatter(chains.rank, ops.concat(counts), num_pairs, 0, dtype="int64")
+
+
+def _sum_along_chains(ops: Any, values: Array, is_head: Array) -> Array:
+    """Return the prefix sums within each chain. A head is the last pair of its chain."""
+    total = ops.scan(values, dtype="int64")
+    before = ops.concat([ops.full(1, 0, dtype="int64"), *ops.compact(is_head, total)])
+    return total - ops.gather(before, ops.scan(is_head, dtype="int64", exclusive=True))
