@@ -3,19 +3,25 @@
 import os
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import interpreted_gpu
 import mstflow
-from cuda_machine import build, why_not
 from entry_points import register_checkout
 
 
 def pytest_addoption(parser):
     parser.addoption("--examples", type=int, default=100, help="examples per test, 100 by default")
     parser.addoption("--no-shrink", action="store_true", help="report the first failing example")
+    parser.addoption(
+        "--interpret-gpu",
+        action="store_true",
+        help="run the tests of the backend cupy, by an interpreter of its kernels",
+    )
     parser.addoption(
         "--no-pool",
         action="store_true",
@@ -25,6 +31,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     _use_entry_points_of_checkout(config)
+    if config.getoption("--interpret-gpu") and not interpreted_gpu.why_not():
+        _use_fake_driver(config)
     if config.getoption("--no-pool"):
         import cupy
 
@@ -50,6 +58,15 @@ def _use_entry_points_of_checkout(config):
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
+def _use_fake_driver(config):
+    """Compile the fake driver, except in workers, and load CuPy on it."""
+    if interpreted_gpu.VARIABLE not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="mstflow-gpu-")
+        config.add_cleanup(folder.cleanup)
+        os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
+    interpreted_gpu.install()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Give each worker consecutive tests, which share fixtures; idle workers steal."""
@@ -63,15 +80,25 @@ def algorithm(request):
     return request.param
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Give each test its own order of threads and streams; report what the fake driver found."""
+    if interpreted_gpu.is_in_use():
+        interpreted_gpu.start(zlib.crc32(item.name.encode()))
+    result = yield
+    if interpreted_gpu.is_in_use():
+        interpreted_gpu.check()
+    return result
+
+
 @pytest.fixture(scope="session")
-def cuda_machine(tmp_path_factory):
-    """Compile the interpreter of kernels; yield its path, which the environment names, too."""
-    if reason := why_not():
+def interpreter(request):
+    """Return the fake driver's controls; skip if it is not in use."""
+    if not request.config.getoption("--interpret-gpu"):
+        pytest.skip("there is no GPU: use --interpret-gpu")
+    if reason := interpreted_gpu.why_not():
         pytest.skip(reason)
-    library = build(tmp_path_factory.mktemp("cuda-machine"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CUDA_MACHINE", str(library))
-        yield library
+    return interpreted_gpu
 
 
 @pytest.fixture

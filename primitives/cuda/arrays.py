@@ -101,10 +101,10 @@ class CudaArrays(ArrayModule):
         return self._xp.where(mask, yes, no)
 
     def minimum(self, left: Array, right: Any, /) -> Array:
-        return self._xp.minimum(left, right)
+        return self._elementwise(self._xp.minimum, left, right)
 
     def maximum(self, left: Array, right: Any, /) -> Array:
-        return self._xp.maximum(left, right)
+        return self._elementwise(self._xp.maximum, left, right)
 
     def concat(self, arrays: list[Array], /) -> Array:
         return self._xp.concatenate(arrays)
@@ -332,6 +332,14 @@ class CudaArrays(ArrayModule):
             arguments = index, values, records, position
             self._launch("lower_positions", (index, values), len(values), *arguments)
         return records, position, _ALL_BITS
+
+    def _elementwise(self, extreme: Any, left: Array, right: Any) -> Array:
+        """Return the extreme of two values. CuPy takes subnormal float32 numbers for zeros."""
+        if left.dtype != np.float32:
+            return extreme(left, right)
+        if not getattr(right, "ndim", 0):
+            right = self.full(1, right, left.dtype)
+        return self.weights_of(extreme(self.order_key(left), self.order_key(right)), left.dtype)
 
     def _roots(self, parent: Array) -> Array:
         """Return the root of each node, and halve the paths of `parent`."""

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 #include "program.h"
@@ -20,19 +21,32 @@ struct Random {
     u64 below(u64 bound) { return operator()() % bound; }
 };
 
-// An argument: `written` has a byte for each byte of the array, 0 if it is uninitialised, or is null.
-struct Array { u64 address, bytes; u8* written; };
+// An array on the device; `written` has a byte for each byte of it, 0 if it is uninitialised.
+struct Array { u64 address, bytes; std::vector<u8> written; };
+// Arrays by address; none overlap.
+using Arrays = std::map<u64, std::shared_ptr<Array>>;
+
+// The bytes of an array that a launch reads or writes.
+struct Span {
+    u64 begin = ~u64(0), end = 0;
+    void add(u64 address, u64 bytes) { begin = std::min(begin, address), end = std::max(end, address + bytes); }
+};
+
+enum class Checks { none, values, all };  // of a launch: bounds; also initialised values; also races
 
 class Memory {
 public:
-    Memory(const Array* arrays, u32 count, bool is_weak, Random& random)
-        : is_weak(is_weak), random(random) {
-        for (u32 i = 0; i < count; ++i)
-            if (arrays[i].bytes) regions.push_back({arrays[i], 0, {}});
-        std::sort(regions.begin(), regions.end(), [](const Region& a, const Region& b) {
-            return a.array.address < b.array.address;
-        });
-        merge_views();
+    // Threads that made each kind of access, plus 1; MANY if there were several.
+    struct Record { u32 plain_read, strong_read, plain_write, strong_write; };
+    struct Region { std::shared_ptr<Array> array; u32 width; std::vector<Record> records; Span read, written; };
+
+    const Checks checks;
+    std::vector<Region> regions;  // in the order of their addresses
+
+    // If `may_repeat`, several threads may write one value to a place.
+    Memory(const Arrays& arrays, Checks checks, bool is_weak, bool may_repeat, Random& random)
+        : checks(checks), is_weak(is_weak), may_repeat(may_repeat), random(random) {
+        for (auto& [address, array] : arrays) regions.push_back({array, 0, {}, {}, {}});
     }
 
     u64 load(u64 address, const Instruction& by, u32 thread) {
@@ -44,7 +58,7 @@ public:
     }
 
     void store(u64 address, u64 value, const Instruction& by, u32 thread) {
-        access(address, by, thread, false, true);
+        access(address, by, thread, false, true, may_repeat && read(address, by.type.bytes) == value);
         if (by.is_strong && is_weak) {
             stores.push_back({address, value, thread, by.type.bytes});
             if (stores.size() > LATE) commit(random.below(stores.size()));
@@ -70,14 +84,18 @@ public:
         if (!stores.empty() && random.below(8) == 0) commit(random.below(stores.size()));
     }
 
+    // Make the late stores of a thread visible.
+    void fence(u32 thread) {
+        for (std::size_t i = 0; i < stores.size();)
+            if (stores[i].thread == thread) commit(i);
+            else ++i;
+    }
+
     void finish() {
         while (!stores.empty()) commit(random.below(stores.size()));
     }
 
 private:
-    // Threads that made each kind of access, plus 1; MANY if there were several.
-    struct Record { u32 plain_read, strong_read, plain_write, strong_write; };
-    struct Region { Array array; u32 width; std::vector<Record> records; };
     struct Store { u64 address, value; u32 thread; u8 bytes; };
     // The last values of a place; `first` is the number of the oldest, and `seen` of the newest that
     // each thread has met.
@@ -85,55 +103,47 @@ private:
     static constexpr u32 MANY = ~0u;
     static constexpr std::size_t LATE = 64, VERSIONS = 8;
 
-    std::vector<Region> regions;
-    const bool is_weak;
+    const bool is_weak, may_repeat;
     Random& random;
     std::vector<Store> stores;
     std::unordered_map<u64, History> histories;
 
-    // One array may be given twice, or as overlapping views.
-    void merge_views() {
-        std::size_t kept = 0;
-        for (std::size_t i = 1; i < regions.size(); ++i) {
-            Array &one = regions[kept].array, &next = regions[i].array;
-            if (next.address < one.address + one.bytes)
-                one.bytes = std::max(one.bytes, next.address + next.bytes - one.address);
-            else
-                regions[++kept] = regions[i];
-        }
-        if (!regions.empty()) regions.resize(kept + 1);
-    }
-
     static bool is_inside(const Region& region, u64 address, u32 bytes) {
-        const Array& array = region.array;
+        const Array& array = *region.array;
         return address >= array.address && address + bytes <= array.address + array.bytes;
     }
 
     Region& region_of(u64 address, const Instruction& by) {
         std::size_t& at = by.region;
         if (at < regions.size() && is_inside(regions[at], address, by.type.bytes)) return regions[at];
-        for (at = 0; at < regions.size(); ++at)
-            if (is_inside(regions[at], address, by.type.bytes)) return regions[at];
+        at = std::upper_bound(regions.begin(), regions.end(), address, [](u64 place, const Region& region) {
+            return place < region.array->address;
+        }) - regions.begin() - 1;
+        if (at < regions.size() && is_inside(regions[at], address, by.type.bytes)) return regions[at];
         throw Finding("access outside all arrays: " + string(by.text));
     }
 
     // Check an access, and record it.
-    void access(u64 address, const Instruction& by, u32 thread, bool reads, bool writes) {
+    void access(u64 address, const Instruction& by, u32 thread, bool reads, bool writes, bool repeats = false) {
         const u32 bytes = by.type.bytes;
         Region& region = region_of(address, by);
-        const u64 offset = address - region.array.address;
+        if (reads) region.read.add(address, bytes);
+        if (writes) region.written.add(address, bytes);
         if (address % bytes) throw Finding("misaligned access: " + string(by.text));
+        if (checks == Checks::none) return;
+        const u64 offset = address - region.array->address;
+        u8* written = &region.array->written[offset];
+        if (reads && std::any_of(written, written + bytes, [](u8 byte) { return !byte; }))
+            throw Finding("read of uninitialised memory: " + string(by.text));
+        if (writes) std::fill_n(written, bytes, 1);
+        if (checks != Checks::all) return;
         if (region.records.empty()) {
             region.width = bytes;
-            region.records.resize(region.array.bytes / bytes + 1);
+            region.records.resize(region.array->bytes / bytes + 1);
         }
         if (region.width != bytes) throw Finding("access of another width: " + string(by.text));
-        u8* written = region.array.written ? region.array.written + offset : nullptr;
-        if (reads && written && std::any_of(written, written + bytes, [](u8 byte) { return !byte; }))
-            throw Finding("read of uninitialised memory: " + string(by.text));
-        if (writes && written) std::fill_n(written, bytes, 1);
         Record& record = region.records[offset / bytes];
-        bool is_race = others(record.plain_write, thread);
+        bool is_race = !repeats && others(record.plain_write, thread);
         if (!by.is_strong) is_race |= others(record.strong_write, thread);
         if (writes) is_race |= others(record.plain_read, thread);
         if (writes && !by.is_strong) is_race |= others(record.strong_read, thread);

@@ -1,33 +1,40 @@
 """Faults planted in the kernels, and in the Python that launches them: the interpreter finds each.
 
-Each row of `FAULTS` says how its fault is found: by a finding of the interpreter, or by a result
+Each row of `FAULTS` says how its fault is found: by a finding of the fake driver, or by a result
 that differs from the definition.
 """
 
 import importlib.util
 import random
+import re
 import shutil
+import sys
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from cuda_machine import KERNEL_SOURCES, FindingError, MachineDevice
+import interpreted_gpu
+import mstflow
+from interpreted_gpu import KERNEL_SOURCES
 from lender import Lender
+from mstflow import primitives
 from plant_faults import planted
 from primitive_cases import CASES, compare
 
 RACE, OUTSIDE, UNINITIALISED = "race", "outside all arrays", "uninitialised memory"
-DIVERGENT, ENDLESS, DIFFERS = "divergent vote", "does not end", "the result differs"
+DIVERGENT, DIFFERS = "divergent vote", "the result differs"
+WIDTH, UNORDERED = "another width", "no order between|uninitialised memory"
 
 
 class Planted(NamedTuple):
-    """A fault, the primitive whose cases find it, and how; see `Fault` in `faults.py`."""
+    """A fault, the primitive or the solve that finds it, and how; see `Fault` in `faults.py`."""
 
     title: str
     file: str
     old: str
     new: str
-    primitive: str
+    by: str
     found: str
 
 
@@ -120,43 +127,152 @@ FAULTS = [Planted(*row) for row in [
     ("counts of tiles are added up in 32 bits", "arrays.py",
      'ends = self._xp.cumsum(counts, dtype="u8")', 'ends = self._xp.cumsum(counts, dtype="u4")',
      "compact", OUTSIDE),
+    # Faults above the kernels.
+    ("the total is that of the first tile", "arrays.py",
+     "total = int(ends[-1])", "total = int(ends[0])", "compact", OUTSIDE),
+    ("the smallest and the largest value are exchanged", "arrays.py",
+     "values.min(), values.max()", "values.max(), values.min()", "sorted_union", DIFFERS),
+    ("strided arrays are passed as they are", "arrays.py",
+     "return self._xp.ascontiguousarray(value) if getattr(value, \"ndim\", 0) else int(value)",
+     "return value if getattr(value, \"ndim\", 0) else int(value)", "gather", DIFFERS),
+    ("a copy is freed before the launch that reads it", "arrays.py",
+     "return self._xp.ascontiguousarray(value) if getattr(value, \"ndim\", 0) else int(value)",
+     "return self._xp.ascontiguousarray(value).data.ptr if getattr(value, \"ndim\", 0) else value",
+     "gather", WIDTH),
+    ("-0.0 is repeated by a memset", "arrays.py",
+     "return self._xp.full(size, word, word.dtype).view(dtype)",
+     "return self._xp.full(size, value, dtype)", "full", DIFFERS),
+    ("subnormal floats are taken for zeros", "arrays.py",
+     "if left.dtype != np.float32:", "if True:", "minimum", DIFFERS),
+    ("ends of two widths are passed as they are", "arrays.py",
+     "return u.astype(dtype, copy=False), v.astype(dtype, copy=False)", "return u, v",
+     "two widths", OUTSIDE),
+    ("the keys of records keep their positions", "arrays.py",
+     "            smallest >>= _HALF\n", "            pass\n", "scatter_min_pairs", DIFFERS),
+    ("the host does not wait for a copy", "arrays.py",
+     "return self._xp.asnumpy(array)",
+     "import cupyx\n        out = cupyx.empty_pinned(array.shape, array.dtype)\n"
+     "        return self._xp.asnumpy(array, out=out, blocking=False)", "solve", DIFFERS),
+    ("a column is copied on a stream for which no other waits", "arrays.py",
+     "            array = self._xp.asarray(values, dtype=dtype)\n",
+     "            with self._xp.cuda.Stream(non_blocking=True):\n"
+     "                array = self._xp.asarray(values, dtype=dtype)\n", "solve", UNORDERED),
+    ("all threads share the bits of selections", "arrays.py",
+     'bits = self.empty(-(-size // _WORD), "u4")',
+     'bits = vars(self).setdefault("_b", self.empty(9999, "u4"))[: -(-size // _WORD)]', "scans",
+     UNORDERED),
+    ("kernels run on the default stream", "device.py",
+     "(_BLOCK,), words)", "(_BLOCK,), words, stream=self.xp.cuda.Stream.null)", "solve on a stream",
+     UNORDERED),
+    ("the streams of threads do not wait for the default stream", "device.py",
+     "stream = self.xp.cuda.Stream()", "stream = self.xp.cuda.Stream(non_blocking=True)", "scans",
+     UNORDERED),
+    ("threads do not use the stream of the caller", "device.py",
+     "with device, stream if stream.ptr else self._lent_stream(device.id):", "with device:",
+     "scans on a stream", UNORDERED),
+    ("tasks do not use the stream of the caller", "device.py",
+     "        with device, stream:\n", "        with device:\n", "tasks on a stream", UNORDERED),
+    ("a block is not a multiple of a warp", "device.py",
+     "_BLOCK = 256", "_BLOCK = 250", "compact", DIVERGENT),
+    ("the last block is not launched", "device.py",
+     "(-(-size // _BLOCK),)", "(size // _BLOCK,)", "gather", DIFFERS),
 ]]  # fmt: skip
+RANDOM = np.random.default_rng(9)
+COLUMNS = (*RANDOM.integers(0, 90, (2, 700)), RANDOM.integers(0, 40, 700).astype("f4"))
+
+
+@pytest.fixture
+def module(interpreter, tmp_path, monkeypatch):
+    """Return a function that plants a fault in a copy of the array module, and loads the copy."""
+
+    def load(fault=None):
+        folder = shutil.copytree(KERNEL_SOURCES, tmp_path / "cuda")
+        if fault:
+            path = folder / fault.file
+            path.write_text(planted(path.read_text(), fault))
+        name = "mstflow.primitives.planted"
+        for old in [each for each in sys.modules if each.startswith(name)]:
+            monkeypatch.delitem(sys.modules, old)
+        search = {"submodule_search_locations": [str(folder)]}
+        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", **search)
+        monkeypatch.setitem(sys.modules, name, importlib.util.module_from_spec(spec))
+        device = importlib.import_module(f"{name}.device")
+        monkeypatch.setattr(device, "cached_kernel", lambda *names: kernel(folder, *names))
+        monkeypatch.setitem(primitives._BACKENDS, "cupy", (device.__name__, "cupy_arrays", "cupy"))
+        monkeypatch.setattr(
+            "mstflow.pipeline.run.dask_scheduler.computing_here", device.computing_here
+        )
+        primitives.array_module.cache_clear()
+        return device.cupy_arrays()
+
+    yield load
+    interpreted_gpu.finding()
+    primitives.array_module.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    """Scan a small graph in several blocks, so that several threads take part."""
+    monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", 20)
+
+
+def kernel(folder, file, name, _):
+    names, ptx = interpreted_gpu.compiled(file, folder)
+    return names[name], ptx
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.title)
-def test_planted_faults_are_found(cuda_machine, tmp_path, fault):
-    folder = shutil.copytree(KERNEL_SOURCES, tmp_path / "cuda")
-    path = folder / fault.file
-    path.write_text(planted(path.read_text(), fault))
-    ops = Lender(arrays_of(folder).CudaArrays(MachineDevice(cuda_machine, folder)))
-    assert fault.found in first_finding(ops, fault.primitive)
+def test_planted_faults_are_found(module, fault):
+    assert re.search(fault.found, first_finding(module(fault), fault.by))
 
 
-def test_nothing_is_found_without_a_fault(cuda_machine):
-    ops = Lender(arrays_of(KERNEL_SOURCES).CudaArrays(MachineDevice(cuda_machine)))
-    for primitive in {fault.primitive for fault in FAULTS}:
-        assert first_finding(ops, primitive) == ""
+def test_nothing_is_found_without_a_fault(module):
+    ops = module()
+    for by in {fault.by for fault in FAULTS}:
+        assert first_finding(ops, by, seeds=10) == ""
 
 
-def arrays_of(folder):
-    """Load the Python module above the kernels from a folder."""
-    name = "mstflow.primitives.cuda.planted"
-    spec = importlib.util.spec_from_file_location(name, folder / "arrays.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def first_finding(ops, primitive):
-    """Run cases of a primitive; return what is found first, or nothing."""
-    dtypes, build = CASES[primitive]
-    for seed in range(100):
-        rng = random.Random(seed)
-        args, options, expected = build(rng, rng.choice(dtypes), rng.choice([20, 20, 300, 700]))
+def first_finding(ops, by, seeds=100):
+    """Run cases of a primitive, or solve a graph; return what is found first, or nothing."""
+    for seed in range(seeds if by in CASES else 5):
+        interpreted_gpu.start(seed)
         try:
-            compare(primitive, getattr(ops, primitive)(*args, **options), expected)
-        except FindingError as finding:
-            return str(finding)
-        except AssertionError:
-            return DIFFERS
+            check_case(ops, by, seed) if by in CASES else SOLVES[by]()
+        except Exception as error:
+            return interpreted_gpu.finding() or f"{DIFFERS}: {error}"
+        if found := interpreted_gpu.finding():
+            return found
     return ""
+
+
+def check_case(ops, primitive, seed):
+    dtypes, build = CASES[primitive]
+    rng = random.Random(seed)
+    args, options, expected = build(rng, rng.choice(dtypes), rng.choice([20, 20, 300, 700]))
+    lent = Lender(ops, step=1 + seed % 2)
+    compare(primitive, getattr(lent, primitive)(*args, **options), expected)
+
+
+def solve(on_a_stream=False, columns=COLUMNS, on_device=False, **options):
+    import cupy
+
+    with cupy.cuda.Stream(non_blocking=True) if on_a_stream else cupy.cuda.Stream.null:
+        given = tuple(map(cupy.asarray, columns)) if on_device else columns
+        forest = mstflow.minimum_spanning_forest(given, backend="cupy", **options)
+        found = cupy.asnumpy(forest.edge_ids).tolist()
+    assert found == mstflow.minimum_spanning_forest(columns, backend="numpy").edge_ids.tolist()
+
+
+SCAN = {"strategy": "two-scan", "partitions": 3, "threads": 2}
+SOLVES = {
+    "solve": solve,
+    "solve on a stream": lambda: solve(on_a_stream=True, on_device=True),
+    "two widths": lambda: solve(
+        columns=(COLUMNS[0].astype("i4"), *COLUMNS[1:]), algorithm="boruvka-edgelist"
+    ),
+    "scans": lambda: solve(**SCAN),
+    "scans on a stream": lambda: solve(on_a_stream=True, **SCAN),
+    "tasks on a stream": lambda: solve(
+        on_a_stream=True, on_device=True, scheduler="threads", strategy="tree", partitions=3
+    ),
+}

@@ -3,7 +3,6 @@
 import pytest
 
 import mstflow
-from cuda_machine import MachineCudaArrays
 from lender import Lender
 from mstflow.primitives import array_module
 from mstflow.primitives.checked import CheckedModule
@@ -12,16 +11,17 @@ from mstflow.primitives.checked import CheckedModule
 def modules():
     """Return the names of all array modules; with several threads, they share small arrays, too."""
     several = ["numba, 4 threads"] if "numba" in mstflow.backends() else []
-    return [*mstflow.backends(), *several, "cuda interpreted"]
+    return [*mstflow.backends(), *several]
 
 
-@pytest.fixture(params=modules(), scope="session")
+def pytest_generate_tests(metafunc):
+    if "module" in metafunc.fixturenames:
+        metafunc.parametrize("module", modules(), indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def module(request):
     name, _, several = request.param.partition(",")
-    if name == "cuda interpreted":
-        request.getfixturevalue("cuda_machine")
-        yield MachineCudaArrays()
-        return
     if not several:
         yield array_module(name)
         return
@@ -35,9 +35,9 @@ def module(request):
 
 
 @pytest.fixture(scope="session")
-def share(module):
+def share(request):
     """Return the divisor of large sizes: the interpreter takes microseconds for each element."""
-    return 16 if isinstance(module, MachineCudaArrays) else 1
+    return 16 if request.config.getoption("--interpret-gpu") else 1
 
 
 @pytest.fixture(scope="session")

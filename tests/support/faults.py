@@ -91,7 +91,7 @@ FAULTS = [
     Fault(
         "NaN is accepted",
         "graphs/edge_list.py", 'np.isnan(extreme("min", array))', "False",
-        "tests/test_solve.py tests/test_device.py",
+        "tests/test_solve.py",
     ),
     # Primitives: NumPy.
     Fault(
@@ -250,7 +250,7 @@ FAULTS = [
     Fault(
         "negative ids are accepted",
         "graphs/edge_list.py", "if top > np.iinfo(ids.dtype).max:", "if False:",
-        "tests/test_solve.py tests/test_device.py",
+        "tests/test_solve.py",
     ),
     Fault(
         "a missing weight of networkx is 0",
