@@ -15,7 +15,7 @@ from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
 from ..report.report import Note, StageCall, Work
-from .schedulers import Notes
+from .schedulers import InProcess
 from .workers import this_worker
 
 if TYPE_CHECKING:
@@ -27,18 +27,14 @@ _PAUSE = 0.1
 _TOPIC_TASKS = 500
 
 
-class LocalDask(Notes):
+class LocalDask(InProcess):
     """Dask's schedulers "synchronous" and "threads" with the interface of `Scheduler`.
 
     Tasks are collected until `gather` is called, which computes the results of all live handles.
     """
 
     task_threads = 1
-    is_cluster = False
     eager = False
-    leaves_on_host = False
-    input_folder: str | None = None
-    worker_memory: int | None = None
 
     def __init__(self, name: str, workers: int) -> None:
         super().__init__()
@@ -53,10 +49,6 @@ class LocalDask(Notes):
         added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
         self._live.add(added)
         return added
-
-    def compute(self, collection: Any) -> Any:
-        """Return the collection, which Dask computes for the task that reads it."""
-        return collection
 
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None

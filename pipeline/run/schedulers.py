@@ -74,11 +74,20 @@ class Scheduler(Protocol):
         """Return the notes since the last call."""
 
 
-class Notes:
-    """The notes of tasks that run in this process."""
+class InProcess:
+    """The part that schedulers share if their tasks run in this process, in its memory."""
+
+    is_cluster = False
+    leaves_on_host = False
+    input_folder: str | None = None
+    worker_memory: int | None = None
 
     def __init__(self) -> None:
         self._notes: list[Note] = []
+
+    def compute(self, collection: Any) -> Any:
+        """Return the collection, which Dask computes for the task that reads it."""
+        return collection
 
     def note(self, note: Note) -> None:
         """Keep a note."""
@@ -90,7 +99,7 @@ class Notes:
         return notes
 
 
-class Inline(Notes):
+class Inline(InProcess):
     """The scheduler that calls each task when it is submitted.
 
     Parameters
@@ -101,11 +110,7 @@ class Inline(Notes):
 
     name = "inline"
     workers = 1
-    is_cluster = False
     eager = True
-    leaves_on_host = False
-    input_folder: str | None = None
-    worker_memory: int | None = None
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__()
@@ -114,10 +119,6 @@ class Inline(Notes):
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Call the function."""
         return function(*handles)
-
-    def compute(self, collection: Any) -> Any:
-        """Return the collection, which Dask computes for the task that reads it."""
-        return collection
 
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
