@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
-from .edge_list import EdgeList
+from .edge_list import EdgeList, chosen_weight
 from .libraries.igraph import from_igraph
 from .libraries.networkx import from_networkx
 from .read import read
-from .tables import arrow_graph, choose_columns, chosen_weight, class_names
+from .tables import arrow_graph, choose_columns, class_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

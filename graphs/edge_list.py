@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError
+from ..errors import GraphError, OptionError
 from ..runtime.device import device_array, host_array, is_on_device
 from ..runtime.team import extreme
 
@@ -112,15 +112,17 @@ class EdgeList:
         check_names(self.names, num_vertices)
         if _checked_num_vertices(self.u[:0], self.v[:0], num_vertices, 0) < self.num_vertices:
             return EdgeList(self.u, self.v, self.weight, num_vertices=num_vertices)
-        larger = object.__new__(EdgeList)  # skips the checks: the ids are known to be smaller
-        larger.__dict__.update(self.__dict__, num_vertices=int(num_vertices))
-        return larger
+        return self._changed(num_vertices=int(num_vertices))
 
     def of_file(self, path: PathLike[str]) -> EdgeList:
         """Return the same graph, marked as read from a file."""
-        known = object.__new__(EdgeList)
-        known.__dict__.update(self.__dict__, files=((fspath(path), self.num_edges),))
-        return known
+        return self._changed(files=((fspath(path), self.num_edges),))
+
+    def _changed(self, **attributes: Any) -> EdgeList:
+        """Return a copy with valid attributes, without checking the columns again."""
+        copy = object.__new__(EdgeList)
+        copy.__dict__.update(self.__dict__, **attributes)
+        return copy
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the edges `edge_ids`."""
@@ -176,6 +178,31 @@ def check_names(names: VertexNames | None, num_vertices: int) -> None:
         raise GraphError(message)
 
 
+def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
+    """Return a graph with its weights, which are called "weight"; without weights for None.
+
+    Raises
+    ------
+    OptionError
+        If `weight` is another name.
+    """
+    check_weight(weight)
+    return graph if weight else graph._changed(weight=ones(graph.u))
+
+
+def check_weight(weight: str | None, owner: str = "the graph") -> None:
+    """Check that `weight` is "weight" or None, for a graph without named columns.
+
+    Raises
+    ------
+    OptionError
+        If `weight` is another name. The message begins with the owner.
+    """
+    if weight not in ("weight", None):
+        message = f"{owner} has no weights called {weight!r}; it has: 'weight'"
+        raise OptionError(message)
+
+
 def ones(column: NDArray[Any]) -> NDArray[np.int64]:
     """Return an array of integer ones of the length of a column; it uses no memory."""
     one = np.zeros_like(column, np.int64, shape=(1,)) + 1
@@ -198,8 +225,7 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
         join_weights([graph.weight for graph in graphs]),
         num_vertices=max(graph.num_vertices for graph in graphs),
     )
-    joined.__dict__["files"] = tuple(file for graph in graphs for file in graph.files)
-    return joined
+    return joined._changed(files=tuple(file for graph in graphs for file in graph.files))
 
 
 def join_ids(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:

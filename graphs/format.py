@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from ..errors import OptionError
 from ..progress import report_progress
+from .edge_list import check_weight, chosen_weight
 from .files import FileState, unchanged
-from .tables import check_weight, chosen_weight
 from .text.table import join_blocks
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
     #: All columns, and the identity of the graph if the file states it.
     SavedForest = tuple[dict[str, NDArray[Any]], dict[str, Any] | None]
+
+
+#: The name of a saved forest's column, file or metadata with the identity of its graph, as JSON.
+IDENTITY = "graph"
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,23 @@ class Format:
             return self.stream(path, weight)
         check_weight(weight)
         return self.stream(path)
+
+
+def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
+    """Parse the identity of a graph; return None if `text` is None.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a JSON object.
+    """
+    if text is None:
+        return None
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        message = f"{IDENTITY} must be a JSON object, not {text!r}"
+        raise ValueError(message)
+    return found
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .adopt import edge_list, is_known
-from .edge_list import EdgeList, checked_num_vertices
+from .edge_list import EdgeList, check_weight, checked_num_vertices
 from .files import FileState
 from .formats import format_of
 from .names.number import number_graph
 from .read import WholeFile
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
-from .tables import check_weight, class_names
+from .tables import class_names
 from .text.table import stream_blocks
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Metadata key of the number of vertices, which may exceed the largest id plus one.
 NUM_VERTICES = "num_vertices"
-#: Metadata key of the identity of a saved forest's graph, as JSON.
-IDENTITY = "graph"
 
 #: Names for the columns of the two ends, in order of preference.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
@@ -190,47 +187,3 @@ def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
         message = f"metadata {NUM_VERTICES!r} must be a number, not {stated!r}"
         raise GraphError(message)
     return None if stated is None else int(stated)
-
-
-def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
-    """Parse the identity of a graph; return None if `text` is None.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a JSON object.
-    """
-    if text is None:
-        return None
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        message = f"{IDENTITY} must be a JSON object, not {text!r}"
-        raise ValueError(message)
-    return found
-
-
-def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
-    """Return a graph with its weights, which are called "weight"; without weights for None.
-
-    Raises
-    ------
-    OptionError
-        If `weight` is another name.
-    """
-    check_weight(weight)
-    if weight:
-        return graph
-    return EdgeList(graph.u, graph.v, num_vertices=graph.num_vertices, names=graph.names)
-
-
-def check_weight(weight: str | None, owner: str = "the graph") -> None:
-    """Check that `weight` is "weight" or None, for a graph without named columns.
-
-    Raises
-    ------
-    OptionError
-        If `weight` is another name. The message begins with the owner.
-    """
-    if weight not in ("weight", None):
-        message = f"{owner} has no weights called {weight!r}; it has: 'weight'"
-        raise OptionError(message)

@@ -26,9 +26,8 @@ from ..files import (
     file_fingerprint,
     without_warnings,
 )
-from ..format import Format
+from ..format import IDENTITY, Format, parse_identity
 from ..source import EdgeSource
-from ..tables import IDENTITY, parse_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

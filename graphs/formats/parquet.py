@@ -12,17 +12,15 @@ import numpy as np
 
 from ..edge_list import EdgeList
 from ..files import FileState, file_fingerprint, most_from, unchanged
-from ..format import Format
+from ..format import IDENTITY, Format, parse_identity
 from ..segments import Rows
 from ..source import EdgeSource
 from ..tables import (
-    IDENTITY,
     NUM_VERTICES,
     arrow_dtype,
     arrow_values,
     choose_columns,
     naming,
-    parse_identity,
     stated_num_vertices,
 )
 
