@@ -9,13 +9,17 @@ from .forest.forest import Forest
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
+from .pipeline.options import choose_backend
 from .pipeline.pipeline import Pipeline
-from .pipeline.union import Union, adopt_all
+from .pipeline.plan import FEW
+from .pipeline.union import unions_of
+from .runtime.memory import keeping_blocks
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
+    from .pipeline.union import Union
     from .progress import Listener
 
 
@@ -156,9 +160,9 @@ def minimum_spanning_forests(
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> list[Forest]:
-    """Find the minimum spanning forest of each of many graphs, in one run.
+    """Find the minimum spanning forest of each of many graphs, in few runs.
 
-    One run on the disjoint union of many small graphs is faster than many runs. Each forest equals
+    A run on the disjoint union of many small graphs is faster than many runs. Each forest equals
     the result of `minimum_spanning_forest`, with the edge ids of its graph.
 
     Parameters
@@ -172,28 +176,39 @@ def minimum_spanning_forests(
     Returns
     -------
     list of Forest
-        In the order of the graphs. Graphs whose weights have the same dtype share one report.
+        In the order of the graphs. Forests that were found together share one report.
 
     Raises
     ------
     MstflowError
         If a graph or an option is invalid. Names the graph by its position.
     """
-    members = adopt_all(list(graphs), weight)
-    alike: dict[Any, list[int]] = {}
-    for place, member in enumerate(members):
-        alike.setdefault(member.weight.dtype, []).append(place)
     found: dict[int, Forest] = {}
-    for places in alike.values():
-        union = Union.of([members[place] for place in places])
-        whole = minimum_spanning_forest(
-            union.graph,
-            maximum=maximum,
-            algorithm=algorithm,
-            backend=backend,
-            threads=threads,
-            progress=progress,
-        )
-        for place, edge_ids in zip(places, union.split(whole.edge_ids), strict=True):
-            found[place] = Forest(edge_ids, members[place], bool(maximum), whole.report)
-    return [found[place] for place in range(len(members))]
+    with keeping_blocks():  # the unions reuse memory
+        for union in unions_of(graphs, weight):
+            pipeline, using = _for_union(union, algorithm, backend)
+            whole = minimum_spanning_forest(
+                union.graph,
+                maximum=maximum,
+                algorithm=pipeline,
+                backend=using,
+                threads=threads,
+                progress=progress,
+            )
+            parts = zip(union.places, union.members, union.split(whole.edge_ids), strict=True)
+            for place, graph, edge_ids in parts:
+                found[place] = Forest(edge_ids, graph, bool(maximum), whole.report)
+    return [found[place] for place in range(len(found))]
+
+
+def _for_union(union: Union, algorithm: str | Pipeline, backend: str) -> tuple[str | Pipeline, str]:
+    """Return the algorithm and the backend for a union.
+
+    If compiled kernels pay, "auto" joins the edges of each small graph on its own.
+    """
+    if algorithm != "auto" or union.most_edges > FEW:
+        return algorithm, backend
+    name = choose_backend(backend, union.graph.num_edges, on_device=False, are_few=True)
+    if name != "numba":
+        return algorithm, backend
+    return named_algorithm(FOR_FEW).given(groups=union.first_edge), name

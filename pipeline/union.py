@@ -9,15 +9,20 @@ import numpy as np
 
 from ..errors import GraphError
 from ..graphs.adopt import edge_list
-from ..graphs.edge_list import join_ids, unchecked
+from ..graphs.edge_list import unchecked
 from ..runtime.device import refuse_device
+from ..runtime.memory import empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from ..graphs.edge_list import EdgeList
+
+
+#: The largest number of graphs in a union. The columns of this many small graphs fit in a cache.
+TOGETHER = 256
 
 
 class Union(NamedTuple):
@@ -29,24 +34,43 @@ class Union(NamedTuple):
         The edges of all graphs, in order, on the vertices of all graphs.
     first_edge : int64 array of length k + 1
         The first edge id of each graph in the union, and the number of edges.
+    members : sequence of EdgeList
+        The graphs.
+    places : sequence of int
+        The position of each graph in the caller's sequence.
     """
 
     graph: EdgeList
     first_edge: NDArray[np.int64]
+    members: Sequence[EdgeList]
+    places: Sequence[int]
 
     @classmethod
-    def of(cls, graphs: Sequence[EdgeList]) -> Union:
-        """Return the union of at least one graph; their weights have one dtype."""
-        lengths = [graph.num_edges for graph in graphs]
-        first_vertex = _offsets([graph.num_vertices for graph in graphs])
+    def of(
+        cls, members: Sequence[EdgeList], places: Sequence[int], columns: Sequence[Any] = ()
+    ) -> Union:
+        """Return the union of at least one graph; their weights have one dtype.
+
+        `columns` are u, v and weight of all members, if the caller has concatenated them.
+        """
+        first_edge = _offsets([len(member.u) for member in members])
+        first_vertex = _offsets([member.num_vertices for member in members])
         dtype = np.int32 if first_vertex[-1] < 2**31 else np.int64
-        shift = np.repeat(first_vertex[:-1].astype(dtype), lengths)
-        u, v = (
-            np.add(join_ids(columns), shift, dtype=dtype, casting="unsafe")
-            for columns in ([graph.u for graph in graphs], [graph.v for graph in graphs])
+        u, v, weight = columns or (
+            _concatenated([member.u for member in members], dtype),
+            _concatenated([member.v for member in members], dtype),
+            _concatenated([member.weight for member in members], members[0].weight.dtype),
         )
-        weight = np.concatenate([graph.weight for graph in graphs])
-        return cls(unchecked(u, v, weight, int(first_vertex[-1])), _offsets(lengths))
+        shift = np.repeat(first_vertex[:-1].astype(dtype), np.diff(first_edge))
+        u, v = (_concatenated([ids], dtype) if ids.dtype != dtype else ids for ids in (u, v))
+        u += shift
+        v += shift
+        return cls(unchecked(u, v, weight, int(first_vertex[-1])), first_edge, members, places)
+
+    @property
+    def most_edges(self) -> int:
+        """The largest number of edges of a member."""
+        return int(np.diff(self.first_edge).max())
 
     def split(self, edge_ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return the edge ids in each graph, given ascending ids in the union."""
@@ -55,63 +79,85 @@ class Union(NamedTuple):
         return [own[start:stop] for start, stop in itertools.pairwise(cuts.tolist())]
 
 
-def adopt_all(graphs: Sequence[Any], weight: str | None) -> list[EdgeList]:
-    """Convert graphs as `edge_list` does; plain columns are checked all at once.
+def unions_of(graphs: Iterable[Any], weight: str | None) -> Iterator[Union]:
+    """Convert graphs as `edge_list` does; yield unions of at most `TOGETHER` graphs.
+
+    The weights of the members of a union have one dtype.
 
     Raises
     ------
     GraphError, OptionError
         As `edge_list`. Names the graph by its position in the sequence.
     """
-    plain = _adopt_columns(graphs) if weight == "weight" else None
-    return plain or list(_adopt_each(graphs, weight))
+    remaining = iter(graphs)
+    for first in itertools.count(0, TOGETHER):
+        some = list(itertools.islice(remaining, TOGETHER))
+        if not some:
+            return
+        plain = _union_of_columns(some, first) if weight == "weight" else None
+        yield from [plain] if plain else _unions_by_dtype(some, weight, first)
 
 
-def _adopt_each(graphs: Sequence[Any], weight: str | None) -> Iterator[EdgeList]:
-    for number, graph in enumerate(graphs):
-        try:
-            found = edge_list(graph, None, weight)
-        except GraphError as error:
-            message = f"graph {number}: {error}"
-            raise type(error)(message) from error
-        refuse_device(found.u, f"graph {number}")
-        yield found
+def _unions_by_dtype(graphs: Sequence[Any], weight: str | None, first: int) -> Iterator[Union]:
+    alike: dict[Any, dict[int, EdgeList]] = {}
+    for place, graph in enumerate(graphs, first):
+        member = _adopted(graph, weight, place)
+        alike.setdefault(member.weight.dtype, {})[place] = member
+    for members in alike.values():
+        yield Union.of([*members.values()], [*members])
 
 
-def _adopt_columns(graphs: Sequence[Any]) -> list[EdgeList] | None:
-    """Return edge lists of columns of common dtypes; None if one of them may be invalid."""
-    if not graphs or not all(type(graph) is tuple and len(graph) == 3 for graph in graphs):
+def _adopted(graph: Any, weight: str | None, place: int) -> EdgeList:
+    try:
+        found = edge_list(graph, None, weight)
+    except GraphError as error:
+        message = f"graph {place}: {error}"
+        raise type(error)(message) from error
+    refuse_device(found.u, f"graph {place}")
+    return found
+
+
+def _union_of_columns(graphs: Sequence[Any], first: int) -> Union | None:
+    """Return the union of plain columns, which are checked all at once.
+
+    Return None if the columns have several dtypes, or one of them may be invalid. Checking them
+    one by one then finds the error.
+    """
+    if not all(type(graph) is tuple and len(graph) == 3 for graph in graphs):
         return None
-    us, vs, weights = zip(*graphs, strict=True)
-    kinds = [{_kind(column) for column in columns} for columns in (us, vs, weights)]
-    lengths = list(map(len, us))
-    is_alike = lengths == list(map(len, vs)) == list(map(len, weights)) and min(lengths) > 0
-    if not is_alike or any(len(kind) > 1 or None in kind for kind in kinds):
+    columns = tuple(zip(*graphs, strict=True))
+    lengths, *others = ([*map(len, arrays)] for arrays in columns if _is_plain(arrays))
+    if others != [lengths, lengths] or 0 in lengths:
         return None
-    if us[0].dtype.kind not in "iu" or vs[0].dtype.kind not in "iu":
+    u, v, weight = (_concatenated(arrays, arrays[0].dtype) for arrays in columns)
+    is_known = weight.dtype.kind in "biuf" and weight.itemsize <= 8
+    if u.dtype.kind not in "iu" or v.dtype.kind not in "iu" or not is_known:
         return None
-    weight = weights[0].dtype
-    if weight.kind not in "biuf" or weight.itemsize > 8:
-        return None
-    if weight.kind == "f" and np.isnan(np.concatenate(weights).min()):
+    if weight.dtype.kind == "f" and np.isnan(weight.min()):
         return None
     starts = _offsets(lengths)[:-1]
-    tops = []
-    for columns in (us, vs):
-        ids = np.concatenate(columns)
+    sizes = [0] * len(graphs)
+    for ids in (u, v):
         top = np.maximum.reduceat(ids.view(f"u{ids.itemsize}"), starts)
         if top.max() >= 2 ** (8 * ids.itemsize - 1):  # a negative id, viewed as unsigned
             return None
-        tops.append(top.astype(np.int64))
-    sizes = (np.maximum(*tops) + 1).tolist()
-    every = zip(us, vs, weights, sizes, strict=True)
-    return [unchecked(u, v, weight, size) for u, v, weight, size in every]
+        sizes = np.maximum(sizes, top.astype(np.int64) + 1)
+    members = [unchecked(*graph, size) for graph, size in zip(graphs, sizes.tolist(), strict=True)]
+    return Union.of(members, range(first, first + len(members)), (u, v, weight))
 
 
-def _kind(column: Any) -> np.dtype[Any] | None:
-    """Return the dtype of a plain column in host memory, and None for anything else."""
-    is_plain = type(column) is np.ndarray and column.ndim == 1 and column.dtype.isnative
-    return column.dtype if is_plain else None
+def _is_plain(arrays: Sequence[Any]) -> bool:
+    """Return whether all columns are one-dimensional arrays of one native dtype."""
+    if {*map(type, arrays)} != {np.ndarray} or {array.ndim for array in arrays} != {1}:
+        return False
+    dtypes = {array.dtype for array in arrays}
+    return len(dtypes) == 1 and dtypes.pop().isnative
+
+
+def _concatenated(arrays: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
+    """Concatenate arrays in memory of the pool; all values fit the dtype."""
+    out = empty(sum(map(len, arrays)), dtype)
+    return np.concatenate(arrays, out=out, casting="unsafe")
 
 
 def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:

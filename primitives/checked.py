@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import PrimitiveError
+from ..runtime.device import host_array
 from .paths import BLOCK
 
 if TYPE_CHECKING:
@@ -156,10 +157,21 @@ def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int) -> None:
 
 
 def _check_join_by_weight(
-    name: str, u: Any, v: Any, weight: Any, size: int, *, descending: bool
+    name: str, u: Any, v: Any, weight: Any, size: int, *, descending: bool, groups: Any = None
 ) -> None:
     _check_join_by_key(name, u, v, weight, size)
     _check_order_key(name, weight, descending=descending)
+    cuts = [0, len(u)] if groups is None else groups.tolist()
+    if cuts != sorted(cuts) or [*cuts[:1], *cuts[-1:]] != [0, len(u)]:
+        message = f"{name}: groups must ascend from 0 to {len(u)}, not {cuts}"
+        raise PrimitiveError(message)
+    owner = np.full(size, -1)
+    for group, (start, stop) in enumerate(itertools.pairwise(cuts)):
+        nodes = np.concatenate([host_array(ends[start:stop]) for ends in (u, v)])
+        if (owner[nodes] >= 0).any():
+            message = f"{name}: node {nodes[owner[nodes] >= 0][0]} is in two groups"
+            raise PrimitiveError(message)
+        owner[nodes] = group
 
 
 def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:

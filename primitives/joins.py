@@ -84,7 +84,15 @@ class Joins(Protocol):
         return self.gather(order, joining), root
 
     def join_by_weight(
-        self: Any, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
+        self: Any,
+        u: Array,
+        v: Array,
+        weight: Array,
+        size: int,
+        /,
+        *,
+        descending: bool,
+        groups: Array | None = None,
     ) -> Array:
         """Join pairs as `join_by_key` does, by the keys of their weights.
 
@@ -100,6 +108,9 @@ class Joins(Protocol):
         size : int
         descending : bool
             Whether the heaviest pair comes first.
+        groups : int64 array, optional
+            The position of the first pair of each group, and m. No node is in two groups. So array
+            modules may join the pairs of each group separately; this does not affect the result.
 
         Returns
         -------

@@ -38,14 +38,16 @@ def bring_columns_together(columns: Columns) -> Columns:
 
 @stage(writes="forest")
 def join_columns(
-    ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict
+    ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict, groups: Any
 ) -> Index:
     """List the edges that join two fragments when all edges are taken in order of weight.
+
+    `groups` divides the edges of a disjoint union of graphs; it is None for a single graph.
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
     u, v, weight, edge_id = whole_columns
-    joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum)
+    joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum, groups=groups)
     return ops.gather(edge_id, joining)
 
 

@@ -337,27 +337,39 @@ class NumbaArrays(NumpyArrays):
         return joining[:count], root
 
     def join_by_weight(
-        self, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
-    ) -> Any:
-        length = len(u)
-        if not length or max(length, size) > FEW:
+        self,
+        u: Array,
+        v: Array,
+        weight: Array,
+        size: int,
+        /,
+        *,
+        descending: bool,
+        groups: Array | None = None,
+    ) -> Array:
+        length, kind = len(u), weight.dtype.kind
+        longest = length if groups is None else int(np.diff(groups).max(initial=0))
+        if not 0 < longest <= FEW or size > 2**32:
             return super().join_by_weight(u, v, weight, size, descending=descending)
-        kind, top = weight.dtype.kind, 8 * weight.itemsize - 1
-        joining = np.empty(min(length, size), self.index_dtype(length))
-        count = few.join_few(
-            u.astype(np.uint32),
-            v.astype(np.uint32),
-            _words(weight).astype(np.uint64),
-            *(top, kind in "fi", kind == "f", descending),
-            np.empty(length, np.uint64),
-            np.empty((2 * length, 2), np.uint64),
-            np.empty(size, np.uint32),
-            np.empty(length, np.uint8),
-            _words(joining),
-        )
-        if count < 0:
+        first = np.ascontiguousarray([0, length] if groups is None else groups)
+        ends = (_words(column).astype(np.uint32, copy=False) for column in (u, v))
+        columns = *ends, _words(weight).astype(np.uint64, copy=False)
+        order = (8 * weight.itemsize - 1, kind in "fi", kind == "f", descending)
+        joining = empty(length, self.index_dtype(length))
+
+        def join(start: int, stop: int) -> Array | None:
+            words, orders = np.empty(2 * longest, np.uint64), np.empty((2, longest), np.uint32)
+            scratch = words, orders, np.empty(min(size, FEW), np.uint32)
+            own = joining[first[start] :]
+            count = few.join_groups(start, stop, first, *columns, *order, *scratch, _words(own))
+            return own[:count] if count >= 0 else None
+
+        stops = [stop for _, stop in self._team.shares(length)]
+        cuts = itertools.pairwise([0, *np.searchsorted(first, stops).tolist()])
+        found = self._team.call(join, cuts)
+        if any(part is None for part in found):
             return super().join_by_weight(u, v, weight, size, descending=descending)
-        return joining[:count]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
         """Distribute pairs to runs; None if a run is too long, or a record cannot hold a pair."""

@@ -38,6 +38,48 @@ def test_plain_columns_are_adopted_together(ids, weights):
         assert forest.graph.u is graph[0]
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
+def test_several_unions_of_small_graphs(monkeypatch, weights, threads):
+    monkeypatch.setattr("mstflow.pipeline.union.TOGETHER", 30)
+    monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
+    rng = np.random.default_rng(4)
+    many = [
+        (*rng.integers(0, m // 3 + 1, (2, m)), rng.integers(0, 100, m).astype(weights))
+        for m in (*range(1, 70), 3000)
+    ]
+    many[40] = mstflow.EdgeList(*many[40], num_vertices=200)
+    found = mstflow.minimum_spanning_forests(many, threads=threads, backend="numba")
+    for forest, graph in zip(found, many, strict=True):
+        alone = mstflow.minimum_spanning_forest(graph, backend="numpy")
+        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+        assert forest.num_vertices == alone.num_vertices
+
+
+def test_weights_that_need_all_bits_to_be_sorted():
+    """Most keys are equal in their top bits, so insertion would take too many moves."""
+    rng = np.random.default_rng(5)
+    weight = rng.random(2000)
+    weight[::1000] = 1e300
+    many = [(*rng.integers(0, 500, (2, 2000)), weight)] * 2
+    for forest in mstflow.minimum_spanning_forests(many, backend="numba"):
+        alone = mstflow.minimum_spanning_forest(many[0], backend="numpy")
+        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+
+
+def test_distant_vertices():
+    """The vertices of one graph are too many for the kernel of small graphs."""
+    many = [GOOD, (np.array([0, 1, 7]), np.array([10**6, 10**6, 1]), np.array([2, 1, 3.0]))]
+    first, second = mstflow.minimum_spanning_forests(many, backend="numba")
+    assert (first.edge_ids.tolist(), second.edge_ids.tolist()) == ([0, 1], [0, 1, 2])
+
+
+def test_errors_in_later_unions(monkeypatch):
+    monkeypatch.setattr("mstflow.pipeline.union.TOGETHER", 2)
+    with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):
+        mstflow.minimum_spanning_forests([GOOD, GOOD, GOOD, (np.array([0, -1]), *GOOD[1:])])
+
+
 GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))
 
 

@@ -94,6 +94,21 @@ VIOLATIONS = [
 #: Arguments that a primitive takes only by name.
 OPTIONS = {"join_by_weight": {"descending": False}, "label_level": {"dtype": "int64"}}
 
+PAIRS = (ints(0, 1), ints(2, 1), np.ones(2), 3)
+
+
+@pytest.mark.parametrize("groups", [[0, 1], [1, 2], [0, 2, 1, 2], []])
+def test_groups_divide_the_pairs(checked, groups):
+    with pytest.raises(PrimitiveError, match="join_by_weight: groups must ascend from 0 to 2"):
+        checked.join_by_weight(*PAIRS, descending=False, groups=np.array(groups))
+
+
+def test_groups_have_no_common_node(checked):
+    checked.join_by_weight(*PAIRS, descending=False, groups=np.array([0, 1, 2]))
+    pairs = ints(0, 1), ints(2, 2), np.ones(2), 3
+    with pytest.raises(PrimitiveError, match="join_by_weight: node 2 is in two groups"):
+        checked.join_by_weight(*pairs, descending=False, groups=np.array([0, 1, 2]))
+
 
 def test_every_check_has_a_violation():
     assert {primitive for primitive, *_ in VIOLATIONS} == CHECKS.keys()

@@ -669,8 +669,14 @@ def join_by_weight(rng, dtype, n):
     options = {"signed": True, "descending": descending}
     key = np.array([key_of(word, dtype, **options) for word in words(weight)], np.uint64)
     u, v = some_pairs(rng, size, n)
+    options = {"descending": descending}
+    if rng.randrange(2):
+        options["groups"] = np.sort([0, *(rng.randint(0, n) for _ in range(rng.randint(0, 3))), n])
+        shift = np.repeat(np.arange(len(options["groups"]) - 1), np.diff(options["groups"])) * size
+        u, v = ((ends + shift).astype(ends.dtype) for ends in (u, v))
+        size *= len(options["groups"]) - 1
     joining, _ = joined_by_key(u, v, key, size)
-    return (u, v, weight, size), {"descending": descending}, np.sort(joining)
+    return (u, v, weight, size), options, np.sort(joining)
 
 
 @case(INDEX)
