@@ -126,7 +126,9 @@ def _union_of_columns(graphs: Sequence[Any], first: int) -> Union | None:
     if not all(type(graph) is tuple and len(graph) == 3 for graph in graphs):
         return None
     columns = tuple(zip(*graphs, strict=True))
-    lengths, *others = ([*map(len, arrays)] for arrays in columns if _is_plain(arrays))
+    if not all(map(_is_plain, columns)):
+        return None
+    lengths, *others = ([*map(len, arrays)] for arrays in columns)
     if others != [lengths, lengths] or 0 in lengths:
         return None
     u, v, weight = (_concatenated(arrays, arrays[0].dtype) for arrays in columns)
@@ -136,13 +138,15 @@ def _union_of_columns(graphs: Sequence[Any], first: int) -> Union | None:
     if weight.dtype.kind == "f" and np.isnan(weight.min()):
         return None
     starts = _offsets(lengths)[:-1]
-    sizes = [0] * len(graphs)
+    tops = []
     for ids in (u, v):
         top = np.maximum.reduceat(ids.view(f"u{ids.itemsize}"), starts)
-        if top.max() >= 2 ** (8 * ids.itemsize - 1):  # a negative id, viewed as unsigned
+        if top.max() >= 2 ** (8 * ids.itemsize - 1) - 1:  # a negative or a very large id
             return None
-        sizes = np.maximum(sizes, top.astype(np.int64) + 1)
-    members = [unchecked(*graph, size) for graph, size in zip(graphs, sizes.tolist(), strict=True)]
+        tops.append(top.astype(np.int64))
+    sizes = (np.maximum(*tops) + 1).tolist()
+    every = zip(*columns, sizes, strict=True)
+    members = [unchecked(ends, others, values, size) for ends, others, values, size in every]
     return Union.of(members, range(first, first + len(members)), (u, v, weight))
 
 

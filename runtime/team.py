@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 #: The smallest number of elements for which waking a thread pays: in a share of a kernel, and in a
 #: NumPy reduction.
@@ -100,6 +100,26 @@ def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
     helpers = team(_sharing.get())
     parts = [(array[start:stop],) for start, stop in helpers.shares(len(array))]
     return reduce(np.stack(helpers.call(reduce, parts)))
+
+
+def ascends(array: NDArray[Any]) -> bool:
+    """Return whether each element is less than the next one."""
+
+    def ascends_within(start: int, stop: int) -> bool:
+        return bool((array[start:stop] < array[start + 1 : stop + 1]).all())
+
+    return all(in_shares(ascends_within, max(0, len(array) - 1)))
+
+
+def copied(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Return a copy with another dtype."""
+    out = np.empty_like(array, dtype)
+
+    def copy(start: int, stop: int) -> None:
+        out[start:stop] = array[start:stop]
+
+    in_shares(copy, len(array))
+    return out
 
 
 def processors() -> int:

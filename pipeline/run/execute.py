@@ -11,6 +11,7 @@ from ...errors import PipelineError
 from ...primitives import array_module
 from ...progress import has_listener, report_progress
 from ...runtime.device import host_array, is_on_device
+from ...runtime.team import ascends, copied
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop, walk
@@ -279,16 +280,16 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
     """
     edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
-    if is_set and not (edge_ids[1:] > edge_ids[:-1]).all():
+    if is_set and not ascends(edge_ids):
         edge_ids = np.sort(edge_ids)
-        is_set = bool((edge_ids[1:] > edge_ids[:-1]).all())
+        is_set = ascends(edge_ids)
     if is_set and len(edge_ids):
         lowest, highest = host_array(edge_ids[:: max(1, len(edge_ids) - 1)])[[0, -1]]
         is_set = first <= lowest and (stop is None or highest < stop)
     if not is_set:
         message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
         raise PipelineError(message)
-    return edge_ids.astype(np.int64)  # a copy: an array module may reuse the memory
+    return copied(edge_ids, np.int64)  # an array module may reuse the memory
 
 
 def joins_after(

@@ -346,7 +346,7 @@ class NumbaArrays(NumpyArrays):
         *,
         descending: bool,
         groups: Array | None = None,
-    ) -> Array:
+    ) -> Any:
         length, kind = len(u), weight.dtype.kind
         longest = length if groups is None else int(np.diff(groups).max(initial=0))
         if not 0 < longest <= FEW or size > 2**32:

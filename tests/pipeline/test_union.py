@@ -91,12 +91,19 @@ GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))
         ((*GOOD[:2], np.array([0, np.nan])), "graph 1: edge 1: the weight is NaN"),
         ((*GOOD[:2], np.array([0.5])), "graph 1: columns differ in length"),
         ((np.array([0.5, 1]), *GOOD[1:]), "graph 1: u must hold integers"),
+        ((GOOD[0], np.array([1, 2**63 - 1]), GOOD[2]), "graph 1: vertex id 9223372036854775807"),
+        (([0, 1], [1, -2], [1, 2]), "graph 1: edge 1: v is -2"),
         (5, "graph 1: expected a graph"),
     ],
 )
 def test_errors_name_the_graph(bad, message):
     with pytest.raises(GraphError, match=message):
         mstflow.minimum_spanning_forests([GOOD, bad, GOOD])
+
+
+def test_lists_as_columns():
+    many = [([0, 1], [1, 2], [0.5, 0.25])] * 2
+    assert [len(forest.edge_ids) for forest in mstflow.minimum_spanning_forests(many)] == [2, 2]
 
 
 def test_names_of_weights():

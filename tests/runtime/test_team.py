@@ -32,6 +32,21 @@ def test_extreme_equals_numpy(values, threads, op):
     assert found.dtype == values.dtype
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 30])
+def test_order_and_copies_in_shares(threads, length):
+    ascending = np.arange(length, dtype=np.int32)
+    with team.sharing(threads):
+        assert team.ascends(ascending)
+        for place in range(1, length):  # also between two shares
+            equal = ascending.copy()
+            equal[place] -= 1
+            assert not team.ascends(equal)
+        copy = team.copied(ascending, np.int64)
+    np.testing.assert_array_equal(copy, np.arange(length, dtype=np.int64), strict=True)
+    assert not np.shares_memory(copy, ascending)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("edge", [0, 17, 39])
 def test_errors_name_the_edge_in_any_share(threads, edge):
