@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -127,26 +128,16 @@ def run_on(
             memory=bound,
             checkpoint=checkpoint,
             is_streamed=is_streamed,
-            is_bounded=memory is not None,
+            is_bounded=bound is not None,
         )
-        source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
-        if bound is not None:
-            check_reading(source, bound)
-        names = source.names
-        if names is not None and bound is not None and isinstance(opened, EdgeList):
-            bound = max(1, bound - opened.nbytes)
-        source = sized(replace(source, names=None), where)  # tasks need no names
+        source, bound = _as_source(opened, bound, where)
         if bound is None and num_vertices is None and not source.is_on_device:
             check_vertices(source)
-        on_device = source.is_on_device
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
-        name = choose_backend(backend, num_edges, on_device=on_device)
-        using = Backend(name, where.task_threads)
+        choose = partial(choose_backend, backend, num_edges, on_device=source.is_on_device)
+        using = Backend(choose(), where.task_threads)
         solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
-        few: dict[str, str] = {}
-        if for_few is not None and num_edges <= FEW:
-            name = choose_backend(backend, num_edges, on_device=on_device, are_few=True)
-            few = {"for_few": for_few.name, "backend_for_few": name}
+        few = for_few if num_edges <= FEW else None
         request = Request(
             pipeline.name,
             solver.flow.name,
@@ -159,14 +150,15 @@ def run_on(
             gives_fields=pipeline.result != ("forest",),
             keeps_checkpoint=checkpoint is not None,
             device_memory=array_module(using).device_memory() if where.eager else None,
-            **few,
+            for_few="" if few is None else few.name,
+            backend_for_few="" if few is None else choose(are_few=True),
         )
         # Reading the first chunk of an iterator would consume it.
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
         decided = plan(request, facts, Where.of(where))
-        if for_few is not None and decided.algorithm == for_few.name:
-            pipeline = for_few
+        if few is not None and decided.algorithm == few.name:
+            pipeline = few
         using = using._replace(name=decided.backend)
         flow = _flow(decided, pipeline, is_read_once=source.is_read_once)
         records = None
@@ -183,33 +175,20 @@ def run_on(
             records = open_checkpoint(checkpoint, identity)
         keeping = keeping_blocks() if decided.strategy in SCANNING else contextlib.nullcontext()
         with keeping, memory_errors(source.num_vertices, source.num_edges):
+            parts = split(source, decided.partitions, where)
             fields, report = execute(
                 flow,
-                [
-                    {"source": as_field(part, where)}
-                    for part in split(source, decided.partitions, where)
-                ],
+                [{"source": as_field(part, where)} for part in parts],
                 _shared(source, decided, solver),
                 scheduler=where,
                 backend=using,
                 split_every=split_every,
                 checkpoint=records,
             )
-            # Copy each field: an array of the pool would prevent the reuse of a whole block.
-            first, count = source.first_id, source.num_edges
-            stop = None if count is None else first + count
-            fields = {
-                name: forest_ids(
-                    pipeline.name, placed(value, using, on_device=on_device), first, stop
-                )
-                if name == "forest"
-                else _own(value, using, on_device)
-                for name, value in fields.items()
-            }
+            fields = _results(pipeline.name, fields, source, using)
         report.plan = decided
-        return Run(
-            fields, report, opened if isinstance(opened, EdgeList) else replace(source, names=names)
-        )
+        is_list = isinstance(opened, EdgeList)
+        return Run(fields, report, opened if is_list else replace(source, names=opened.names))
 
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:
@@ -219,6 +198,18 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)
+
+
+def _as_source(
+    opened: EdgeList | EdgeSource, bound: int | None, where: Scheduler
+) -> tuple[EdgeSource, int | None]:
+    """Return a graph as a source of known size, and the bound on memory that its names leave."""
+    source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
+    if bound is not None:
+        check_reading(source, bound)
+        if source.names is not None and isinstance(opened, EdgeList):
+            bound = max(1, bound - opened.nbytes)
+    return sized(replace(source, names=None), where), bound  # tasks need no names
 
 
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
@@ -243,6 +234,22 @@ def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]
         "num_light": decided.num_light,
         "num_partitions": decided.partitions,
     }
+
+
+def _results(
+    pipeline: str, fields: dict[str, Any], source: EdgeSource, backend: Backend
+) -> dict[str, Any]:
+    """Return copies of the fields: an array of the pool would keep a whole block from reuse."""
+    on_device, first = source.is_on_device, source.first_id
+    stop = None if source.num_edges is None else first + source.num_edges
+    found = {}
+    for name, value in fields.items():
+        if name == "forest":
+            edge_ids = placed(value, backend, on_device=on_device)
+            found[name] = forest_ids(pipeline, edge_ids, first, stop)
+        else:
+            found[name] = _own(value, backend, on_device)
+    return found
 
 
 def _own(value: Any, backend: Backend, on_device: bool) -> Any:
