@@ -14,7 +14,6 @@ from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     Stopwatch,
-    add_ends,
     add_inputs,
     costs,
     open_named,
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
-    add_ends(parser)
     thresholds = "join pairs of at most this weight; with --similarity, of at least this weight"
     add("--at", nargs="+", type=_number, required=True, metavar="T", help=thresholds)
     add("--similarity", action="store_true", help="large weights mean similar")

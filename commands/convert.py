@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> None:
     """Read the inputs, write the output, and print its size."""
     check_overwrite([options.output], options.inputs)
     with output_path(options.output) as output:
-        check_output(output)
+        check_output(output, has_names=options.ends is not None)
         with set_listener(not options.quiet):
             graph = open_inputs(options)
             write_graph(output, graph)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
+from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
 from ..pipeline.options import check_count, parse_bytes, show_bytes
 from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
@@ -16,7 +17,7 @@ from ..pipeline.streaming.bounds import Size
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
 from ..runtime.team import kernel_threads, processors
-from .shared.terminal import THREADS, add_inputs, print_lines, rss_bytes
+from .shared.terminal import THREADS, add_inputs, open_named, print_lines, rss_bytes
 
 if TYPE_CHECKING:
     from ..pipeline.plan_record import Plan
@@ -148,7 +149,11 @@ def _graph(options: argparse.Namespace) -> Graph:
         if sizes != (None, None):
             message = "plan takes either files or --vertices and --edges"
             raise OptionError(message)
-        return Graph.of(open_files(options.inputs, options.format, options.weight).with_sizes())
+        how = {"format": options.format, "weight": options.weight}
+        if options.ends is not None:
+            named = open_named(options, options.inputs, **how)
+            return Graph.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
+        return Graph.of(open_files(options.inputs, **how).with_sizes())
     if None in sizes:
         message = "plan needs either files or --vertices and --edges"
         raise OptionError(message)

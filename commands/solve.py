@@ -28,7 +28,6 @@ from .shared.terminal import (
     STDOUT,
     THREADS,
     Stopwatch,
-    add_ends,
     add_inputs,
     add_output,
     costs,
@@ -53,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
-    add_ends(parser)
     add_output(parser, required=False)
     add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
     for name, known in (

@@ -13,7 +13,6 @@ from ..graphs.read import read
 from ..progress import set_listener
 from .shared.terminal import (
     Stopwatch,
-    add_ends,
     add_inputs,
     costs,
     counts,
@@ -31,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     add = parser.add_argument
     add_inputs(parser)
-    add_ends(parser)
     add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
     add("--maximum", action="store_true", help="check for the maximum spanning forest")
     add("--json", action="store_true", help="print one JSON object")

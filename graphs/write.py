@@ -42,7 +42,9 @@ def check_output(
 
 
 def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
-    """Write all edges of a graph in order. Hold one block in memory at a time.
+    """Write all edges of a graph in order, with names of vertices in place of their numbers.
+
+    Hold one block in memory at a time.
 
     Parameters
     ----------
@@ -57,13 +59,17 @@ def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
         As `write_table`.
     """
     check_overwrite([path], source_paths(graph))
-    dtypes = (column.dtype for column in graph.first_columns())
-    table = EdgeTable(
-        dict(zip(("u", "v", "weight"), dtypes, strict=True)),
-        graph.num_edges or 0,
-        graph.num_vertices,
-        lambda size: (read() for *_, read in graph.blocks(size)),
-    )
+    names = graph.names
+    u, v, weight = (column.dtype for column in graph.first_columns())
+    dtypes = {"u": u, "v": v} if names is None else {"u": names.type, "v": names.type}
+
+    def read(size: int) -> Iterator[list[Any]]:
+        for *_, block in graph.blocks(size):
+            *ends, weights = block()
+            yield [*(ends if names is None else map(names.take, ends)), weights]
+
+    columns = {**dtypes, "weight": weight}
+    table = EdgeTable(columns, graph.num_edges or 0, graph.num_vertices, read)
     write_table(path, table)
 
 

@@ -33,18 +33,14 @@ THREADS = (
 
 
 def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
-    """Add the input files of a graph, their format, and the name of the weights."""
+    """Add the input files of a graph, their format, and the names of their columns."""
     add = parser.add_argument
     add("inputs", nargs=nargs, metavar="INPUT", help="files or folders that form one graph")
     formats = f"format, if not clear from the file names: {', '.join(format_names())}"
     add("--format", metavar="F", help=formats)
     add("--weight", default="weight", metavar="W", help="name of the column of weights")
-
-
-def add_ends(parser: argparse.ArgumentParser) -> None:
-    """Add the option for columns with names of vertices."""
     ends = "columns of the two ends; their values are names of vertices, strings or integers"
-    parser.add_argument("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
+    add("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
 
 
 def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -91,6 +87,8 @@ class Stopwatch:
 def open_inputs(options: argparse.Namespace) -> EdgeSource:
     """Open the inputs; a single file is streamed if its format supports that."""
     how = {"format": options.format, "weight": options.weight}
+    if options.ends is not None:
+        return EdgeSource.of(read(options.inputs, ends=options.ends, **how))
     if len(options.inputs) == 1:
         return open_files(options.inputs, **how).with_sizes()
     return EdgeSource.of(read(options.inputs, **how))  # converts all weights to one dtype
@@ -99,7 +97,7 @@ def open_inputs(options: argparse.Namespace) -> EdgeSource:
 def open_named(options: argparse.Namespace, inputs: list[str], **how: Any) -> Any:
     """Open inputs whose vertices have names, within the memory bound of the command."""
     with within(options.memory) as memory:
-        bounds = {"memory": memory, "checkpoint": options.checkpoint}
+        bounds = {"memory": memory, "checkpoint": vars(options).get("checkpoint")}
         return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
 
 

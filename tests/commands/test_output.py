@@ -1,5 +1,6 @@
 """Outputs of commands: inputs are never overwritten, modes are kept, - is standard output."""
 
+import json
 import os
 import stat
 
@@ -124,6 +125,25 @@ def test_names(folder, capsys):
     verify = ["verify", "pairs.csv", "forest.csv", *options[1:]]
     assert main([*verify, "--json"]) == 0
     assert main(["solve", *options, "-o", "forest.npz"]) == 2
+    assert "vertices have names" in capsys.readouterr().err
+
+
+def test_names_in_other_commands(folder, capsys):
+    pairs = "u,v,score\nx7,k2,1\nk2,x7,3\nx7,k3,2\n"
+    (folder / "pairs.csv").write_text(pairs)
+    options = ["pairs.csv", "--ends", "u", "v", "--weight", "score"]
+    for memory in ([], ["--memory", "2GB"]):
+        assert main(["plan", *options, *memory]) == 0
+        assert "3 vertices, 3 edges" in capsys.readouterr().out
+    assert main(["info", *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["num_vertices"], found["num_components"], found["heaviest"]) == (3, 1, 3)
+    for copy in ("copy.parquet", "copy.csv"):
+        assert main(["convert", *options, "-o", copy, "--quiet"]) == 0
+        options[:] = [copy, *options[1:4], "--weight", "weight"]
+    expected = 'u,v,weight\n"x7","k2",1\n"k2","x7",3\n"x7","k3",2\n'
+    assert (folder / "copy.csv").read_text() == expected
+    assert main(["convert", *options, "-o", "copy.gr"]) == 2
     assert "vertices have names" in capsys.readouterr().err
 
 
