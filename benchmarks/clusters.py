@@ -1,8 +1,9 @@
 """Clusters of scored pairs at ten thresholds, and hierarchies of neighbour graphs, beside others.
 
 Every measurement is a fresh process. Pairs of names are measured from Parquet files to the table of
-clusters, numbered pairs and hierarchies from arrays in memory to labels or a condensed tree. DuckDB clusters one threshold, 0.75,
-by the recursive query of its documentation; all other programs cluster ten.
+clusters, numbered pairs from arrays to labels, hierarchies from a forest to the condensed tree.
+DuckDB clusters one threshold, 0.75, by the recursive query of its documentation; all other programs
+cluster ten.
 """
 
 from __future__ import annotations

@@ -461,4 +461,4 @@ def test_pages_match_the_records():
 
 def test_usual_benchmarks_are_quoted():
     quoted = {quote.benchmark for page in pages.all_pages(ROOT) for quote in pages.quotes(page)}
-    assert quoted == {name for name, benchmark in suite.SUITE.items() if benchmark.usual}
+    assert quoted >= {name for name, benchmark in suite.SUITE.items() if benchmark.usual}

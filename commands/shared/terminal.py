@@ -97,7 +97,7 @@ def open_inputs(options: argparse.Namespace) -> EdgeSource:
 def open_named(options: argparse.Namespace, inputs: list[str], **how: Any) -> Any:
     """Open inputs whose vertices have names, within the memory bound of the command."""
     with within(options.memory) as memory:
-        bounds = {"memory": memory, "checkpoint": vars(options).get("checkpoint")}
+        bounds: dict[str, Any] = {"memory": memory, "checkpoint": vars(options).get("checkpoint")}
         return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
 
 
