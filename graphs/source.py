@@ -98,6 +98,11 @@ class EdgeSource:
         return max((segment.edges_at_once for segment in self.segments), default=0)
 
     @property
+    def is_in_memory(self) -> bool:
+        """Whether all edges are in memory."""
+        return all(isinstance(segment, ArraySegment) for segment in self.segments)
+
+    @property
     def is_on_device(self) -> bool:
         """Whether the edges are on a GPU."""
         segments = (segment for segment in self.segments if isinstance(segment, ArraySegment))

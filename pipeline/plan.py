@@ -31,7 +31,7 @@ class Graph:
     ----------
     size : Size
     is_in_memory : bool
-        Whether the columns are loaded and checked.
+        Whether all edges are in memory.
     is_read_once : bool
         Whether the graph can be read only once.
     num_chunks : int
@@ -50,7 +50,7 @@ class Graph:
     def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Graph:
         """Return the properties of a source whose sizes are known."""
         size, device = Size.of(source), device_bytes(source) if for_device else 0
-        return cls(size, source.is_checked, source.is_read_once, num_chunks, device)
+        return cls(size, source.is_in_memory, source.is_read_once, num_chunks, device)
 
 
 @dataclass(frozen=True)
