@@ -15,7 +15,7 @@ from .edge_list import EdgeList, chosen_weight
 from .libraries.igraph import from_igraph
 from .libraries.networkx import from_networkx
 from .read import read
-from .tables import arrow_graph, choose_columns, class_names
+from .tables import arrow_graph, as_arrow, choose_columns, class_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,15 +166,7 @@ def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
 
 
 def _from_arrow(table: Any, weight: str | None) -> EdgeList:
-    """Convert a table of any library that supports Arrow's stream interface."""
-    import pyarrow as pa
-
-    try:
-        converted = pa.table(table)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        message = f"the table cannot be converted to Arrow: {error}"
-        raise GraphError(message) from error
-    return arrow_graph(converted, weight)
+    return arrow_graph(as_arrow(table), weight)
 
 
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {

@@ -21,7 +21,7 @@ from .names.number import number_graph
 from .read import WholeFile
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
-from .tables import class_names
+from .tables import class_names, is_dask_table, is_delayed
 from .text.table import stream_blocks
 
 if TYPE_CHECKING:
@@ -162,18 +162,18 @@ def _source(
         return graph
     adopt = partial(_adopted, weight=weight)
     items = graph if isinstance(graph, tuple | list) else ()
-    if isinstance(graph, str | os.PathLike) or _is_delayed(graph):
+    if isinstance(graph, str | os.PathLike) or is_delayed(graph):
         items = [graph]
     if items and all(isinstance(item, str | os.PathLike) for item in items):
         if not is_streamed:
             return None
         return open_files(items, weight=weight, is_bounded=is_bounded)
-    if items and all(map(_is_delayed, items)):
+    if items and all(map(is_delayed, items)):
         return EdgeSource(tuple(Delayed(item, str(item.key), adopt) for item in items))
     if items and all(map(_is_chunk, items)):
         return EdgeSource((Chunks(items, adopt),))
     tables = items or [graph]
-    if all(map(_is_dask_table, tables)):
+    if all(map(is_dask_table, tables)):
         chunks = (chunk for table in tables for chunk in table.to_delayed())
         return EdgeSource(tuple(Delayed(chunk, str(chunk.key), adopt) for chunk in chunks))
     if all(map(_is_dask_array, tables)):
@@ -186,15 +186,6 @@ def _source(
 
 def _is_columns(graph: Any) -> bool:
     return isinstance(graph, tuple) and {*map(type, graph)} == {np.ndarray}
-
-
-def _is_delayed(item: Any) -> bool:
-    return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(item))
-
-
-def _is_dask_table(item: Any) -> bool:
-    """Return whether an object is a Dask table, not one of its columns."""
-    return hasattr(item, "to_delayed") and hasattr(item, "columns")
 
 
 def _is_dask_array(item: Any) -> bool:

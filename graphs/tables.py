@@ -100,6 +100,35 @@ def class_names(value: Any) -> list[str]:
     return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
 
 
+def is_delayed(value: Any) -> bool:
+    """Return whether an object is a value that Dask computes."""
+    return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(value))
+
+
+def is_dask_table(value: Any) -> bool:
+    """Return whether an object is a Dask table, not one of its columns."""
+    return hasattr(value, "to_delayed") and hasattr(value, "columns")
+
+
+def as_arrow(table: Any) -> Any:
+    """Convert a table of pandas, or of any library that supports Arrow's stream interface.
+
+    Raises
+    ------
+    GraphError
+        If this is not possible.
+    """
+    import pyarrow as pa
+
+    try:
+        if "pandas.DataFrame" in class_names(table):
+            return pa.Table.from_pandas(table, preserve_index=False)
+        return pa.table(table)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        message = f"the table cannot be converted to Arrow: {error}"
+        raise GraphError(message) from error
+
+
 #: Arrow's names of floats; other numbers have the same names in NumPy. Arrow's own conversion would
 #: import pandas, if it is installed.
 _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}

@@ -12,7 +12,16 @@ from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ..files import FileState, file_errors, unchanged
 from ..formats import format_of
-from ..tables import arrow_dtype, arrow_values, check_no_nulls, choose_columns, class_names
+from ..tables import (
+    arrow_dtype,
+    arrow_values,
+    as_arrow,
+    check_no_nulls,
+    choose_columns,
+    class_names,
+    is_dask_table,
+    is_delayed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,17 +97,18 @@ def named_pairs(
 
 def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
     """Yield `pyarrow.Table` objects with at least the chosen columns."""
-    names = set(class_names(graph))
     if isinstance(graph, str | os.PathLike):
         yield from _of_file(Path(graph), choose, format)
-    elif names & {"dask.Delayed", "distributed.Future"}:
+    elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
         yield from _tables(value, choose, format)
-    elif hasattr(graph, "to_delayed") and hasattr(graph, "columns"):
+    elif is_dask_table(graph):
         for chunk in graph.to_delayed():
             yield from _tables(chunk, choose, format)
-    elif "pandas.DataFrame" in names or hasattr(graph, "__arrow_c_stream__"):
-        yield _converted(graph, choose)
+    elif "pandas.DataFrame" in class_names(graph):
+        yield as_arrow(graph[choose(list(graph.columns)).present])
+    elif hasattr(graph, "__arrow_c_stream__"):
+        yield as_arrow(graph)
     elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
         for item in graph:
             yield from _tables(item, choose, format)
@@ -117,19 +127,6 @@ def _of_file(path: Path, choose: Choose, format: str | None) -> Iterator[Any]:  
         raise OptionError(message)
     with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
         yield from found.tables(path, choose)
-
-
-def _converted(table: Any, choose: Choose) -> Any:
-    import pyarrow as pa
-
-    try:
-        if "pandas.DataFrame" in class_names(table):
-            names = choose(list(table.columns)).present
-            return pa.Table.from_pandas(table[names], preserve_index=False)
-        return pa.table(table)
-    except (pa.ArrowException, TypeError) as error:
-        message = f"the table cannot be converted to Arrow: {error}"
-        raise GraphError(message) from error
 
 
 def _names(name: str, column: Any, first_edge: int) -> Any:
