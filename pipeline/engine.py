@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,20 +43,6 @@ if TYPE_CHECKING:
 OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
 
 
-class Outcome(NamedTuple):
-    """The result of `Pipeline.run`.
-
-    Attributes
-    ----------
-    fields : dict
-        The requested fields by name.
-    report : Report
-    """
-
-    fields: dict[str, Any]
-    report: Report
-
-
 @dataclass(frozen=True)
 class Run:
     """A finished run.
@@ -74,12 +60,6 @@ class Run:
     fields: dict[str, Any]
     report: Report
     graph: EdgeList | EdgeSource
-
-
-def run(pipeline: Dataflow, graph: Any, **options: Any) -> Outcome:
-    """Run a pipeline on a graph; see `Pipeline.run`."""
-    done = run_on(pipeline, graph, **options)
-    return Outcome({name: done.fields[name] for name in pipeline.result}, done.report)
 
 
 def run_on(

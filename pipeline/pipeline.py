@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import PipelineError
 from ..stages.fields import ANYTHING, EDGES, Field
 from .check import Known
 from .dataflow import ByBackend, Dataflow
-from .engine import OF_EVERY_RUN, run
+from .engine import OF_EVERY_RUN, run_on
 from .steps import edited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..stages import Stage
-    from .engine import Outcome
+    from .report.report import Report
     from .steps import Step
 
 __all__ = ["ByBackend", "Pipeline"]
@@ -32,6 +32,20 @@ INPUTS = {
     "maximum": Known(Field("", "verdict")),
     "forest": Known(Field("", "chosen")),
 }
+
+
+class Outcome(NamedTuple):
+    """The result of `Pipeline.run`.
+
+    Attributes
+    ----------
+    fields : dict
+        The requested fields by name.
+    report : Report
+    """
+
+    fields: dict[str, Any]
+    report: Report
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -113,7 +127,8 @@ class Pipeline(Dataflow):
             fails.
         """
         names = (result,) if isinstance(result, str) else tuple(result or self.result)
-        return run(self._copy(result=names), graph, **options)
+        done = run_on(self._copy(result=names), graph, **options)
+        return Outcome({name: done.fields[name] for name in names}, done.report)
 
     def given(self, **values: Any) -> Pipeline:
         """Return a copy with further initial fields, which stages read by name.
