@@ -184,14 +184,14 @@ class _Run:
             stage,
             self.backend,
             {field: self.slots(fields[field], handles) for field in reads},
-            self.round,
-            place,
-            len(parts),
-            self.scheduler.note,
-            is_shared,
-            self.scheduler.leaves_on_host,
-            self.submitted,
-            self.checkpoint.record(step) if self.checkpoint and keeps else None,
+            round=self.round,
+            partition=place,
+            parts=len(parts),
+            note=self.scheduler.note,
+            is_shared=is_shared,
+            leaves_on_host=self.scheduler.leaves_on_host,
+            number=self.submitted,
+            record=self.checkpoint.record(step) if self.checkpoint and keeps else None,
         )
         self.submitted += 1
         if self.scheduler.eager and has_listener():
