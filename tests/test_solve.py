@@ -38,6 +38,16 @@ def test_forms_of_a_graph(tmp_path):
     assert minimum_spanning_forest(EdgeList(U, V, W), num_vertices=9).num_components == 6
 
 
+def test_loaded_files_count_as_a_graph_in_memory(tmp_path):
+    np.savez(tmp_path / "g.npz", u=U, v=V, w=W)
+    path = tmp_path / "g.npz"
+    for graph, num_vertices in ((path, None), (path, 9), ([path, path], None)):
+        forest = minimum_spanning_forest(
+            graph, num_vertices=num_vertices, scheduler="synchronous", partitions=2
+        )
+        assert (forest.strategy, forest.edge_ids[:3].tolist()) == ("tree", [1, 2, 3])
+
+
 def test_maximum_keeps_the_smaller_id_on_ties():
     assert ids((U, V, W), maximum=True) == [0, 2, 3]
     assert ids((U, V, np.zeros(4)), maximum=True) == [0, 1, 3]
