@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     #: Columns by name: u, v, weight, edge_id.
     NamedColumns = Mapping[str, NDArray[Any]]
 
-_LARGEST_ID = np.iinfo(np.int64).max - 1
+LARGEST_ID = np.iinfo(np.int64).max - 1
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -341,7 +341,7 @@ def checked_num_vertices(given: Any) -> int:
         If it is not an integer from 0 to 2^63 - 1.
     """
     is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
-    if not is_integer or not 0 <= given <= _LARGEST_ID + 1:
+    if not is_integer or not 0 <= given <= LARGEST_ID + 1:
         message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"
         raise GraphError(message)
     return int(given)
@@ -364,8 +364,8 @@ def _checked_num_vertices(
             raise GraphError(message)
         largest = max(largest, top)
     if given is None:
-        if largest > _LARGEST_ID:
-            message = f"vertex id {largest} is too large; ids are at most {_LARGEST_ID}"
+        if largest > LARGEST_ID:
+            message = f"vertex id {largest} is too large; ids are at most {LARGEST_ID}"
             raise GraphError(message)
         return largest + 1
     given = checked_num_vertices(given)

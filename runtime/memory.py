@@ -153,6 +153,23 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     return np.asarray(_Lease(_pool.take(whole), whole))[:size].view(dtype)
 
 
+def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an uninitialised one-dimensional array, in huge pages of its own if it is large.
+
+    It is for arrays that live long: while a block of the pool is in use, the pool keeps idle ones.
+
+    Raises
+    ------
+    MemoryError
+        If the system has not enough memory.
+    """
+    dtype = np.dtype(dtype)
+    size = length * dtype.itemsize
+    if size < _SMALLEST:
+        return np.empty(length, dtype)
+    return _mapped(-(-size // _PAGE) * _PAGE)[:size].view(dtype)
+
+
 @contextlib.contextmanager
 def keeping_blocks() -> Iterator[None]:
     """Return a context in which the pool keeps freed blocks even while none is in use."""

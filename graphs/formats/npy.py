@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import tokenize
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, GraphError
-from ...runtime.memory import empty
+from ...runtime.memory import empty, fresh
 from ...runtime.team import in_shares
-from ..edge_list import EdgeList
+from ..edge_list import LARGEST_ID, EdgeList, ones, unchecked
 from ..files import (
     FileState,
     check_decompressed,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy for a damaged header. NumPy evaluates headers as Python expressions.
 _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
+#: Bytes that are read and then checked while they are in the cache.
+_CACHED = 2**20
 _MAGIC = np.lib.format.MAGIC_PREFIX
 #: Readers of headers, by version. Later versions differ only in named fields.
 _HEADERS = {
@@ -160,8 +163,16 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
 
 def read_npy(path: Path) -> EdgeList:
     """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
-    columns = {file.stem: _opened(file).values() for file in _column_files(path)}
-    return _graph(path, columns, _stated_num_vertices(path / "n.txt"))
+    files = [_opened(file) for file in _column_files(path)]
+    stated = _stated_num_vertices(path / "n.txt")
+    columns, needed = zip(*(file.checked_values() for file in files), strict=True)
+    if None not in needed and len({file.length for file in files}) == 1:
+        u, v, *weight = columns
+        num_vertices = max(needed) if stated is None else stated
+        if num_vertices >= max(needed):
+            return unchecked(u, v, weight[0] if weight else ones(u), num_vertices)
+    # Find the error, or convert the columns.
+    return _graph(path, dict(zip((file.path.stem for file in files), columns, strict=True)), stated)
 
 
 def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
@@ -207,19 +218,41 @@ class _Column:
     state: FileState
 
     def values(self) -> NDArray[Any]:
-        """Read all values, in shares by threads: most of the time goes to new pages."""
-        values = np.empty(self.length, self.dtype)
-        in_shares(lambda start, stop: self._read(start, values[start:stop]), self.length)
+        """Read all values."""
+        return self.checked_values()[0]
+
+    def checked_values(self) -> tuple[NDArray[Any], int | None]:
+        """Read all values, in shares by threads, and check them while they are in the cache.
+
+        Returns
+        -------
+        values : array
+        needed : int or None
+            The number of vertices that the ids need; 0 for weights. None if the column has an
+            error or must be converted.
+        """
+        values = fresh(self.length, self.dtype)
+
+        def read(start: int, stop: int) -> list[int | None]:
+            step = max(1, _CACHED // self.dtype.itemsize)
+            cuts = [*range(start, stop, step), stop]
+            parts = [values[low:high] for low, high in itertools.pairwise(cuts)]
+            return [self._vertices_needed(part) for part in self._reading(start, parts)]
+
+        found = [needed for share in in_shares(read, self.length) for needed in share]
         values.flags.writeable = False
-        return values
+        is_valid = self.length and None not in found
+        return values, max(n for n in found if n is not None) if is_valid else None
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
         """Read values `start` to `stop` - 1 into memory that the next block can reuse."""
         values = empty(stop - start, self.dtype)
-        self._read(start, values)
+        for _ in self._reading(start, [values]):
+            pass
         return values
 
-    def _read(self, start: int, values: NDArray[Any]) -> None:
+    def _reading(self, start: int, parts: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+        """Read consecutive values from `start` on into arrays; yield each array when it is full."""
         # A scan reads many blocks, so each takes few system calls. The state is compared only after
         # the read: a file that changed before the read still differs then.
         with file_errors(self.path), open(self.path, "rb", buffering=0) as file:
@@ -228,13 +261,28 @@ class _Column:
                 message = f"{self.path} changed while it was being read: its header differs"
                 raise FileFormatError(message)
             file.seek(len(self.header) + start * self.dtype.itemsize)
-            rest = values.view(np.uint8).data
-            while rest and (done := file.readinto(rest)):
-                rest = rest[done:]
+            rest = memoryview(b"")
+            for values in parts:
+                rest = values.view(np.uint8).data
+                while rest and (done := file.readinto(rest)):
+                    rest = rest[done:]
+                if rest:
+                    break
+                yield values
             check_state(self.path, self.state, FileState.of_open(file.fileno()))
-        if rest:
-            message = f"{self.path}: ends before edge {start + len(values)}"
-            raise FileFormatError(message)
+            if rest:
+                message = f"{self.path}: ends before edge {start + len(values)}"
+                raise FileFormatError(message)
+
+    def _vertices_needed(self, values: NDArray[Any]) -> int | None:
+        dtype = values.dtype
+        if not dtype.isnative or dtype.itemsize > 8:
+            return None
+        if self.path.stem not in ("u", "v"):
+            return None if dtype.kind == "f" and np.isnan(values.min()) else 0
+        # A negative id, viewed as unsigned, exceeds every valid id.
+        largest = int(values.view(f"u{dtype.itemsize}").max())
+        return None if largest > min(np.iinfo(dtype).max, LARGEST_ID) else largest + 1
 
 
 @dataclass(frozen=True)
