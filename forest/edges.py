@@ -1,11 +1,14 @@
-"""The edges of a forest as plain arrays, the input of clustering and plots."""
+"""The edges of a forest as plain arrays, and the exact sum of their weights."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -33,3 +36,43 @@ class ForestEdges(NamedTuple):
     def num_components(self) -> int:
         """Number of trees, including isolated vertices."""
         return self.num_vertices - len(self.edge_ids)
+
+
+#: Every finite float64 is an integer of 53 bits times 2^k, with k at least 1 - _SCALE.
+_SCALE = 1127
+
+
+def total(weight: NDArray[Any]) -> int | float:
+    """Return the exact sum of integers as an int, or of floats rounded once to binary64."""
+    blocks = [weight[start : start + 2**20] for start in range(0, len(weight), 2**20)]
+    if weight.dtype.kind != "f":
+        return sum(map(_sum_integers, blocks))
+    infinite = weight[np.isinf(weight)]
+    if len(infinite):
+        return float(infinite[0]) if (infinite == infinite[0]).all() else math.nan
+    exact = Fraction(sum(map(_sum_floats, blocks)), 2**_SCALE)
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _sum_integers(values: NDArray[Any]) -> int:
+    """Return the sum of at most 2^20 integers; summing 32-bit halves cannot overflow."""
+    words = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
+    low = words.dtype.type(2**32 - 1)
+    return (int((words >> 32).sum()) << 32) + int((words & low).sum())
+
+
+def _sum_floats(values: NDArray[Any]) -> int:
+    """Return the sum of at most 2^20 floats, multiplied by 2^`_SCALE`, as an exact integer.
+
+    Mantissas of equal exponent are summed as integers, in two halves that are exact in float64.
+    """
+    mantissa, exponent = np.frexp(values.astype(np.float64))
+    words = np.ldexp(mantissa, 53).astype(np.int64)
+    least = exponent.min()
+    high, low = (np.bincount(exponent - least, part) for part in (words >> 26, words & 2**26 - 1))
+    shift = int(least) + _SCALE - 53
+    sums = (int(a) * 2**26 + int(b) for a, b in zip(high, low, strict=True))
+    return sum(each << (shift + place) for place, each in enumerate(sums))

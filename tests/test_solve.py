@@ -16,7 +16,7 @@ import mstflow
 from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError, OutOfMemoryError
-from mstflow.forest.forest import total
+from mstflow.forest.edges import total
 from mstflow.runtime import native
 from oracle import kruskal
 

@@ -260,7 +260,7 @@ FAULTS = [
     # Forests.
     Fault(
         "sums of weights wrap around",
-        "forest/forest.py", "return sum(map(_sum_integers, blocks))",
+        "forest/edges.py", "return sum(map(_sum_integers, blocks))",
         "return int(weight.sum())", "tests/test_solve.py tests/forest",
     ),
     Fault(
