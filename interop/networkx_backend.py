@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import networkx
 import numpy as np
 
 from ..errors import GraphError
-from ..forest.components import component_labels
 from ..graphs.edge_list import EdgeList
 from ..graphs.libraries.networkx import Edges, as_column, edges_of
-from ..primitives import Backend, resolve_backend
 from ..solve import minimum_spanning_forest
+from .networkx_components import ConvertedNodes, join, reaches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
 #: The number of edges from which a spanning forest is faster here. With 1,000 edges, a whole call
 #: takes 1.7 ms, and 2.1 ms in networkx; with 100,000 edges 107 and 473 ms.
 FOREST_FROM = 1_000
-#: The number of edges from which components of a graph that is already converted are faster here.
-#: With 10,000 edges, they take 2.3 ms, and 1.1 ms in networkx; with 100,000 edges 11 and 36 ms.
-COMPONENTS_FROM = 50_000
+#: The number of edges from which components are faster here: on random graphs, a first call takes
+#: 10 ms, and 18 ms in networkx; with 30,000 edges 5.4 and 6.4 ms. The first call is slower if nodes
+#: have fewer neighbors than `DENSE` on average (55 and 29 ms for a path of 100,000 nodes), or if
+#: components are small (23 and 17 ms for cliques of 8). A component that has `REACHED` nodes is not.
+COMPONENTS_FROM, DENSE, REACHED = 50_000, 3, 1_000
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")
 
@@ -43,22 +46,30 @@ class ConvertedGraph:
     Parameters
     ----------
     graph : networkx graph
-    with_data : bool
-        Keep the attributes and keys of the edges.
     with_nodes : bool
         Keep the attributes of the nodes and of the graph.
     """
 
     __networkx_backend__ = "mstflow"
 
-    def __init__(self, graph: Any, *, with_data: bool, with_nodes: bool) -> None:
+    def __init__(self, graph: Any, *, with_nodes: bool) -> None:
         self.kind = graph.__class__
-        self.edges = edges_of(graph, with_data=with_data)
+        self.edges = edges_of(graph)
         self.attributes = dict(graph.graph) if with_nodes else {}
         self.node_data = list(dict(graph.nodes(data=True)).values()) if with_nodes else None
         self._is_directed = graph.is_directed()
         self._is_multigraph = graph.is_multigraph()
         self._weights: dict[Any, NDArray[Any]] = {}
+
+    @property
+    def nodes(self) -> list[Any]:
+        """The nodes in the order of networkx."""
+        return self.edges.nodes
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The component of each node."""
+        return join(self.edges.u, self.edges.v, len(self))
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -82,7 +93,7 @@ class ConvertedGraph:
                 made._adj.update(zip(nodes, _rows(self.edges, edge_ids), strict=True))
             else:
                 made.add_nodes_from(zip(nodes, data, strict=True))
-                made.add_edges_from(self.edges.tuples(edge_ids, data=bool(self.edges.data)))
+                made.add_edges_from(self.edges.tuples(edge_ids))
         return made
 
     def weights(self, weight: Any) -> NDArray[Any]:
@@ -121,12 +132,16 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why networkx is faster at a call."""
     graph = _graph(args, kwargs)
-    cache = getattr(graph, "__networkx_cache__", None) or {}
-    if name not in _SPANNING and not cache.get("backends", {}).get("mstflow"):
-        return "networkx finds components in less time than a conversion takes"
+    adjacency = dict(graph.adjacency())
     least = FOREST_FROM if name in _SPANNING else COMPONENTS_FROM
-    if sum(len(row) for _, row in graph.adjacency()) < 2 * least:
+    arcs = sum(map(len, adjacency.values()))
+    if arcs < 2 * least:
         return f"networkx is faster below {least} edges"
+    cache = getattr(graph, "__networkx_cache__", None) or {}
+    if name in _SPANNING or cache.get("backends", {}).get("mstflow"):
+        return True
+    if arcs < DENSE * len(adjacency) or not reaches(adjacency, REACHED):
+        return "networkx is faster if nodes have few neighbors or components are small"
     return True
 
 
@@ -137,82 +152,76 @@ def convert_from_nx(
     preserve_edge_attrs: bool = False,
     preserve_node_attrs: bool = False,
     **_: Any,
-) -> ConvertedGraph:
-    """Return a networkx graph as columns."""
-    with_data = bool(preserve_edge_attrs or edge_attrs)
-    return ConvertedGraph(graph, with_data=with_data, with_nodes=bool(preserve_node_attrs))
+) -> ConvertedGraph | ConvertedNodes:
+    """Return a networkx graph as columns, or only its components if attributes are not needed."""
+    if preserve_edge_attrs or edge_attrs or preserve_node_attrs or graph.is_directed():
+        return ConvertedGraph(graph, with_nodes=bool(preserve_node_attrs))
+    return ConvertedNodes(graph)
 
 
 def convert_to_nx(result: Any, **_: Any) -> Any:
-    """Return a converted graph as a networkx graph; return any other result unchanged."""
+    """Return a converted graph as a networkx graph; return any other result unchanged.
+
+    Raises
+    ------
+    NotImplementedError
+        If the graph was converted without its edges.
+    """
+    if isinstance(result, ConvertedNodes):
+        message = "this graph was converted for its components only, without its edges"
+        raise NotImplementedError(message)
     if not isinstance(result, ConvertedGraph):
         return result
     return result.with_edges(np.arange(len(result.edges.u)))
 
 
-def minimum_spanning_edges(
+def _spanning_edges(
     G: ConvertedGraph,  # noqa: N803
     algorithm: str = "kruskal",
     weight: Any = "weight",
     keys: bool = True,
     data: bool = True,
     ignore_nan: bool = False,
+    *,
+    maximum: bool,
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges of a minimum spanning forest, lightest first."""
-    yield from G.edges.tuples(_chosen(G, weight, False, ignore_nan), keys=keys, data=data)
+    """Yield the edges of a spanning forest, the preferred ones first."""
+    yield from G.edges.tuples(_chosen(G, weight, maximum, ignore_nan), keys=keys, data=data)
 
 
-def maximum_spanning_edges(
-    G: ConvertedGraph,  # noqa: N803
-    algorithm: str = "kruskal",
-    weight: Any = "weight",
-    keys: bool = True,
-    data: bool = True,
-    ignore_nan: bool = False,
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges of a maximum spanning forest, heaviest first."""
-    yield from G.edges.tuples(_chosen(G, weight, True, ignore_nan), keys=keys, data=data)
-
-
-def minimum_spanning_tree(
+def _spanning_tree(
     G: ConvertedGraph,  # noqa: N803
     weight: Any = "weight",
     algorithm: str = "kruskal",
     ignore_nan: bool = False,
+    *,
+    maximum: bool,
 ) -> Any:
-    """Return a minimum spanning forest as a networkx graph."""
-    return G.with_edges(_chosen(G, weight, False, ignore_nan))
+    """Return a spanning forest as a networkx graph."""
+    return G.with_edges(_chosen(G, weight, maximum, ignore_nan))
 
 
-def maximum_spanning_tree(
-    G: ConvertedGraph,  # noqa: N803
-    weight: Any = "weight",
-    algorithm: str = "kruskal",
-    ignore_nan: bool = False,
-) -> Any:
-    """Return a maximum spanning forest as a networkx graph."""
-    return G.with_edges(_chosen(G, weight, True, ignore_nan))
+minimum_spanning_edges = partial(_spanning_edges, maximum=False)
+maximum_spanning_edges = partial(_spanning_edges, maximum=True)
+minimum_spanning_tree = partial(_spanning_tree, maximum=False)
+maximum_spanning_tree = partial(_spanning_tree, maximum=True)
 
 
-def connected_components(G: ConvertedGraph) -> Iterator[set[Any]]:  # noqa: N803
+def connected_components(G: ConvertedGraph | ConvertedNodes) -> Iterator[set[Any]]:  # noqa: N803
     """Yield the nodes of each component, in the order of first nodes."""
-    labels = component_labels(G.edges.u, G.edges.v, len(G), _backend(G.edges))
-    order = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels)).tolist() if len(G) else []
-    nodes = [G.edges.nodes[place] for place in order.tolist()]
-    start = 0
-    for end in ends:
+    order = np.argsort(G.labels, kind="stable")
+    ends = np.cumsum(np.bincount(G.labels)).tolist()
+    nodes = list(map(G.nodes.__getitem__, order.tolist()))
+    for start, end in pairwise([0, *ends]):
         yield set(nodes[start:end])
-        start = end
 
 
-def number_connected_components(G: ConvertedGraph) -> int:  # noqa: N803
+def number_connected_components(G: ConvertedGraph | ConvertedNodes) -> int:  # noqa: N803
     """Return the number of components."""
-    edges = EdgeList(G.edges.u, G.edges.v, num_vertices=len(G))
-    return minimum_spanning_forest(edges, progress=False).num_components
+    return int(G.labels.max(initial=-1)) + 1
 
 
-def is_connected(G: ConvertedGraph) -> bool:  # noqa: N803
+def is_connected(G: ConvertedGraph | ConvertedNodes) -> bool:  # noqa: N803
     """Return whether there is exactly one component.
 
     Raises
@@ -228,10 +237,6 @@ def is_connected(G: ConvertedGraph) -> bool:  # noqa: N803
 
 def _graph(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return args[0] if args else kwargs["G"]
-
-
-def _backend(edges: Edges) -> Backend:
-    return Backend(resolve_backend("auto", len(edges.u)))
 
 
 def _chosen(graph: ConvertedGraph, weight: Any, maximum: bool, ignore_nan: bool) -> Any:
@@ -261,7 +266,7 @@ def _rows(edges: Edges, edge_ids: NDArray[np.int64]) -> list[dict[Any, dict[Any,
     """Return the neighbors of each node in a `networkx.Graph` of these edges, with attributes."""
     rows: list[dict[Any, dict[Any, Any]]] = [{} for _ in edges.nodes]
     nodes, ids = edges.nodes, edge_ids.tolist()
-    data: list[Any] = [edges.data[edge] for edge in ids] if edges.data else [{}] * len(ids)
+    data = [edges.data[edge] for edge in ids]
     u, v = edges.u[edge_ids].tolist(), edges.v[edge_ids].tolist()
     for a, b, attributes in zip(u, v, map(dict.copy, data), strict=True):
         rows[a][nodes[b]] = rows[b][nodes[a]] = attributes

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 _SAME_TREE = "Returns the edges that networkx returns with the algorithm 'kruskal', in its order."
-_FROM_CACHE = "Runs without `backend=` only if the graph is converted already."
+_SAME_NODES = "Reads only as many neighbors as it needs, and keeps the components for later calls."
 #: The functions of the backend, and what its documentation adds to that of networkx.
 FUNCTIONS = {
     "minimum_spanning_edges": _SAME_TREE,
     "maximum_spanning_edges": _SAME_TREE,
     "minimum_spanning_tree": _SAME_TREE,
     "maximum_spanning_tree": _SAME_TREE,
-    "connected_components": _FROM_CACHE,
-    "number_connected_components": _FROM_CACHE,
-    "is_connected": _FROM_CACHE,
+    "connected_components": _SAME_NODES,
+    "number_connected_components": _SAME_NODES,
+    "is_connected": _SAME_NODES,
 }
 
 

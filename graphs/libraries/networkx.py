@@ -88,33 +88,18 @@ class Edges:
             raise GraphError(message) from error
 
 
-def edges_of(graph: Any, *, with_data: bool = True) -> Edges:
-    """Return the edges of a networkx graph.
-
-    Parameters
-    ----------
-    graph : networkx graph or multigraph, directed or not
-    with_data : bool
-        If False, `data` and `keys` are empty, and parallel edges of a multigraph are one edge.
-    """
-    adjacency = dict(graph.adjacency())
-    nodes = list(adjacency)
-    # The length of a view may count neighbors whose edges the view hides.
-    rows = [row if isinstance(row, dict) else dict(row) for row in adjacency.values()]
+def edges_of(graph: Any) -> Edges:
+    """Return the edges of a networkx graph or multigraph, directed or not."""
+    nodes, rows = rows_of(graph)
     u = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
-    values: list[Any] = []
-    v = None
-    if with_data or set(map(type, nodes)) != {int}:  # integers are looked up in a table
-        values = list(chain.from_iterable(map(dict.values, rows)))
-        v = None if graph.is_directed() else _other_ends(nodes, rows, u, values)
+    values: list[Any] = list(chain.from_iterable(map(dict.values, rows)))
+    v = None if graph.is_directed() else _other_ends(nodes, rows, u, values)
     if v is None:
-        v = _positions(nodes, chain.from_iterable(rows), len(u))
+        v = numbering(nodes)(chain.from_iterable(rows), len(u))
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
         is_first = u <= v
         u, v = u[is_first], v[is_first]
         values = list(compress(values, is_first.tobytes()))
-    if not with_data:
-        return Edges(nodes, u, v, None, [])
     if not graph.is_multigraph():
         return Edges(nodes, u, v, None, values)
     parallel = np.fromiter(map(len, values), np.int64, len(values))
@@ -182,13 +167,24 @@ def _other_ends(
     return v if is_shared and all(nodes[row] in rows[row] for row in loops) else None
 
 
-def _positions(nodes: list[Any], ends: Iterable[Any], count: int) -> NDArray[np.int64]:
-    """Return the position of each end in `nodes`."""
+def rows_of(graph: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
+    """Return the nodes of a networkx graph, and a dictionary of the neighbors of each node."""
+    adjacency = dict(graph.adjacency())
+    # The length of a view may count neighbors whose edges the view hides.
+    rows = [row if isinstance(row, dict) else dict(row) for row in adjacency.values()]
+    return list(adjacency), rows
+
+
+def numbering(nodes: list[Any]) -> Callable[[Iterable[Any], int], NDArray[np.int64]]:
+    """Return a function that returns the position in `nodes` of each node of an iterable.
+
+    Its second argument is the number of nodes in the iterable.
+    """
     if set(map(type, nodes)) == {int} and (table := _table(nodes)) is not None:
         lowest, position = table
-        return position[np.fromiter(ends, np.int64, count) - lowest]
-    position_of = {node: i for i, node in enumerate(nodes)}
-    return np.fromiter(map(position_of.__getitem__, ends), np.int64, count)
+        return lambda ends, count: position[np.fromiter(ends, np.int64, count) - lowest]
+    position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
+    return lambda ends, count: np.fromiter(map(position_of, ends), np.int64, count)
 
 
 def _table(nodes: list[int]) -> tuple[int, NDArray[np.int64]] | None:

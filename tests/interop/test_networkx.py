@@ -69,7 +69,7 @@ def test_networkx_dispatches():
     inner = "minimum_spanning_edges"  # which networkx calls for its own tree
     assert used == ["minimum_spanning_edges", "minimum_spanning_tree", inner]
     assert "networkx is faster below 1000 edges" in done.stderr
-    assert "networkx finds components in less time than a conversion takes" in done.stderr
+    assert f"networkx is faster below {backend.COMPONENTS_FROM} edges" in done.stderr
     assert "the other algorithms of networkx return edges in another order" in done.stderr
 
 
@@ -109,12 +109,12 @@ def test_results_equal_those_of_networkx(graph, kind, name, has_weights):
             found = getattr(backend, function)(ours, weight=weight, **options)
             expected = getattr(networkx, function)(made, weight=weight, **options)
             assert list(found) == list(expected)
-    bare = converted(made)
     components = list(networkx.connected_components(made))
-    assert list(backend.connected_components(bare)) == components
-    assert backend.number_connected_components(bare) == len(components)
-    if components:
-        assert backend.is_connected(bare) == (len(components) == 1)
+    for each in (ours, backend.convert_from_nx(made)):
+        assert list(backend.connected_components(each)) == components
+        assert backend.number_connected_components(each) == len(components)
+        if components:
+            assert backend.is_connected(each) == (len(components) == 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,13 +138,19 @@ def test_views_are_converted():
     view = made.edge_subgraph([(0, 1, 1), (1, 2, 0)])
     ours = converted(view, preserve_edge_attrs=True)
     assert list(backend.minimum_spanning_edges(ours, data=False)) == [(0, 1, 1), (1, 2, 0)]
-    assert (
-        backend.is_connected(converted(networkx.Graph([(0, 1), (1, 2)]).subgraph([0, 2]))) is False
-    )
+    for convert in (converted, backend.convert_from_nx):
+        part = convert(networkx.Graph([(0, 1), (1, 2)]).subgraph([0, 2]))
+        assert backend.is_connected(part) is False
+
+
+def test_a_graph_converted_for_its_components_has_no_edges():
+    with pytest.raises(NotImplementedError, match="without its edges"):
+        backend.convert_to_nx(backend.convert_from_nx(networkx.path_graph(3)))
 
 
 def test_can_run_and_should_run():
-    small, large = networkx.path_graph(9), networkx.path_graph(backend.COMPONENTS_FROM + 1)
+    small, path = networkx.path_graph(9), networkx.path_graph(backend.COMPONENTS_FROM + 1)
+    large = networkx.circulant_graph(backend.COMPONENTS_FROM // 2, [1, 2])
     assert backend.can_run("minimum_spanning_tree", (small,), {}) is True
     assert "undirected" in backend.can_run("minimum_spanning_tree", (networkx.DiGraph(),), {})
     for args, options in (((small, "weight", "prim"), {}), ((), {"G": small, "algorithm": "prim"})):
@@ -152,9 +158,12 @@ def test_can_run_and_should_run():
     assert "order" in backend.can_run("minimum_spanning_edges", (small, "boruvka"), {})
     assert "faster" in backend.should_run("minimum_spanning_edges", (small,), {})
     assert backend.should_run("minimum_spanning_edges", (large,), {}) is True
-    assert "conversion" in backend.should_run("connected_components", (large,), {})
-    large.__networkx_cache__["backends"] = {"mstflow": {(False, False): converted(large)}}
     assert backend.should_run("connected_components", (large,), {}) is True
+    cliques = networkx.caveman_graph(backend.COMPONENTS_FROM // 28 + 1, 8)
+    for slow in (path, cliques):
+        assert "small" in backend.should_run("connected_components", (slow,), {})
+        slow.__networkx_cache__["backends"] = {"mstflow": {(False, False): converted(slow)}}
+        assert backend.should_run("connected_components", (slow,), {}) is True
     assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
 
 
