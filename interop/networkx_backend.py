@@ -34,7 +34,7 @@ FOREST_FROM = 1_000
 #: The number of edges from which components are faster here: on random graphs, a first call takes
 #: 10 ms, and 18 ms in networkx; with 30,000 edges 5.4 and 6.4 ms. The first call is slower if nodes
 #: have fewer neighbors than `DENSE` on average (55 and 29 ms for a path of 100,000 nodes), or if
-#: components are small (23 and 17 ms for cliques of 8). A component that has `REACHED` nodes is not.
+#: components have fewer nodes than `REACHED` (23 and 17 ms for cliques of 8).
 COMPONENTS_FROM, DENSE, REACHED = 50_000, 3, 1_000
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")

@@ -87,4 +87,5 @@ def _labels(nodes: list[Any], rows: list[dict[Any, Any]]) -> NDArray[Any]:
         return labels
     ends = chain.from_iterable(map(rows.__getitem__, here.tolist()))
     u, v = np.repeat(here, degree[here]), position(ends, int(degree[here].sum()))
-    return join(labels[u], labels[v], int(labels.max()) + 1)[labels]
+    joined: NDArray[Any] = join(labels[u], labels[v], int(labels.max()) + 1)[labels]
+    return joined
