@@ -168,7 +168,12 @@ SUITE = {
     "networkx-calls": Benchmark(
         "whole calls of networkx, with and without the backend",
         networkx_calls.measure,
-        ("interop/networkx_backend.py", "graphs/libraries", "forest/components.py", *SOLVE),
+        (
+            "interop/networkx_backend.py",
+            "interop/networkx_components.py",
+            "graphs/libraries",
+            *SOLVE,
+        ),
         {
             "edges": [10**3, 10**4, 10**5, 10**6],
             "functions": ["minimum_spanning_tree", "connected_components"],
