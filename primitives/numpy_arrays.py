@@ -173,7 +173,7 @@ class NumpyArrays(ArrayModule):
     def any_signed(weights: Array, /) -> bool:
         if weights.dtype.kind in "bu" or not len(weights):
             return False
-        return bool(extreme("min", weights.view(f"i{weights.dtype.itemsize}")) < 0)
+        return int(extreme("min", weights.view(f"i{weights.dtype.itemsize}"))) < 0
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False

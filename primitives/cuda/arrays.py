@@ -8,6 +8,7 @@ over tiles of 256 bits. So results are in order and deterministic.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -291,13 +292,12 @@ class CudaArrays(ArrayModule):
         length = len(u)
         index, position = self.index_dtype(size), self.index_dtype(length)
         parent, joining = self.arange(size, dtype=index), self._no_bits(length)
-        first, old_first = (self.full(size, -1, dtype=position) for _ in range(2))
+        first, old_first = self.full(2 * size, -1, dtype=position).reshape(2, size)
         pairs = u.astype(index, copy=False), v.astype(index, copy=False), self.empty(0, position)
         left, is_listed, types = length, False, (parent, first)
         while left:
             rounds = _ROUNDS if left <= _SHORT else 1
-            lengths = self.full(rounds + 1, 0, dtype="u8")
-            lengths[:1] = left
+            lengths = self._xp.zeros(rounds + 1, "u8")
             lists = [
                 (self.empty(left, index), self.empty(left, index), self.empty(left, position))
                 for _ in range(min(rounds, 2))
@@ -305,7 +305,7 @@ class CudaArrays(ArrayModule):
             for i in range(rounds):
                 rest, before, after = lists[i % 2], lengths[i : i + 1], lengths[i + 1 : i + 2]
                 arguments = is_listed, parent, first, old_first, *rest, after
-                self._launch("find_first", types, left, before, *pairs, *arguments)
+                self._launch("find_first", types, left, i > 0, before, *pairs, *arguments)
                 self._launch("join_first", types, left, after, *rest, first, parent, joining)
                 pairs, is_listed, first, old_first = rest, True, old_first, first
             left = int(lengths[rounds])
@@ -401,13 +401,22 @@ class CudaArrays(ArrayModule):
 
     def _launch(self, name: str, types: tuple[Array, ...], size: int, *arguments: Any) -> None:
         """Launch a kernel for the widths of these arrays, all taken as unsigned integers."""
-        widths = ", ".join(f"u{8 * array.itemsize}" for array in types)
-        kernel = f"{name}<{widths}>" if types else name
         if size:
-            self._device.launch(FILE_OF[kernel], kernel, size, *map(self._passed, arguments))
+            instance = _instance(name, *(array.itemsize for array in types))
+            self._device.launch(*instance, size, *map(self._passed, arguments))
 
     def _passed(self, value: Any) -> Any:
+        if type(value) is int:
+            return value
         return self._xp.ascontiguousarray(value) if getattr(value, "ndim", 0) else int(value)
+
+
+@functools.cache
+def _instance(name: str, *sizes: int) -> tuple[str, str]:
+    """Return the file and the C++ name of a kernel for arrays with items of these sizes."""
+    widths = ", ".join(f"u{8 * size}" for size in sizes)
+    kernel = f"{name}<{widths}>" if sizes else name
+    return FILE_OF[kernel], kernel
 
 
 def _bits(value: Any, dtype: DType) -> Any:

@@ -12,8 +12,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...errors import KernelError
 from ...runtime.kernel_store import digest, load_or_compile
 
@@ -53,6 +51,7 @@ class CupyDevice:
         import cupy
 
         self.xp = cupy
+        self._functions: dict[tuple[str, int], Any] = {}  # kernels that are loaded
         self._idle: dict[int, list[Any]] = collections.defaultdict(list)
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
@@ -77,9 +76,12 @@ class CupyDevice:
         if not size:
             return
         device = self.xp.cuda.runtime.getDevice()
-        with _loading:
-            function = _loaded(file, kernel, device)
-        words = tuple(map(self._word, (size, *arguments)))
+        function = self._functions.get((kernel, device))
+        if function is None:
+            with _loading:
+                function = self._functions[kernel, device] = _loaded(file, kernel, device)
+        array = self.xp.ndarray
+        words = [each if isinstance(each, array) else _word(each) for each in (size, *arguments)]
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
     def free_memory(self) -> int:
@@ -134,9 +136,11 @@ class CupyDevice:
         finally:
             idle.append(stream)
 
-    def _word(self, argument: Any) -> Any:
-        is_array = isinstance(argument, self.xp.ndarray)
-        return argument if is_array else np.uint64(int(argument) % 2**64)
+
+def _word(number: int) -> int:
+    """Return the number that CuPy, which passes integers as signed words, passes as these bits."""
+    word = int(number) % 2**64
+    return word - (word >> 63 << 64)
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:

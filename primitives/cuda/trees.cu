@@ -48,17 +48,17 @@ __global__ void number_roots(
 }
 
 // A round of joining pairs in order takes two launches. The host may start several rounds before it
-// reads a length, so the lengths of lists are on the device.
+// reads a length, so the lengths of lists are on the device. The host knows that of the first one.
 //
 // First, each set finds its first pair, and the first pairs of the round before are reset ...
 template <class Index, class Position>
 __global__ void find_first(
-    u64, const u64* length, const Index* u, const Index* v, const Position* position,
+    u64 size, u64 is_counted, const u64* length, const Index* u, const Index* v, const Position* position,
     u64 is_listed, Index* parent, Position* first, Position* old_first, Index* left_u,
     Index* left_v, Position* left, u64* left_length
 ) {
     u64 i = thread_index();
-    bool is_pair = i < *length;
+    bool is_pair = i < (is_counted ? *length : size);
     Index a = 0, b = 0;
     if (is_pair) {
         a = find(parent, u[i]);

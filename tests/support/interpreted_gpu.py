@@ -83,7 +83,7 @@ def _compiler():
 def build(folder):
     """Compile the fake driver into a folder; return its path."""
     library = Path(folder) / "libcuda.so.1"
-    flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    flags = ["-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     name = "-Wl,-soname,libcuda.so.1"
     subprocess.run([_compiler(), *flags, name, "-o", library, SOURCES / "driver.cpp"], check=True)
     return library
