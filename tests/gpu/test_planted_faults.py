@@ -152,7 +152,7 @@ FAULTS = [Planted(*row) for row in [
      "            smallest >>= _HALF\n", "            pass\n", "scatter_min_pairs", DIFFERS),
     ("the host does not wait for a copy", "arrays.py",
      "return self._xp.asnumpy(array)",
-     "import cupyx\n        out = cupyx.empty_pinned(array.shape, array.dtype)\n"
+     "import cupyx\n        out = cupyx.zeros_pinned(array.shape, array.dtype)\n"
      "        return self._xp.asnumpy(array, out=out, blocking=False)", "solve", DIFFERS),
     ("a column is copied on a stream for which no other waits", "arrays.py",
      "            array = self._xp.asarray(values, dtype=dtype)\n",
