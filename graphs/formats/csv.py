@@ -10,7 +10,6 @@ from ...errors import OptionError
 from ..format import Format
 from ..tables import choose_columns, naming
 from ..text.columns import (
-    BLOCK_SIZE,
     Row,
     check_last_line,
     parse_weights,
@@ -41,7 +40,7 @@ _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096
 
 
-def csv_blocks(path: Path, weight: str | None = "weight", block_size: int = BLOCK_SIZE) -> Blocks:
+def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `tables.choose_columns` finds the columns of the
@@ -61,9 +60,7 @@ def csv_blocks(path: Path, weight: str | None = "weight", block_size: int = BLOC
             header=head.delimiter.decode().join(head.names),
         )
         yield Header()
-        yield from read_rows(
-            path, handle, row, number=head.number, pending=head.pending, block_size=block_size
-        )
+        yield from read_rows(path, handle, row, number=head.number, pending=head.pending)
 
 
 def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..format import Format
-from ..text.columns import BLOCK_SIZE, Row, read_rows
+from ..text.columns import Row, read_rows
 from ..text.files import (
     fail,
     first_row,
@@ -31,7 +31,7 @@ _ARC = ("tag", "u", "v", "weight")
 _TAGS = {b"sp": b"a", b"tw": b"", b"td": b""}
 
 
-def gr_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+def gr_blocks(path: Path) -> Blocks:
     """Yield the header and the blocks of a `.gr` file, plain or compressed.
 
     After the line `p sp n m` there are m arcs `a u v weight`. After the lines `p tw n m` and
@@ -49,7 +49,7 @@ def gr_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
         else:
             row, start = Row(_COMMENT, _ARC, b"a"), number
             yield Header()
-        yield from read_rows(path, handle, row, number=start, pending=line, block_size=block_size)
+        yield from read_rows(path, handle, row, number=start, pending=line)
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import FileFormatError
 from ..format import Format
 from ..tables import plain_values
-from ..text.columns import BLOCK_SIZE, check_last_line, whole_lines
+from ..text.columns import check_last_line, whole_lines
 from ..text.files import (
     check_edges,
     check_line_ends,
@@ -55,7 +55,7 @@ class _Line(NamedTuple):
         return 1 + self.weighted
 
 
-def metis_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+def metis_blocks(path: Path) -> Blocks:
     """Yield the header and the blocks of a METIS graph, plain or compressed.
 
     After the header `n m [format [ncon]]` there are n lines, for vertices 1 to n. Each listed
@@ -72,7 +72,7 @@ def metis_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
         form, stated = _header(path, number, split_fields(line))
         check_edges(path, number, form.num_vertices, 1)
         yield Header(form.num_vertices, 2 * stated, number, 2)
-        yield from _blocks(path, handle, form, number + 1, block_size)
+        yield from _blocks(path, handle, form, number + 1)
 
 
 def _header(path: Path, number: int, fields: list[bytes]) -> tuple[_Line, int]:
@@ -85,11 +85,9 @@ def _header(path: Path, number: int, fields: list[bytes]) -> tuple[_Line, int]:
     return _Line(counts[0], has_sizes + has_weights * num_weights, weighted), counts[1]
 
 
-def _blocks(
-    path: Path, handle: IO[bytes], form: _Line, number: int, block_size: int
-) -> Iterator[Columns]:
+def _blocks(path: Path, handle: IO[bytes], form: _Line, number: int) -> Iterator[Columns]:
     vertex = 0
-    for block in whole_lines(handle, b"", block_size, longest=_LONGEST_LINE):
+    for block in whole_lines(handle, longest=_LONGEST_LINE):
         try:
             degree, columns = _parse(block, form, vertex)
         except ValueError as doubt:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..format import Format
-from ..text.columns import BLOCK_SIZE, Row, read_rows
+from ..text.columns import Row, read_rows
 from ..text.files import (
     fail,
     first_row,
@@ -32,7 +32,7 @@ _FIELDS = {b"pattern": ("u", "v"), b"integer": _ENTRY, b"real": _ENTRY, b"double
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
-def mtx_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+def mtx_blocks(path: Path) -> Blocks:
     """Yield the header and the blocks of a square coordinate matrix, plain or compressed.
 
     Each stored entry becomes an edge, including zeros and the diagonal. A symmetric matrix stores
@@ -53,7 +53,7 @@ def mtx_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
             fail(path, number, f"expected a square matrix, found {rows} by {columns}")
         row = Row(_COMMENT, values, first_id=1, num_vertices=rows)
         yield Header(rows, num_entries, number)
-        yield from read_rows(path, handle, row, number=number + 1, block_size=block_size)
+        yield from read_rows(path, handle, row, number=number + 1)
 
 
 def write_mtx(path: Path, table: EdgeTable) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError
 from ..format import Format
-from ..text.columns import BLOCK_SIZE, Row, read_rows
+from ..text.columns import Row, read_rows
 from ..text.files import (
     fail,
     head_lines,
@@ -27,7 +27,7 @@ _COMMENTS = b"#%"
 _MOST_COMMENTS = 2**16  # after the first edge or line of counts
 
 
-def txt_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
+def txt_blocks(path: Path) -> Blocks:
     """Yield the header and the blocks of a text edge list, plain or compressed.
 
     Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The number of
@@ -44,9 +44,7 @@ def txt_blocks(path: Path, block_size: int = BLOCK_SIZE) -> Blocks:
         row = Row(_COMMENTS, ("u", "v", "weight")[:width], num_vertices=num_vertices)
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line)
-        yield from read_rows(
-            path, handle, row, number=start, pending=pending, block_size=block_size
-        )
+        yield from read_rows(path, handle, row, number=start, pending=pending)
 
 
 def _head(

@@ -91,13 +91,7 @@ class Row:
 
 
 def read_rows(
-    path: Path,
-    handle: IO[bytes],
-    row: Row,
-    *,
-    number: int,
-    pending: bytes = b"",
-    block_size: int = BLOCK_SIZE,
+    path: Path, handle: IO[bytes], row: Row, *, number: int, pending: bytes = b""
 ) -> Iterator[Columns]:
     """Parse lines that were already read, `pending`, and the rest of a file; yield blocks.
 
@@ -109,7 +103,7 @@ def read_rows(
     FileFormatError
         If a line is malformed. Names the first such line.
     """
-    texts = whole_lines(handle, pending, block_size, is_quoted=bool(row.delimiter))
+    texts = whole_lines(handle, pending, is_quoted=bool(row.delimiter))
     parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
     for block, parsed in _ahead(parse, texts):
         try:
@@ -123,8 +117,8 @@ def read_rows(
 
 def whole_lines(
     handle: IO[bytes],
-    pending: bytes,
-    size: int,
+    pending: bytes = b"",
+    size: int = BLOCK_SIZE,
     *,
     is_quoted: bool = False,
     longest: int = LONGEST_LINE,

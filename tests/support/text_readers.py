@@ -1,19 +1,30 @@
 """Readers of text formats as whole graphs, in blocks of any size."""
 
 import functools
+from unittest import mock
 
+from mstflow.graphs.formats import metis
 from mstflow.graphs.formats.csv import csv_blocks
 from mstflow.graphs.formats.gr import gr_blocks
 from mstflow.graphs.formats.metis import metis_blocks
 from mstflow.graphs.formats.mtx import mtx_blocks
 from mstflow.graphs.formats.txt import txt_blocks
+from mstflow.graphs.text import columns
 from mstflow.graphs.text.table import join_blocks
 
 
 def reader(blocks):
     @functools.wraps(blocks)
-    def read(path, *args, **options):
-        return join_blocks(path, blocks(path, *args, **options))
+    def read(path, *args, block_size=columns.BLOCK_SIZE):
+        def lines(handle, pending=b"", **options):
+            return whole_lines(handle, pending, block_size, **options)
+
+        whole_lines = columns.whole_lines
+        with (
+            mock.patch.object(columns, "whole_lines", lines),
+            mock.patch.object(metis, "whole_lines", lines),
+        ):
+            return join_blocks(path, blocks(path, *args))
 
     return read
 
