@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
 
-from . import clusters, files, networkx_calls, primitives, queries, start, threads
+from . import clusters, files, networkx_calls, primitives, queries, small, start, threads
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -164,6 +164,17 @@ SUITE = {
         ("__init__.py", *SOLVE),
         {"edges": [10**3, 10**4, 10**5, 5 * 10**5, 10**6], "rounds": 5},
         {"edges": [10**3], "rounds": 1},
+    ),
+    "small": Benchmark(
+        "the fixed cost of a call by part, and many graphs in one call",
+        small.measure,
+        ("pipeline/report", "graphs/source.py", "forest/forest.py", "progress.py", *SOLVE),
+        {
+            "edges": [10**2, 10**3, 10**4, 10**5, 10**6],
+            "many": [(10**4, 10**2), (10**3, 10**3), (10**2, 10**4)],
+            "rounds": 200,
+        },
+        {"edges": [10**2], "many": [(2, 50)], "rounds": 1},
     ),
     "networkx-calls": Benchmark(
         "whole calls of networkx, with and without the backend",

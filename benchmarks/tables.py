@@ -397,6 +397,39 @@ def starts(result: Result) -> Rows:
         yield f"{edges:,}", *(f"{median * 1e3:,.0f}" for median in medians)
 
 
+def small_calls(result: Result) -> Rows:
+    """Yield the microseconds of calls for one graph, by part; the median of the rounds."""
+    parts = ("plan", "dispatch", "stages", "answer", "whole")
+    yield "edges", "code", "stages", *(f"{part}, µs" for part in parts)
+    for edges, code in dict.fromkeys((row["edges"], row["code"]) for row in result["rows"]):
+        own = [row for row in result["rows"] if (row["edges"], row["code"]) == (edges, code)]
+        calls = own[0].get("calls", "")
+        medians = (statistics.median(row["seconds"].get(part, 0) for row in own) for part in parts)
+        yield (
+            f"{edges:,}",
+            code,
+            f"{calls}",
+            *(f"{1e6 * each:,.0f}" if each else "" for each in medians),
+        )
+
+
+def many_graphs(result: Result) -> Rows:
+    """Yield the microseconds of each graph of a call for many graphs."""
+    yield "graphs", "edges of each", "µs a graph, least", "median"
+    for graphs, edges in dict.fromkeys((row["graphs"], row["edges"]) for row in result["many"]):
+        seconds = [
+            row["seconds"]["whole"] / graphs * 1e6
+            for row in result["many"]
+            if (row["graphs"], row["edges"]) == (graphs, edges)
+        ]
+        yield (
+            f"{graphs:,}",
+            f"{edges:,}",
+            f"{min(seconds):.3g}",
+            f"{statistics.median(seconds):.3g}",
+        )
+
+
 def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
     return list(dict.fromkeys((row.code, row.threads) for row in found))
 
@@ -454,6 +487,8 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "files": ("files", readers),
     "primitives": ("primitives", overrides),
     "start": ("start", starts),
+    "small": ("small", small_calls),
+    "small-many": ("small", many_graphs),
     "threads": ("threads", models),
     "networkx-calls": ("networkx-calls", networkx_calls),
     "queries": ("queries", queries),

@@ -104,6 +104,8 @@ def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
 
 def ascends(array: NDArray[Any]) -> bool:
     """Return whether each element is less than the next one."""
+    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # as CuPy's are
+        return bool((array[:-1] < array[1:]).all())
 
     def ascends_within(start: int, stop: int) -> bool:
         return bool((array[start:stop] < array[start + 1 : stop + 1]).all())
@@ -113,7 +115,9 @@ def ascends(array: NDArray[Any]) -> bool:
 
 def copied(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     """Return a copy with another dtype."""
-    out = np.empty_like(array, dtype)
+    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):
+        return array.astype(dtype)
+    out = np.empty(len(array), dtype)
 
     def copy(start: int, stop: int) -> None:
         out[start:stop] = array[start:stop]

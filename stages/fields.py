@@ -101,6 +101,8 @@ class Field:
 
     def holds(self, value: Any) -> bool:
         """Return whether a value has this kind; its length is not checked."""
+        if self.kind == "any":
+            return not self.axis or hasattr(value, "__len__")
         if self.kind in _ARRAYS:
             return _is_array(value, _ARRAYS[self.kind])
         if self.kind == "edges":
@@ -108,11 +110,9 @@ class Field:
             return is_record and len(set(map(len, value))) == 1
         if self.kind == "verdict":
             return isinstance(value, bool)
-        if self.kind in _NUMBERS:
-            types = int if self.kind == "count" else int | float
-            is_number = isinstance(value, types) and not isinstance(value, bool)
-            return is_number and (self.kind != "number of at least 0" or value >= 0)
-        return not self.axis or hasattr(value, "__len__")
+        types = int if self.kind == "count" else int | float
+        is_number = isinstance(value, types) and not isinstance(value, bool)
+        return is_number and (self.kind != "number of at least 0" or value >= 0)
 
 
 def _is_array(value: Any, kind: str) -> bool:

@@ -194,12 +194,13 @@ class _Run:
             record=self.checkpoint.record(step) if self.checkpoint and keeps else None,
         )
         self.submitted += 1
-        if self.scheduler.eager and has_listener():
-            self.report_progress(name)
+        if self.scheduler.eager:
+            if has_listener():
+                self.report_progress(name)
+            return self.scheduler.submit(task, *handles, key=step)
         # A stage may occur more than once in a round: the number makes the key unique.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
-        is_reported = any(field.is_reported for field in stage.writes.values())
-        if is_shared and is_reported and not self.scheduler.eager:
+        if is_shared and any(field.is_reported for field in stage.writes.values()):
             self.reported.append(handle)
         return handle
 

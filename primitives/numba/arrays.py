@@ -365,7 +365,7 @@ class NumbaArrays(NumpyArrays):
             return own[:count] if count >= 0 else None
 
         stops = [stop for _, stop in self._team.shares(length)]
-        cuts = itertools.pairwise([0, *np.searchsorted(first, stops).tolist()])
+        cuts = itertools.pairwise([0, *first.searchsorted(stops).tolist()])
         found = self._team.call(join, cuts)
         if any(part is None for part in found):
             return super().join_by_weight(u, v, weight, size, descending=descending)

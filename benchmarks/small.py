@@ -1,0 +1,106 @@
+"""Time of calls for small graphs, by part, and of one call for many graphs."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: The parts of a call, in order: check the options, open the graph and plan; submit the stages and
+#: keep their results; run the stages; check and wrap the answer.
+PARTS = ("plan", "dispatch", "stages", "answer")
+
+
+def measure(
+    edges: Sequence[int], many: Sequence[tuple[int, int]], rounds: int = 200
+) -> dict[str, Any]:
+    """Measure random graphs with three edges for each vertex, on all processors.
+
+    Parameters
+    ----------
+    edges : sequence of int
+        Numbers of edges of single graphs. Each is solved by the default and by `filter-boruvka`,
+        which has more stages.
+    many : sequence of (int, int)
+        Numbers of graphs that one call solves, and the number of edges of each.
+    rounds : int
+        Calls for each single graph. Graphs with over 100,000 edges, and many graphs, have a tenth.
+
+    Returns
+    -------
+    dict
+        `rows`: for each graph, code and round the seconds, by part for our own. `many`: for each
+        pair of numbers and round, the seconds of the call.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    import mstflow
+
+    rows: list[dict[str, Any]] = []
+    for count in edges:
+        u, v, w = _graph(count, 0)
+        matrix = coo_array((w, (u, v)), shape=(count // 3 + 1,) * 2).tocsr()
+        graph = mstflow.EdgeList(u, v, w)
+        solve = partial(mstflow.minimum_spanning_forest, graph, backend="numba")
+        codes: dict[str, Callable[[], dict[str, Any]]] = {
+            "default": partial(_by_part, solve),
+            "filter-boruvka": partial(_by_part, partial(solve, algorithm="filter-boruvka")),
+            "scipy": partial(_whole, partial(minimum_spanning_tree, matrix)),
+        }
+        turns = rounds if count <= 10**5 else -(-rounds // 10)
+        for code, call in codes.items():
+            call()
+            row = {"edges": count, "code": code}
+            rows += [{**row, "round": turn, **call()} for turn in range(turns)]
+    batches: list[dict[str, Any]] = []
+    for graphs, count in many:
+        given = [_graph(count, seed) for seed in range(graphs)]
+        together = partial(mstflow.minimum_spanning_forests, given, backend="numba")
+        together()
+        row = {"graphs": graphs, "edges": count}
+        batches += [{**row, "round": turn, **_whole(together)} for turn in range(-(-rounds // 10))]
+    return {"rows": rows, "many": batches}
+
+
+def _graph(edges: int, seed: int) -> tuple[Any, Any, Any]:
+    draw = np.random.default_rng(seed)
+    u, v = draw.integers(0, edges // 3 + 1, (2, edges))
+    return u, v, draw.random(edges)
+
+
+def _whole(call: Callable[[], Any]) -> dict[str, Any]:
+    start = time.perf_counter()
+    call()
+    return {"seconds": {"whole": time.perf_counter() - start}}
+
+
+def _by_part(solve: Callable[[], Any]) -> dict[str, Any]:
+    """Return the seconds of each part of a call, and the number of its calls of stages."""
+    from mstflow.pipeline.run.execute import execute
+
+    clock = [time.perf_counter()]
+
+    def timed(*arguments: Any, **options: Any) -> Any:
+        clock.append(time.perf_counter())
+        found = execute(*arguments, **options)
+        clock.append(time.perf_counter())
+        return found
+
+    with mock.patch("mstflow.pipeline.engine.execute", timed):
+        clock[0] = time.perf_counter()
+        forest = solve()
+        clock.append(time.perf_counter())
+    plan, run, answer = np.diff(clock).tolist()
+    stages = sum(call.work.seconds for call in forest.report.calls)
+    seconds = dict(zip(PARTS, (plan, run - stages, stages, answer), strict=True))
+    return {
+        "seconds": {**seconds, "whole": sum(seconds.values())},
+        "calls": len(forest.report.calls),
+    }
