@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .edge_list import Columns, EdgeList
+    from .generate.tiles import Tile
     from .names.vertex_names import VertexNames
     from .segments import Segment
 
@@ -112,6 +113,32 @@ class EdgeSource:
     def is_read_once(self) -> bool:
         """Whether the edges can be read only once."""
         return any(isinstance(segment, Chunks) and segment.is_iterator for segment in self.segments)
+
+    @property
+    def tiles_leave(self) -> int | None:
+        """An upper bound on the edges that remain when the vertices inside `tiles` are joined.
+
+        None if the graph is not a grid with all its edges and weights.
+        """
+        is_whole = len(self.segments) == 1 and not self.unweighted and self.removed is None
+        return getattr(self.segments[0], "tiles_leave", None) if is_whole else None
+
+    def tiles(self) -> tuple[tuple[int, ...], Iterator[Tile]]:
+        """Return the extents of this partition of a grid, and the tiles that divide it."""
+        segment: Any = self.segments[0]
+        found: tuple[tuple[int, ...], Iterator[Tile]] = segment.tiles(self.first_id - segment.start)
+        return found
+
+    def check(self) -> None:
+        """Read all edges, which checks them.
+
+        Raises
+        ------
+        GraphError
+            If an edge is invalid. Names the first one.
+        """
+        for *_, read in self.blocks():
+            read()
 
     def slice(self, start: int, stop: int) -> EdgeSource:
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""

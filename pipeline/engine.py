@@ -15,7 +15,7 @@ from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, placed, resolve_backend
 from ..progress import set_listener
-from ..runtime.memory import keeping_blocks
+from ..runtime.memory import keeping_blocks, release_idle
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from .options import check_count, check_flag, choose_backend, parse_bytes
@@ -24,7 +24,7 @@ from .run.chunks import as_field, fingerprint_input, num_chunks, sized
 from .run.execute import execute, forest_ids
 from .run.partitions import split
 from .run.schedulers import Inline
-from .strategies import HOLD, LOAD, SCANNING, from_columns, from_partitions
+from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
 from .streaming.bounds import check_reading, check_vertices
 from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
@@ -165,6 +165,7 @@ def run_on(
                 split_every=split_every,
                 checkpoint=records,
             )
+            release_idle()
             fields = _results(pipeline.name, fields, source, using)
         report.plan = decided
         is_list = isinstance(opened, EdgeList)
@@ -197,7 +198,7 @@ def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
     if decided.strategy in SCANNING:
         flow = SCANNING[decided.strategy]
         return replace(flow, result=("forest", "found")) if is_read_once else flow
-    first = HOLD if decided.holds_forests else LOAD
+    first = TILES if decided.strategy == "tiles" else HOLD if decided.holds_forests else LOAD
     return from_partitions(decided.strategy, pipeline, *first)
 
 

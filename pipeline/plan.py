@@ -6,10 +6,18 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..errors import OptionError
+from ..errors import MemoryBoundError, OptionError
+from .options import show_bytes
 from .plan_record import Plan
 from .strategies import SCANNING
-from .streaming.bounds import LIGHT, ScanMemory, Size, device_bytes, rounds_bytes
+from .streaming.bounds import (
+    LIGHT,
+    ScanMemory,
+    Size,
+    device_bytes,
+    rounds_bytes,
+    tiles_bytes,
+)
 from .streaming.estimate import Rates, estimate
 
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 FEW = 2**16
 
 #: The names of all strategies.
-STRATEGIES = ("whole", *SCANNING, "iterate")
+STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class Graph:
         Number of chunks that Dask computes; 0 for other graphs.
     device_bytes : int
         Bytes that the graph and its solution need on a GPU.
+    tiles_leave : int, optional
+        If the graph is a grid, the largest number of edges that remain after its tiles are joined.
     """
 
     size: Size
@@ -45,12 +55,14 @@ class Graph:
     is_read_once: bool = False
     num_chunks: int = 0
     device_bytes: int = 0
+    tiles_leave: int | None = None
 
     @classmethod
     def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Graph:
         """Return the properties of a source whose sizes are known."""
         size, device = Size.of(source), device_bytes(source) if for_device else 0
-        return cls(size, source.is_in_memory, source.is_read_once, num_chunks, device)
+        facts = source.is_in_memory, source.is_read_once, num_chunks, device, source.tiles_leave
+        return cls(size, *facts)
 
 
 @dataclass(frozen=True)
@@ -158,10 +170,10 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     partitions = max(1, min(partitions, graph.size.num_edges))
     reason = "as asked"
     if strategy == "auto":
-        strategy, reason = _choose(request, graph, partitions)
+        strategy, reason = _choose(request, graph, where, partitions)
     if strategy == "fold":
         partitions = 1
-    _check_strategy(request, strategy)
+    _check_strategy(request, graph, strategy)
     algorithm, backend = request.algorithm, request.backend
     if strategy in SCANNING:
         algorithm = request.for_scans
@@ -176,6 +188,8 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
         algorithm=algorithm,
         backend=backend,
     )
+    if strategy == "tiles":
+        return _tiled(unbounded, request, graph, where)
     is_bounded = strategy in SCANNING
     if strategy == "iterate":
         # If a graph does not fit in the workers' memory, reduce its partitions first if possible.
@@ -206,8 +220,24 @@ def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Where, rate
     )
 
 
-def _check_strategy(request: Request, strategy: str) -> None:
+def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Where) -> Plan:
+    """Return the plan of the strategy "tiles", completed by its memory."""
+    left = graph.tiles_leave or 0
+    memory = tiles_bytes(graph.size, left, where.threads)
+    if request.memory is not None and request.memory < memory:
+        message = (
+            f"memory: {show_bytes(request.memory)} is not enough; strategy 'tiles' needs "
+            f"{show_bytes(memory)} for {graph.size.num_vertices:,} vertices"
+        )
+        raise MemoryBoundError(message, memory)
+    return replace(unbounded, capacity=left, memory=memory, least_memory=memory)
+
+
+def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
     """Refuse options that the strategy does not support."""
+    if strategy == "tiles" and graph.tiles_leave is None:
+        message = "strategy 'tiles' needs a graph of mstflow.grid with its weights; choose another"
+        raise OptionError(message)
     if request.gives_fields and strategy in SCANNING:
         message = f"strategy {strategy!r} gives only the field 'forest'; choose whole or iterate"
         raise OptionError(message)
@@ -239,7 +269,7 @@ def _check(request: Request, graph: Graph) -> None:
         raise OptionError(message)
 
 
-def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
+def _choose(request: Request, graph: Graph, where: Where, partitions: int) -> tuple[str, str]:
     if request.gives_fields:
         return (
             "iterate" if partitions > 1 else "whole",
@@ -247,6 +277,8 @@ def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
         )
     if graph.is_read_once:
         return "fold", "the graph can be read only once"
+    if _suit_tiles(request, graph, where):
+        return "tiles", "the graph is a grid"
     if request.memory is not None:
         return "two-scan", "memory is bounded"
     if request.device_memory is not None and graph.device_bytes > request.device_memory:
@@ -258,6 +290,15 @@ def _choose(request: Request, graph: Graph, partitions: int) -> tuple[str, str]:
     if partitions > 1:
         return "tree", "the graph is in memory, in partitions"
     return "whole", "the graph is in memory"
+
+
+def _suit_tiles(request: Request, graph: Graph, where: Where) -> bool:
+    """Return whether the graph is a grid and nothing speaks against the strategy "tiles"."""
+    if graph.tiles_leave is None or request.is_own or request.keeps_checkpoint:
+        return False
+    bound = where.worker_memory if request.memory is None else request.memory
+    needed = tiles_bytes(graph.size, graph.tiles_leave, where.threads)
+    return request.device_memory is None and (bound is None or needed <= bound)
 
 
 def _fits(graph: Graph, where: Where) -> bool:

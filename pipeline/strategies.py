@@ -1,10 +1,13 @@
-"""The five strategies. Each is a sequence of stages that finds the forest of a graph.
+"""The six strategies. Each is a sequence of stages that finds the forest of a graph.
 
 "whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
 
 "fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
 scan. When the buffer is full, "fold" and "tree" compute the forest of its edges and keep only this
 forest. "two-scan" keeps the lighter half of the buffer, and reads the graph again for the rest.
+
+"tiles" joins the vertices inside the tiles of a grid first, and then runs an algorithm on the edges
+that remain.
 
 A `Dataflow` is a sequence of stages with declared inputs. A `Pipeline` is a `Dataflow` whose input
 is `edges`; a strategy is a `Dataflow` whose input is the graph.
@@ -18,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from ..stages.edges import choose_weight_order, count_edges, find_signs, order_weights
 from ..stages.fields import ANYTHING, Field
-from ..stages.fragments import list_forest
+from ..stages.fragments import contract_fragments, list_forest
 from .check import Known
 from .dataflow import Dataflow
 from .run.partitions import load_partition
@@ -34,6 +37,7 @@ from .streaming.scan import (
     scan_partition,
     start_scans,
 )
+from .streaming.tiles import join_tiles, relabel_remaining, sort_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,6 +65,16 @@ LOAD = (load_partition, *_COMPUTE_KEYS)
 
 #: The first stages of "iterate" if there is a bound on memory.
 HOLD = (hold_forest, *_COMPUTE_KEYS, count_edges)
+
+#: The first stages of "tiles".
+TILES = (
+    join_tiles,
+    relabel_remaining,
+    sort_by_id,
+    contract_fragments,
+    *_COMPUTE_KEYS,
+    count_edges,
+)
 
 #: One scan: read the partitions, and merge their forests.
 _SCAN = (scan_partition, finish_forest, collect_forest)
@@ -118,6 +132,12 @@ two_scan = _scanning(
 #: The strategies that consist of scans, by name.
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
+_SUMMARIES = {
+    "whole": "load the edges, and run {} on one partition",
+    "iterate": "load the edges, and run {} on all partitions",
+    "tiles": "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
+}
+
 #: For each pipeline, the dataflows that `from_columns` and `from_partitions` built. Building and
 #: checking a dataflow takes longer than solving a small graph.
 _built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
@@ -141,15 +161,14 @@ def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflo
 
     Parameters
     ----------
-    strategy : {"whole", "iterate"}
+    strategy : {"whole", "iterate", "tiles"}
     pipeline : Dataflow
     first : stages
-        `LOAD` or `HOLD`.
+        `LOAD`, `HOLD` or `TILES`.
     """
     flows = _built.setdefault(pipeline, {})
     if (strategy, first) not in flows:
-        where = "one partition" if strategy == "whole" else "all partitions"
-        summary = f"load the edges, and run {pipeline.name} on {where}"
+        summary = _SUMMARIES[strategy].format(pipeline.name)
         inputs = {"source": _IN_PARTITIONS, **_SHARED}
         reads = first[0].reads.items()
         inputs |= {name: Known(field) for name, field in reads if name not in inputs}

@@ -156,6 +156,10 @@ def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int) -> None:
     _same_length(name, u=u, v=v, key=key)
 
 
+def _check_join_inside(name: str, u: Any, v: Any, key: Any, size: int) -> None:
+    _check_join_by_key(name, u, v, key, size + 1)
+
+
 def _check_join_by_weight(
     name: str, u: Any, v: Any, weight: Any, size: int, *, descending: bool, groups: Any = None
 ) -> None:
@@ -275,6 +279,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "join_in_order": _check_join_in_order,
     "join_by_key": _check_join_by_key,
     "join_by_weight": _check_join_by_weight,
+    "join_inside": _check_join_inside,
     "join_with_helpers": _check_join_in_order,
     "unite": _check_unite,
     "merge_in_order": _check_join_in_order,

@@ -10,6 +10,7 @@ Array modules with compiled loops override the body and return the same result.
 | join_by_weight    | the same, in the order of weights, without keys; listed by position         |
 | join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
 | unite             | sets joined by all pairs at once, and pairs that joined two sets            |
+| join_inside       | pairs of a subgraph that are in the forest of the whole graph               |
 """
 
 from __future__ import annotations
@@ -181,6 +182,48 @@ class Joins(Protocol):
         joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
         is_joining = self.scatter(joining, True, len(u), False, dtype=bool)
         return self.asarray(self.gather(hook, root), parent.dtype), is_joining
+
+    def join_inside(
+        self: Any, u: Array, v: Array, key: Array, size: int, /
+    ) -> tuple[Array, Array, Array, int]:
+        """Join the nodes of a subgraph by pairs that are in the forest of the whole graph.
+
+        The forest is minimal under (key, position). The pairs are all those of the graph that have
+        a node of the subgraph. Two forests of the pairs decide. In one, all nodes outside are a
+        single node: its pairs are the lightest across a cut of the graph. In the other, there are
+        no nodes outside: pairs that it lacks are the heaviest of a cycle.
+
+        Source: Tarjan, "Data Structures and Network Algorithms", 1983, section 6.1 (the blue and
+        the red rule).
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes of the subgraph, which are below `size`, or `size` for any node outside.
+        key : unsigned integer array of length m
+        size : int
+
+        Returns
+        -------
+        certain : index array
+            The positions of pairs inside the subgraph that are in the forest, by key.
+        undecided : index array
+            The positions of other pairs inside the subgraph that may be in the forest, by key.
+        number : index array of length `size`
+            For each node, the number of the set that certain pairs join it to.
+        count : int
+            The number of sets.
+        """
+        order = self.argsort(key)
+        u, v = self.gather(u, order), self.gather(v, order)
+        is_inside = self.maximum(u, v) < size
+        contracted = self.scatter(self.join_in_order(u, v, size + 1)[0], True, len(u), False, bool)
+        inside = self.compact(is_inside, u, v, order, contracted & is_inside)
+        joining, _ = self.join_in_order(*inside[:2], size)
+        u, v, order, is_certain = (self.gather(column, joining) for column in inside)
+        _, root = self.join_in_order(*self.compact(is_certain, u, v), size)
+        certain, undecided = (self.compact(mask, order)[0] for mask in (is_certain, ~is_certain))
+        return certain, undecided, *self.number_roots(root)
 
 
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:

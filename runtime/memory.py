@@ -170,6 +170,11 @@ def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
     return _mapped(-(-size // _PAGE) * _PAGE)[:size].view(dtype)
 
 
+def release_idle() -> None:
+    """Return the memory of freed arrays to the system."""
+    _pool.clear()
+
+
 @contextlib.contextmanager
 def keeping_blocks() -> Iterator[None]:
     """Return a context in which the pool keeps freed blocks even while none is in use."""

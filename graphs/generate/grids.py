@@ -18,15 +18,17 @@ import numpy as np
 
 from ...errors import GraphError, OptionError
 from ..files import digest
-from ..source import EdgeSource
+from ..source import EdgeSource, check_dtype
+from .tiles import Tile, divide, ends, most_left, moved, slices, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ..edge_list import Columns
     from ..segments import Read
+    from .tiles import Box
 
     Weight = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
@@ -88,12 +90,15 @@ def grid(
         known = ", ".join(map(str, steps))
         message = f"connectivity must be one of {known} for {axes} axes, not {connectivity!r}"
         raise OptionError(message)
+    shape = array.shape[:axes]
     offsets = tuple(
         offset
         for offset in itertools.product((-1, 0, 1), repeat=axes)
-        if offset > (0,) * axes and np.count_nonzero(offset) <= steps[connectivity]
+        if offset > (0,) * axes
+        and np.count_nonzero(offset) <= steps[connectivity]
+        and all(size > abs(move) for size, move in zip(shape, offset, strict=True))
     )
-    whole = GridSegment(array, array.shape[:axes], offsets, weight or difference)
+    whole = GridSegment(array, shape, offsets, weight or difference)
     segment = replace(whole, stop=whole.end)
     return EdgeSource((segment,), math.prod(segment.shape))
 
@@ -121,7 +126,8 @@ class GridSegment:
     shape : tuple of int
         Of the whole grid, without channels.
     offsets : tuple of tuples of int
-        The steps from the first end of an edge to the second, one for each direction.
+        The steps from the first end of an edge to the second, one for each direction that has
+        edges.
     weight : callable
     first_plane : int
         The plane that `values` starts with.
@@ -152,8 +158,7 @@ class GridSegment:
     @cached_property
     def directions(self) -> tuple[_Direction, ...]:
         """The directions, with the edges of a plane in each."""
-        found = (_Direction.of(offset, self.shape[1:]) for offset in self.offsets)
-        return tuple(each for each in found if each.count)
+        return tuple(_Direction.of(offset, self.shape[1:]) for offset in self.offsets)
 
     @property
     def per_plane(self) -> int:
@@ -166,12 +171,71 @@ class GridSegment:
         inside = sum(each.count for each in self.directions if not each.step)
         return max(0, self.shape[0] - 1) * self.per_plane + (inside if self.shape[0] else 0)
 
+    @property
+    def planes(self) -> range:
+        """The planes whose first edge is in the range, or that follow the last edge of the grid."""
+        per_plane, count = max(1, self.per_plane), self.shape[0]
+        stop = count if self.stop == self.end else -(-self.stop // per_plane)
+        return range(-(-self.start // per_plane), stop)
+
     def slice(self, start: int, stop: int) -> GridSegment:
-        """Return a range of the edges, with the planes that it touches."""
+        """Return a range of the edges, with the planes that it and the edges before it touch."""
         start, stop, per_plane = self.start + start, self.start + stop, max(1, self.per_plane)
-        low, high = start // per_plane, (stop - 1) // per_plane + 2
+        low, high = max(0, start - 1) // per_plane, (stop - 1) // per_plane + 2
         values = self.values[low - self.first_plane : high - self.first_plane]
         return replace(self, values=values, first_plane=low, start=start, stop=stop)
+
+    def tiles(self, first_id: int) -> tuple[tuple[int, ...], Iterator[Tile]]:
+        """Return the extents of `planes` and their tiles; the grid's ids start at `first_id`."""
+        ranges = self.planes, *map(range, self.shape[1:])
+        tiles = (
+            Tile(self, shape, around, slices(moved(box, ranges)), first_id)
+            for shape, around, box in divide(ranges, self.shape, self.offsets)
+        )
+        return tuple(map(len, ranges)), tiles
+
+    @property
+    def tiles_leave(self) -> int:
+        """An upper bound on the edges that remain when the vertices inside tiles are joined."""
+        return most_left(self.shape, self.offsets)
+
+    def weights(self, extents: Box, dtype: DTypeLike) -> NDArray[Any]:
+        """Return the weights of the edges within a box as a table; see `Tile`.
+
+        Raises
+        ------
+        GraphError
+            If they do not have this dtype.
+        """
+        planes, *rest = slices(extents)
+        values = self.values[planes.start - self.first_plane : planes.stop - self.first_plane]
+        values, shape = values[(slice(None), *rest)], tuple(map(len, extents))
+        found = np.zeros(table(shape, self.offsets), dtype)
+        for direction, offset in enumerate(self.offsets):
+            left, right = ends(shape, offset)
+            here: tuple[Any, ...] = (left[0], direction, *left[1:])
+            place = found[here]
+            both = (_flat(values[end], len(shape)) for end in (left, right))
+            weight = _weights(self.weight, *both)
+            check_dtype(self.start, weight.dtype, found.dtype)
+            place[...] = weight.reshape(place.shape)
+        return found
+
+    def lines(self, extents: Box) -> NDArray[np.int64]:
+        """Return both ends and the id of the first edge of each line of a table; see `Tile`."""
+        planes, *rest = (np.arange(each.start, each.stop) for each in extents)
+        rest[-1] = rest[-1][:1]
+        size, lines = math.prod(self.shape[1:]), math.prod(map(len, rest))
+        found = np.empty((3, len(planes), len(self.directions), lines), np.int64)
+        first = self.per_plane * planes
+        for direction, each in enumerate(self.directions):
+            shifted = [along - left.start for along, left in zip(rest, each.left, strict=True)]
+            u, v, edge_id = found[:, :, direction]
+            u[:] = np.add.outer(size * planes, _places(self.shape[1:], rest))
+            v[:] = u + each.step * size + each.shift
+            edge_id[:] = np.add.outer(first, _places(each.extents, shifted))
+            first = first + each.count
+        return found.reshape(3, -1)
 
     def fingerprint(self) -> str:
         """Return a digest of the values, the directions and the name of the weights."""
@@ -257,12 +321,7 @@ class _Direction:
         shift = 0
         for size, move in zip(shape, rest, strict=True):
             shift = shift * size + move
-        ends = [
-            tuple(slice(max(0, -move * sign), size - max(0, move * sign))
-                  for size, move in zip(shape, rest, strict=True))
-            for sign in (1, -1)
-        ]  # fmt: skip
-        return cls(step, shift, ends[0], ends[1], shape)
+        return cls(step, shift, *ends(shape, tuple(rest)), shape)
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -281,12 +340,8 @@ class _Direction:
 
     def places(self, dtype: Any, lines: range | None) -> NDArray[Any]:
         """Return the places of the first ends in their plane."""
-        place: NDArray[Any] = np.zeros((), dtype)
-        for axis, (size, range_) in enumerate(zip(self.shape, self.left, strict=True)):
-            along = np.arange(range_.start, max(range_.start, range_.stop), dtype=dtype)
-            along = along[lines.start : lines.stop] if axis == 0 and lines else along
-            place = place[..., None] * dtype(size) + along
-        return place.ravel()
+        first, *rest = (np.arange(each.start, each.stop, dtype=dtype) for each in self.left)
+        return _places(self.shape, [first[lines.start : lines.stop] if lines else first, *rest])
 
     def ends(
         self, values: NDArray[Any], planes: int, lines: range | None
@@ -296,9 +351,21 @@ class _Direction:
         for first, part in ((0, self.left), (self.step, self.right)):
             block = values[(slice(first, first + planes), *part)]
             block = block[:, lines.start : lines.stop] if lines else block
-            axes = block.shape[1 + len(part) :]
-            found.append(block.reshape(-1, *axes))
+            found.append(_flat(block, 1 + len(part)))
         return found[0], found[1]
+
+
+def _places(extents: tuple[int, ...], points: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the places in an array of the points with these coordinates along each axis."""
+    place: NDArray[Any] = points[0]
+    for size, along in zip(extents[1:], points[1:], strict=True):
+        place = np.add.outer(place * along.dtype.type(size), along)
+    return place.ravel()
+
+
+def _flat(values: NDArray[Any], axes: int) -> NDArray[Any]:
+    """Return the first axes of an array as one; the others are channels."""
+    return values.reshape(-1, *values.shape[axes:])
 
 
 def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:

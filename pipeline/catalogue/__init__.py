@@ -5,7 +5,7 @@ from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import STRATEGIES
-from ..strategies import LOAD, SCANNING, from_partitions
+from ..strategies import LOAD, SCANNING, TILES, from_partitions
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
@@ -77,8 +77,8 @@ def strategies() -> list[str]:
 def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
     """Return a strategy as a dataflow that can be described and drawn.
 
-    The strategies that scan a graph run the algorithm inside their tasks; "whole" and "iterate"
-    contain its steps.
+    The strategies that scan a graph run the algorithm inside their tasks; "whole", "iterate" and
+    "tiles" contain its steps.
 
     Raises
     ------
@@ -90,4 +90,5 @@ def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
     if name not in strategies():
         message = f"strategy {name!r} is not known; choose from: {', '.join(strategies())}"
         raise OptionError(message)
-    return from_partitions(name, algorithm(algorithm_name), *LOAD)
+    first = TILES if name == "tiles" else LOAD
+    return from_partitions(name, algorithm(algorithm_name), *first)

@@ -22,6 +22,8 @@ _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
 #: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
 #: counts them from this number of bytes on.
 _VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
+#: Bytes of the tiles of a grid that a thread works on, and of the columns that they share.
+_TILE = 50_000_000
 #: Bytes per partition that the system's allocator keeps.
 _PARTITION = 5_000_000
 #: Bytes per edge to read a segment that cannot be read in blocks: twice its columns.
@@ -132,6 +134,19 @@ def device_bytes(source: EdgeSource) -> int:
 def rounds_bytes(size: Size) -> int:
     """Return the bytes of the edges of all partitions while rounds run over them."""
     return size.num_edges * (size.held_edge + _ROUND_EDGE)
+
+
+def tiles_bytes(size: Size, left: int, threads: int) -> int:
+    """Return the bytes of the strategy "tiles" if at most `left` edges remain between tiles.
+
+    The larger of two moments counts: when the remaining edges are sorted, and when the ids in the
+    result are converted to 64 bits.
+    """
+    edge_id = 4 if size.num_edges < 2**31 else 8
+    sorting = size.num_vertices * edge_id + left * (2 * size.held_edge + 2 * size.weight + 20)
+    joining = size.num_vertices * (size.index + edge_id) + left * 2 * size.held_edge
+    result = size.num_vertices * (edge_id + 9)
+    return _KERNELS + threads * _TILE + max(joining, sorting, result)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import collections
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     #: First edge id, length, and the function that reads the columns.
     Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
+
+T = TypeVar("T")
 
 
 class Scan(NamedTuple):
@@ -102,7 +104,8 @@ def read_partition(
     dtype = source.weight_dtype or np.dtype(np.int64)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments, dtype)
     select = partial(_select, solver, scan.num_vertices, labels, star, positions)
-    for selected in _in_order(rest.blocks(size), select, lambda: buffer.limit, solver.backend):
+    calls = (partial(select, block, buffer.limit) for block in rest.blocks(size))
+    for selected in in_order(calls, solver.backend):
         buffer.append(selected if star is None else star.select(selected))
         seen += selected.seen
         done = progress.before + seen
@@ -169,28 +172,23 @@ def _own_ops(solver: Solver) -> Any:
     return array_module(Backend(solver.backend.name))
 
 
-def _in_order(
-    blocks: Iterable[Block],
-    select: Callable[[Block, int | None], Selected],
-    limit: Callable[[], int | None],
-    backend: Backend,
-) -> Iterator[Selected]:
-    """Yield the selected edges of all blocks in order; meanwhile, threads read later blocks."""
+def in_order(calls: Iterable[Callable[[], T]], backend: Backend) -> Iterator[T]:
+    """Yield the results of all calls in order; meanwhile, threads execute later calls."""
     ops = array_module(backend)
 
-    def select_beside(beside: Any, block: Block, limit: int | None) -> Selected:
+    def call_beside(beside: Any, call: Callable[[], T]) -> T:
         with beside:
-            return select(block, limit)
+            return call()
 
     with ThreadPoolExecutor(backend.threads, "mstflow-scan") as team:
         ahead: collections.deque[Any] = collections.deque()
         try:
-            for block in blocks:
-                ahead.append(team.submit(select_beside, ops.beside(), block, limit()))
+            for call in calls:
+                ahead.append(team.submit(call_beside, ops.beside(), call))
                 if len(ahead) > backend.threads + 1:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
-        finally:  # on an error or an early end, cancel blocks that no thread has started
+        finally:  # on an error or an early end, cancel calls that no thread has started
             for each in ahead:
                 each.cancel()

@@ -267,15 +267,19 @@ class NumbaArrays(NumpyArrays):
         if size > 2**32:
             ordered: Array = super().argsort(values)
             return ordered
-        helpers = self._team if size >= _SORTED_TOGETHER else team(1)
+        return self._positions(self._sorted_records(key)).view(dtype)
+
+    def _sorted_records(self, key: Array) -> Array:
+        """Return a word for each key in ascending order; its lower half is the position."""
+        helpers = self._helpers(len(key))
         lowest = int(key.min(initial=np.iinfo(key.dtype).max))
         bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
         cut, base = max(0, bits - 32), np.uint64(lowest)
         records = self._sort_half(helpers, key, base, cut, bits - cut)
-        if cut and not sorting.sort_ties(records, key, size):
-            order = self._positions(helpers, self._sort_half(helpers, key, base, 0, cut))
+        if cut and not sorting.sort_ties(records, key, len(key)):
+            order = self._positions(self._sort_half(helpers, key, base, 0, cut))
             records = self._sort_half(helpers, key, base, cut, bits - cut, order)
-        return self._positions(helpers, records).view(dtype)
+        return records
 
     def _sort_half(
         self, helpers: Team, key: Array, base: Any, cut: int, bits: int, order: Array = _NO_ORDER
@@ -288,10 +292,15 @@ class NumbaArrays(NumpyArrays):
             records = self._sort_by_digit(helpers, records, shift, digit)
         return records
 
-    def _positions(self, helpers: Team, records: Array) -> Array:
+    def _positions(self, records: Array) -> Array:
+        """Return the positions in the lower halves of records."""
         order = empty(len(records), f"u{self.index_dtype(len(records)).itemsize}")
-        helpers.share(sorting.list_positions, len(records), records, order)
+        self._helpers(len(records)).share(sorting.list_positions, len(records), records, order)
         return order
+
+    def _helpers(self, size: int) -> Team:
+        """Return the threads that sort an array of this size."""
+        return self._team if size >= _SORTED_TOGETHER else team(1)
 
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))
@@ -454,6 +463,22 @@ class NumbaArrays(NumpyArrays):
         label = empty(len(parent), dtype)
         count = trees.label_level(_words(parent), _words(level), np.uint64(each), _words(label))
         return label, count
+
+    def join_inside(
+        self, u: Array, v: Array, key: Array, size: int, /
+    ) -> tuple[Array, Array, Array, int]:
+        if len(u) > 2**32:
+            return super().join_inside(u, v, key, size)
+        node, position = self.index_dtype(size), self.index_dtype(len(u))
+        tree, fragment = self.arange(size, node), self.arange(size, node)
+        certain, undecided = empty(size, position), empty(size, position)
+        is_open, counts = np.zeros(size, np.uint8), np.zeros(2, np.int64)
+        sets = tree, fragment, is_open
+        arrays = u, v, self._sorted_records(_words(key)), *sets, certain, undecided, counts
+        trees.join_inside(*map(_words, arrays))
+        trees.flatten(_words(fragment))
+        found = certain[: counts[0]], undecided[: counts[1]]
+        return *found, *self.number_roots(fragment)
 
     def path_sums(self, parent: Array, values: Array, /) -> Array:
         out = empty(len(values), values.dtype)

@@ -122,6 +122,35 @@ def join_in_order(u, v, parent, joining):
     return count
 
 
+@kernel([0, 1, 3], [1, 2, 2], [1, 0, 2], [0, 1, 2], [0, 1, 2], [0] * 3, [0] * 3, [0] * 3, [0] * 2)
+def join_inside(u, v, records, tree, fragment, is_open, certain, undecided, counts):
+    """Join pairs of a subgraph in order; write the positions of certain and of undecided pairs.
+
+    The lower halves of `records` are positions. `tree` has the sets that all pairs inside join, and
+    `fragment` those that certain pairs join. A fragment is open if a pair that leads outside came
+    earlier. A pair of two open fragments is not certain: earlier pairs may join both.
+    """
+    size, last, below = len(fragment), len(records) - 1, np.uint64(2**32 - 1)
+    for i in range(len(records)):
+        ahead, pair = records[min(i + AHEAD, last)] & below, records[i] & below
+        fetch(u, ahead)
+        fetch(v, ahead)
+        a, b = np.uint64(u[pair]), np.uint64(v[pair])
+        if max(a, b) >= size:
+            if a != b:
+                is_open[find_root(min(a, b), fragment)] = 1
+        elif join(a, b, tree):
+            a, b = find_root(a, fragment), find_root(b, fragment)
+            if is_open[a] & is_open[b]:
+                undecided[counts[1]] = pair
+                counts[1] += np.uint64(1)
+            else:
+                fragment[max(a, b)] = min(a, b)
+                is_open[min(a, b)] = is_open[a] | is_open[b]
+                certain[counts[0]] = pair
+                counts[0] += np.uint64(1)
+
+
 @kernel([0, 0, 1, 2])
 def flatten(parent):
     """Make the root the parent of each node; no node may be smaller than its parent."""

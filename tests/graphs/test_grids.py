@@ -3,6 +3,8 @@
 import itertools
 import pickle
 import re
+from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import mstflow
-from mstflow.errors import GraphError, OptionError
+from mstflow.errors import GraphError, MemoryBoundError, OptionError
 from oracle import kruskal
 
 #: The most steps to a neighbor, by the number of neighbors.
@@ -22,6 +24,9 @@ STRATEGIES = [
     {"strategy": "tree", "partitions": 3},
     {"strategy": "two-scan", "partitions": 2},
     {"strategy": "iterate", "partitions": 2},
+    {"strategy": "tiles"},
+    {"strategy": "tiles", "partitions": 3, "scheduler": "threads"},
+    {"strategy": "tiles", "partitions": 2, "algorithm": "kruskal", "backend": "numpy"},
     {"memory": "400MB"},
 ]
 
@@ -89,6 +94,111 @@ def test_every_strategy(options):
         mstflow.verify(source, forest, progress=False)
 
 
+@st.composite
+def any_grids(draw):
+    """Draw arguments of `grid`: all numbers of neighbors, dtypes and shapes, long or flat."""
+    axes = draw(st.sampled_from([2, 3]))
+    shape = draw(arrays.array_shapes(min_dims=axes, max_dims=axes, max_side=9))
+    options = {"connectivity": draw(st.sampled_from([4, 8] if axes == 2 else [6, 18, 26]))}
+    if draw(st.booleans()):
+        options["channel_axis"] = draw(st.integers(0, axes))
+        shape = (*shape[: options["channel_axis"]], 2, *shape[options["channel_axis"] :])
+    dtype = np.dtype(draw(st.sampled_from(["?", "u1", "i1", "u2", "i4", "u8", "f2", "f4", "f8"])))
+    if dtype.kind == "f":
+        few = st.sampled_from([0, -0.0, 0.5, -1, 2, np.inf])
+        options["weight"] = draw(st.sampled_from([np.maximum, np.minimum]))
+        if "channel_axis" in options:
+            options["weight"] = _highest
+    else:
+        few = st.integers(0, 3) if draw(st.booleans()) else arrays.from_dtype(dtype)
+        few = few if dtype.kind != "b" else st.booleans()
+    return draw(arrays.arrays(dtype, shape, elements=few)), options
+
+
+def _highest(left, right):
+    return np.maximum(left, right).max(axis=-1)
+
+
+@given(
+    any_grids(),
+    st.integers(1, 60),
+    st.booleans(),
+    st.integers(1, 4),
+    st.sampled_from(["numpy", "numba"]),
+)
+def test_tiles_of_any_size_give_the_forest_of_the_edge_list(
+    grid, size, maximum, partitions, backend
+):
+    values, options = grid
+    source = mstflow.grid(values, **options)
+    graph = mstflow.EdgeList(*source.columns(), num_vertices=source.num_vertices)
+    with mock.patch("mstflow.graphs.generate.tiles.VERTICES", size):
+        forest = mstflow.minimum_spanning_forest(
+            source, strategy="tiles", maximum=maximum, partitions=partitions, backend=backend
+        )
+    assert forest.edge_ids.tolist() == kruskal(graph, maximum=maximum).tolist()
+
+
+@given(grids(), st.integers(1, 40))
+def test_tiles_have_all_edges_that_touch_them(grid, size):
+    values, connectivity = grid
+    source = mstflow.grid(values, connectivity).with_sizes()
+    expected = edges_by_definition(values, connectivity, values.shape)
+    with mock.patch("mstflow.graphs.generate.tiles.VERTICES", size):
+        shape, tiles = source.tiles()
+        tiles, most = list(tiles), source.tiles_leave
+    owner = np.full(shape, -1)
+    for number, tile in enumerate(tiles):
+        assert (owner[tile.box] == -1).all()
+        owner[tile.box] = number
+    between = 0
+    for number, tile in enumerate(tiles):
+        (inside,) = np.nonzero(owner.ravel() == number)
+        vertex = np.append(inside, -1)
+        u, v = vertex[tile.shape.u], vertex[tile.shape.v]
+        (places,) = np.nonzero(u != v)
+        ids, weight = tile.edge_ids(places), tile.weights(source.weight_dtype)[places]
+        assert ids.tolist() == [
+            place for place, (*both, _) in enumerate(expected) if not set(both).isdisjoint(inside)
+        ]
+        ends = zip(*(column.tolist() for column in tile.ends(places)), strict=True)
+        assert list(ends) == [expected[each][:2] for each in ids]
+        assert weight.tolist() == [expected[each][2] for each in ids]
+        leaving = tile.edge_ids(tile.shape.leaving).tolist()
+        assert leaving == [
+            each for each in ids if expected[each][0] in inside and expected[each][1] not in inside
+        ]
+        between += len(leaving)
+    assert (owner >= 0).all()
+    assert between <= most
+
+
+def test_plans_of_grids():
+    source = mstflow.grid(np.zeros((40, 50, 60), np.uint8))
+    solve = mstflow.minimum_spanning_forest
+    assert str(solve(source).report.plan) == "tiles: the graph is a grid"
+    needed = solve(source, strategy="tiles").report.plan.memory
+    assert solve(source, memory=needed).strategy == "tiles"
+    with pytest.raises(MemoryBoundError, match="strategy 'tiles' needs .* for 120,000 vertices"):
+        solve(source, memory=needed - 1, strategy="tiles")
+    with pytest.raises(MemoryBoundError, match="strategy 'two-scan' with partitions=1 needs at"):
+        solve(source, memory=10**6)
+    for graph, options in ((source.columns(), {}), (source, {"weight": None})):
+        with pytest.raises(OptionError, match="'tiles' needs a graph of mstflow.grid with its w"):
+            solve(graph, strategy="tiles", **options)
+        assert solve(graph, **options).strategy != "tiles"
+
+
+def test_ids_of_tiles_beyond_2_to_the_33():
+    source = mstflow.grid(np.arange(5 * 6 * 7, dtype=np.uint16).reshape(5, 6, 7) % 11, 26)
+    shifted = replace(source, first_id=2**33)
+    for options in ({}, {"partitions": 3}):
+        forest = mstflow.minimum_spanning_forest(shifted, strategy="tiles", **options)
+        assert (forest.edge_ids - 2**33).tolist() == kruskal(
+            mstflow.EdgeList(*source.columns())
+        ).tolist()
+
+
 def test_processes_receive_the_planes_of_their_partition():
     source = mstflow.grid(np.zeros((100, 8, 8), np.uint8))
     parts = [source.slice(count, count + 40).segments[0] for count in (0, 8_000, 16_000)]
@@ -153,6 +263,7 @@ def test_bad_grids(arguments, options, message):
     ("values", "weight", "message"),
     [
         (np.array([[1.0, np.nan]]), None, "edge 0: the weight is NaN"),
+        (np.arange(10**6, dtype=float).reshape(10, -1) ** 300, None, "edge 124: the weight is NaN"),
         (
             np.ones((2, 2)),
             lambda a, _: a[1:],

@@ -74,6 +74,7 @@ VIOLATIONS = [
     *(("join_levels", "ends", (THREE - 7, THREE - 7, ends, 3)) for ends in ([2, 1], [4], [-1])),
     ("label_level", "parent", (ints(1, 0), KEYS[:2], 0)),
     ("label_level", "level", (ints(0, 1), KEYS, 0)),
+    ("join_inside", "v", (THREE - 7, THREE - 5, KEYS, 3)),
     *(("path_sums", "parent", (index, THREE)) for index in BAD_PLACES),
     ("path_sums", "parent", (ints(0, 0, 2), THREE)),
     ("path_sums", "values", (ints(1, 2, 2), THREE[:2])),

@@ -660,6 +660,24 @@ def join_by_key(rng, dtype, n):
     return arguments, {}, joined_by_key(*arguments)
 
 
+@case(UNSIGNED)
+def join_inside(rng, dtype, n):
+    """Solve a graph around the subgraph: the nodes outside are one, or distant from each other."""
+    size = n // rng.choice([1, 2, 10]) + 1
+    u, v = (np.minimum(ends, size) for ends in some_pairs(rng, size + rng.randint(1, size), n))
+    key = some_values(rng, dtype, n)
+    order = sorted(range(n), key=key.tolist().__getitem__)
+    inside = [place for place in order if max(u[place], v[place]) < size]
+    contracted = set(joined(u.tolist(), v.tolist(), size + 1, order)[0])
+    forest = joined(u.tolist(), v.tolist(), size, inside)[0]
+    certain = [place for place in forest if place in contracted]
+    undecided = [place for place in forest if place not in contracted]
+    root = joined(u.tolist(), v.tolist(), size, certain)[1]
+    number = {each: place for place, each in enumerate(sorted(set(root)))}
+    found = positions(certain, n), positions(undecided, n)
+    return (u, v, key, size), {}, (*found, positions([number[r] for r in root], size), len(number))
+
+
 @case(ALL)
 def join_by_weight(rng, dtype, n):
     weight = some_values(rng, dtype, n)

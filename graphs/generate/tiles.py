@@ -1,0 +1,216 @@
+"""Tiles: boxes that divide the vertices of a grid, each with all edges that touch it.
+
+The edges of a tile form a dense table: for each plane and each direction, one line of edges after
+another. So they are in ascending order of ids, and ids are computed from places in the table.
+Places without an edge are loops. Tiles of one shape share the columns of their ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import DTypeLike, NDArray
+
+    Offset = tuple[int, ...]
+    Box = tuple[range, ...]
+    Slices = tuple[slice, ...]
+
+#: The approximate number of vertices of a tile. With more vertices, fewer edges remain; with fewer
+#: vertices, their edges fit in a smaller cache.
+VERTICES = 2**16
+#: The number of shapes to keep: those of one plane of tiles.
+_SHAPES = 9
+
+
+class Shape:
+    """The columns that all tiles of one shape share.
+
+    Parameters
+    ----------
+    extents : tuple of int
+        Of the box and the vertices next to it.
+    inside : slices
+        The box.
+    offsets : tuple of offsets
+        From the first to the second end of an edge, for each direction.
+
+    Attributes
+    ----------
+    u, v : int32 arrays
+        The ends of each edge: the place of a vertex in the box, or `num_vertices` if it is outside.
+    leaving : int32 array
+        The places of the edges from a vertex inside to one outside.
+    """
+
+    def __init__(self, extents: tuple[int, ...], inside: Box, offsets: tuple[Offset, ...]) -> None:
+        box = tuple(map(len, inside))
+        self.num_vertices = size = math.prod(box)
+        vertex = np.full(extents, size, np.int32)
+        vertex[slices(inside)] = np.arange(size, dtype=np.int32).reshape(box)
+        u, v = np.full((2, *table(extents, offsets)), size, np.int32)
+        for direction, offset in enumerate(offsets):
+            first, second = ends(extents, offset)
+            place = first[0], direction, *first[1:]
+            u[place], v[place] = vertex[first], vertex[second]
+        self.u, self.v = u.ravel(), v.ravel()
+        self.leaving = np.flatnonzero((self.u < size) & (self.v == size)).astype(np.int32)
+
+
+class Grid(Protocol):
+    """The part of a grid that tiles need; see `grids.GridSegment`."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def end(self) -> int:
+        """Number of edges."""
+
+    def weights(self, extents: Box, dtype: DTypeLike, /) -> NDArray[Any]:
+        """Return the weights of the edges within a box."""
+
+    def lines(self, extents: Box, /) -> NDArray[np.int64]:
+        """Return both ends and the id of the first edge of each line."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A box of vertices, and all edges that touch it.
+
+    Attributes
+    ----------
+    grid : Grid
+    shape : Shape
+    extents : tuple of ranges
+        The box and the vertices next to it.
+    box : slices
+        The box, within the planes of the partition.
+    first_id : int
+        The id of the first edge of the grid.
+    """
+
+    grid: Grid
+    shape: Shape
+    extents: Box
+    box: Slices
+    first_id: int
+
+    def weights(self, dtype: DTypeLike) -> NDArray[Any]:
+        """Return the weights of all edges, which must have this dtype."""
+        return self.grid.weights(self.extents, dtype).ravel()
+
+    def edge_ids(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids of edges in the table."""
+        return self._places(2, places)
+
+    def ends(self, places: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the ends of edges in the table."""
+        return self._places(0, places), self._places(1, places)
+
+    def _places(self, row: int, places: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = self._lines[row][places // len(self.extents[-1])] + places
+        return found
+
+    @cached_property
+    def _lines(self) -> NDArray[Any]:
+        """Both ends and the id of the first edge of each line, less its place in the table."""
+        lines = self.grid.lines(self.extents)
+        lines[2] += self.first_id
+        lines -= len(self.extents[-1]) * np.arange(lines.shape[1])
+        largest = max(self.grid.num_vertices, self.first_id + self.grid.end)
+        return lines.astype(np.int32 if largest < 2**31 else np.int64)
+
+
+def divide(
+    vertices: Box, grid: tuple[int, ...], offsets: tuple[Offset, ...]
+) -> Iterator[tuple[Shape, Box, Box]]:
+    """Divide a range of the vertices of a grid into boxes.
+
+    Yield the shape of each box, the box with the vertices next to it, and the box.
+    """
+    shape = functools.lru_cache(_SHAPES)(Shape)
+    for box in boxes(vertices):
+        around = tuple(
+            range(max(0, each.start - 1), min(size, each.stop + 1))
+            for each, size in zip(box, grid, strict=True)
+        )
+        yield shape(tuple(map(len, around)), moved(box, around), offsets), around, box
+
+
+def moved(box: Box, around: Box) -> Box:
+    """Return a box with coordinates that start at the first vertex of another box."""
+    return tuple(
+        range(each.start - wide.start, each.stop - wide.start)
+        for each, wide in zip(box, around, strict=True)
+    )
+
+
+def table(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> tuple[int, ...]:
+    """Return the extents of a table of edges."""
+    return extents[0], len(offsets), *extents[1:]
+
+
+def ends(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
+    """Return where the first and the second ends of the edges with an offset are."""
+    first, second = (
+        tuple(
+            slice(max(0, -move * sign), max(0, size - max(0, move * sign)))
+            for size, move in zip(extents, offset, strict=True)
+        )
+        for sign in (1, -1)
+    )
+    return first, second
+
+
+def slices(ranges: Iterable[range]) -> Slices:
+    """Return ranges as slices."""
+    return tuple(slice(each.start, each.stop) for each in ranges)
+
+
+def boxes(vertices: Box) -> Iterator[Box]:
+    """Divide a range of vertices into boxes of about `VERTICES` vertices, cubes if possible."""
+    return itertools.product(
+        *(
+            [along[at : at + side] for at in range(0, len(along), side)]
+            for along, side in zip(vertices, sides(tuple(map(len, vertices))), strict=True)
+        )
+    )
+
+
+def sides(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the extents of the boxes of a grid; the last one along each axis may be smaller."""
+    left, found = VERTICES, [1] * len(extents)
+    for rank, axis in enumerate(sorted(range(len(extents)), key=extents.__getitem__)):
+        wanted = max(1, round(left ** (1 / (len(extents) - rank))))
+        count = max(1, -(-extents[axis] // wanted))
+        found[axis] = max(1, -(-extents[axis] // count))
+        left //= found[axis]
+    return tuple(found)
+
+
+def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
+    """Return an upper bound on the edges that remain when the vertices inside tiles are joined.
+
+    These are all edges between tiles, and fewer edges inside a tile than it has vertices next to
+    other tiles.
+    """
+    cuts = [-(-size // side) - 1 for size, side in zip(extents, sides(extents), strict=True)]
+
+    def count(taken: Callable[[int, int, int], int]) -> int:
+        return sum(math.prod(map(taken, extents, cuts, map(abs, each))) for each in offsets)
+
+    between = count(lambda size, _, move: size - move)
+    between -= count(lambda size, cuts, move: max(0, size - (cuts + 1) * move))
+    inner = math.prod(max(0, size - 2 * cut) for size, cut in zip(extents, cuts, strict=True))
+    return between + math.prod(extents) - inner
