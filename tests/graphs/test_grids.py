@@ -179,12 +179,12 @@ def test_plans_of_grids():
     assert str(solve(source).report.plan) == "tiles: the graph is a grid"
     needed = solve(source, strategy="tiles").report.plan.memory
     assert solve(source, memory=needed).strategy == "tiles"
-    with pytest.raises(MemoryBoundError, match="strategy 'tiles' needs .* for 120,000 vertices"):
+    with pytest.raises(MemoryBoundError, match=r"strategy 'tiles' needs .* for 120,000 vertices"):
         solve(source, memory=needed - 1, strategy="tiles")
     with pytest.raises(MemoryBoundError, match="strategy 'two-scan' with partitions=1 needs at"):
         solve(source, memory=10**6)
     for graph, options in ((source.columns(), {}), (source, {"weight": None})):
-        with pytest.raises(OptionError, match="'tiles' needs a graph of mstflow.grid with its w"):
+        with pytest.raises(OptionError, match=r"'tiles' needs a graph of mstflow.grid with"):
             solve(graph, strategy="tiles", **options)
         assert solve(graph, **options).strategy != "tiles"
 
@@ -263,7 +263,11 @@ def test_bad_grids(arguments, options, message):
     ("values", "weight", "message"),
     [
         (np.array([[1.0, np.nan]]), None, "edge 0: the weight is NaN"),
-        (np.arange(10**6, dtype=float).reshape(10, -1) ** 300, None, "edge 124: the weight is NaN"),
+        (  # the first edge is not in the first tile
+            np.where(np.isin(np.arange(90_000), [280, 305]), np.nan, 0).reshape(300, 300),
+            None,
+            "edge 279: the weight is NaN",
+        ),
         (
             np.ones((2, 2)),
             lambda a, _: a[1:],
