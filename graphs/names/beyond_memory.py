@@ -124,6 +124,10 @@ def _number(pairs: Iterator[Pairs], memory: int, folder: Path) -> None:
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         message = f"numbering the names failed: {error}"
         raise OptionError(message) from error
+    except RuntimeError as error:  # DuckDB replaces the exception that a signal raises
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from error
     finally:
         database.unlink(missing_ok=True)
         shutil.rmtree(folder / "spill", ignore_errors=True)

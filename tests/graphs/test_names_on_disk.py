@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,7 @@ import mstflow
 from graph_strategies import WEIGHT_DTYPES
 from mstflow.__main__ import main
 from mstflow.errors import GraphError, OptionError
-from mstflow.graphs.names import number
+from mstflow.graphs.names import beyond_memory, number
 from mstflow.graphs.source import EdgeSource
 
 pytest.importorskip("duckdb")
@@ -101,3 +104,15 @@ def test_a_checkpoint_keeps_the_numbers(tmp_path, capsys, monkeypatch):
     Path("kept/pairs/complete.json").write_text("[]")  # of other pairs
     assert main(options.split()) == 2
     assert "needs the package duckdb" in capsys.readouterr().err
+
+
+def test_an_interrupt_while_duckdb_runs(monkeypatch, tmp_path, capsys):
+    """DuckDB raises RuntimeError in place of the exception that the signal handler raised."""
+    query = "CREATE TABLE names AS SELECT range AS name FROM range(2000000) ORDER BY random();"
+    monkeypatch.setattr(beyond_memory, "_NUMBER", f"{query} DROP TABLE names;" * 1000)
+    parquet.write_table(made(["a", "b"], "int64"), tmp_path / "pairs.parquet")
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    inputs = [str(tmp_path / "pairs.parquet"), "--ends", *ENDS, "--memory", "2GB"]
+    assert main(["solve", *inputs]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+    assert not list((tmp_path / "scratch").iterdir())
