@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parent
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
+#: The number of edges from which a GPU is faster than two cores, by the model of `docs/gpu.md`.
+#: No run has confirmed it, so "auto" does not use it.
+PAYS_FROM = 2**20
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
 _LANGUAGE = "c++17"

@@ -47,6 +47,7 @@ class Device {
 public:
     Random random{1};
     Counts counts{};
+    std::map<string, Traffic> traffic;  // of each kernel
     Checks checks = Checks::all;
     bool is_late = true, is_pooled = false;  // arrays: as announced, or one for each block
     u64 capacity = u64(1) << 36, used = 0;

@@ -139,6 +139,8 @@ void interpret(const Function& function, u32 blocks, u32 threads, const std::vec
     const bool is_of_cupy = function.name.rfind("cupy_", 0) == 0;  // it may scatter one value
     Memory memory(known, checks, is_weak, is_of_cupy, random);
     device.counts.instructions += Machine({*function.kernel, blocks, threads, parameters.data()}, memory, random).run();
+    Traffic& total = device.traffic[function.name];
+    total.launches += 1, total.bytes += memory.traffic.bytes, total.random += memory.traffic.random;
     for (auto& region : memory.regions) {
         device.touch(self, region.read.begin, region.read.end, false);
         device.touch(self, region.written.begin, region.written.end, true);
@@ -200,6 +202,16 @@ void fake_counts(Counts* counts) {
     Guard guard(lock);
     device.finish();
     *counts = std::exchange(device.counts, {});
+}
+
+// Write a line for each kernel since the last call: its name, launches, bytes and random accesses.
+void fake_traffic(char* text, u64 size) {
+    Guard guard(lock);
+    device.finish();
+    string lines;
+    for (auto& [name, all] : std::exchange(device.traffic, {}))
+        lines += name + ' ' + std::to_string(all.launches) + ' ' + std::to_string(all.bytes) + ' ' + std::to_string(all.random) + '\n';
+    std::strncpy(text, lines.c_str(), size - 1);
 }
 
 void fake_memory(u64 free, i64 failure) {

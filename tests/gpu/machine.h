@@ -188,7 +188,9 @@ public:
         local.resize(slots.size() * kernel.local_bytes, 0xa5);
         for (u32 slot = 0; slot < slots.size(); slot += size) start(slot);
         while (!active.empty()) {
-            const u32 at = u32(random.below(active.size())), chosen = active[at];
+            const bool is_random = memory.checks != Checks::none;
+            const u32 at = u32(is_random ? random.below(active.size()) : active.size() - 1);
+            const u32 chosen = active[at];
             const u64 steps = 1 + random.below(burst);
             is_lockstep ? run_warp(chosen, steps) : run_thread(chosen, steps);
             memory.step();

@@ -32,6 +32,11 @@ struct Span {
     void add(u64 address, u64 bytes) { begin = std::min(begin, address), end = std::max(end, address + bytes); }
 };
 
+// The bytes that a kernel loads and stores, and the accesses that are far from those of the thread
+// before, so that they move a sector of memory for themselves.
+struct Traffic { u64 launches, bytes, random; };
+constexpr u64 SECTOR = 32;
+
 enum class Checks { none, values, all };  // of a launch: bounds; also initialised values; also races
 
 class Memory {
@@ -42,6 +47,7 @@ public:
 
     const Checks checks;
     std::vector<Region> regions;  // in the order of their addresses
+    Traffic traffic{1, 0, 0};
 
     // If `may_repeat`, several threads may write one value to a place.
     Memory(const Arrays& arrays, Checks checks, bool is_weak, bool may_repeat, Random& random)
@@ -127,6 +133,9 @@ private:
     void access(u64 address, const Instruction& by, u32 thread, bool reads, bool writes, bool repeats = false) {
         const u32 bytes = by.type.bytes;
         Region& region = region_of(address, by);
+        traffic.bytes += bytes;
+        traffic.random += address - by.last + SECTOR > 2 * SECTOR;
+        by.last = address;
         if (reads) region.read.add(address, bytes);
         if (writes) region.written.add(address, bytes);
         if (address % bytes) throw Finding("misaligned access: " + string(by.text));

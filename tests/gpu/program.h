@@ -53,6 +53,7 @@ struct Instruction {
     int in[4] = {-1, -1, -1, -1};  // a register, or below 0 a constant, at first 0: see Kernel
     u64 offset = 0;                // of an address; the target of a branch
     mutable std::size_t region = 0;  // the array that it met last
+    mutable u64 last = 0;            // the address that it met last
     u64 ones = 1;     // the bits of its type
     const char* text;
 };

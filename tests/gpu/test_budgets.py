@@ -1,4 +1,4 @@
-"""How often a solve calls the device, and waits for it."""
+"""How often a solve calls the device and waits for it, and how much its kernels read and write."""
 
 import pytest
 
@@ -17,15 +17,20 @@ def graph(request, interpreter):
 
 
 def test_a_solve_calls_the_device_seldom(interpreter, graph):
-    """Calls are kernels, sets and sorts; Thrust's sorts launch several kernels each."""
+    """A sort counts as one call, although Thrust launches several kernels."""
     columns = map(device_array, (graph.u, graph.v, graph.weight))
     copy = mstflow.EdgeList(*columns, num_vertices=graph.num_vertices)
     interpreter.start(0, checks="bounds")
-    interpreter.counts()
+    interpreter.counts(), interpreter.traffic()
     found = mstflow.minimum_spanning_forest(copy).edge_ids
     counts = interpreter.counts()
-    assert counts.calls <= 60
+    assert counts.launches + counts.sorts <= 60
+    assert counts.sets + counts.copies_within <= 6
     assert counts.waits <= 10
     assert counts.largest_out <= 16
+    _, *moved = map(sum, zip(*interpreter.traffic().values(), strict=True))
+    num_bytes, random = (each / graph.num_edges for each in moved)
+    assert num_bytes <= 700
+    assert random <= 40
     expected = mstflow.minimum_spanning_forest(graph, backend="numpy").edge_ids
     assert found.tolist() == expected.tolist()

@@ -49,11 +49,6 @@ class Counts(ctypes.Structure):
         )
     )  # fmt: skip
 
-    @property
-    def calls(self):
-        """The kernels, sorts, sets and copies on the device."""
-        return self.launches + self.sorts + self.sets + self.copies_within
-
 
 def why_not():
     """Return why CuPy cannot run here without a GPU; empty if it can."""
@@ -176,6 +171,18 @@ def counts():
     found = Counts()
     _driver().fake_counts(ctypes.byref(found))
     return found
+
+
+def traffic():
+    """Return launches, bytes and random accesses of each kernel since the last call.
+
+    Threads run in order only if nothing but bounds is checked. An access is random if it is further
+    than 32 bytes from that of the thread before.
+    """
+    text = ctypes.create_string_buffer(100_000)
+    _driver().fake_traffic(text, ctypes.c_uint64(len(text)))
+    rows = (line.split() for line in text.value.decode().splitlines())
+    return {name: tuple(map(int, figures)) for name, *figures in rows}
 
 
 def finding():
