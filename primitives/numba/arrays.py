@@ -361,8 +361,9 @@ class NumbaArrays(NumpyArrays):
         if not 0 < longest <= FEW or size > 2**32:
             return super().join_by_weight(u, v, weight, size, descending=descending)
         first = np.ascontiguousarray([0, length] if groups is None else groups)
-        ends = (_words(column).astype(np.uint32, copy=False) for column in (u, v))
-        columns = *ends, _words(weight).astype(np.uint64, copy=False)
+        is_single = groups is None  # calls take longer with read-only arrays than with small copies
+        ends = (_words(column).astype(np.uint32, copy=is_single) for column in (u, v))
+        columns = *ends, _words(weight).astype(np.uint64, copy=is_single)
         order = (8 * weight.itemsize - 1, kind in "fi", kind == "f", descending)
         joining = empty(length, self.index_dtype(length))
 
