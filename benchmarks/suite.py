@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
 
-from . import clusters, files, networkx_calls, primitives, queries, small, start, threads
+from . import clusters, files, grids, networkx_calls, primitives, queries, small, start, threads
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -223,6 +223,14 @@ SUITE = {
             "points": 600,
             "codes": ["mstflow", "scipy", "DuckDB, one threshold"],
         },
+        usual=False,  # takes minutes
+    ),
+    "grids": Benchmark(
+        "random volumes of up to 256 voxels along each axis, beside Higra",
+        grids.measure,
+        ("graphs/generate", "graphs/source.py", "pipeline/streaming", *SOLVE),
+        {"sides": [128, 256], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
+        {"sides": [9], "dtypes": ["uint8", "float32"], "rounds": 1},
         usual=False,  # takes minutes
     ),
     "papers-sousa": Benchmark(

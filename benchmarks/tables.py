@@ -370,6 +370,24 @@ def cluster_times(result: Result) -> Rows:
     yield task, code, str(published), "-", "-"
 
 
+def grid_times(result: Result) -> Rows:
+    """Yield the seconds, the edges in a second and the memory of each volume and code."""
+    yield "voxels", "values", "code", "s", "million edges/s", "bytes for each voxel"
+    for row in result["rows"]:
+        seconds = statistics.median(each["seconds"] for each in row["rounds"])
+        used = max(each["bytes"] for each in row["rounds"])
+        code = f"{row['code']}, {_threads(row['threads'])}"
+        speed = f"{row['edges'] / seconds / 1e6:.3g}"
+        yield (
+            f"{row['side']} x {row['side']} x {row['side']}",
+            row["dtype"],
+            code,
+            f"{seconds:.3g}",
+            speed,
+            f"{used:.0f}",
+        )
+
+
 def starts(result: Result) -> Rows:
     """Yield the milliseconds of the import and of first solves, by number of edges."""
     yield (
@@ -493,6 +511,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "networkx-calls": ("networkx-calls", networkx_calls),
     "queries": ("queries", queries),
     "clusters": ("clusters", cluster_times),
+    "grids": ("grids", grid_times),
     "papers-sousa": ("papers-sousa", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),
     "papers-katsigiannis": ("papers-katsigiannis", helpers),
