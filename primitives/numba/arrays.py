@@ -110,8 +110,10 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
-        options = _key_options(key.dtype, signed=False, descending=False)
-        return self._compact_pairs(u, v, key, options, limit, dtype, *columns)
+        arrays = [_words(array) for array in (u, v, key)]
+        arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
+        dtypes = dtype, dtype, key.dtype, columns[0].dtype
+        return self._select(pairs.compact_pairs, len(u), arguments, *dtypes)
 
     def compact_light_pairs(
         self,
@@ -126,17 +128,11 @@ class NumbaArrays(NumpyArrays):
         descending: bool,
     ) -> tuple[Array, ...]:
         options = _key_options(weights.dtype, signed=True, descending=descending)
-        return self._compact_pairs(u, v, weights, options, limit, dtype, ids)
-
-    def _compact_pairs(
-        self, u: Array, v: Array, weights: Array, options: Any, limit: int, dtype: Any, ids: Array
-    ) -> tuple[Array, ...]:
         words = _words(weights)
         limits = words.dtype.type(limit), *_ids(ids)
         arguments = [_words(u), _words(v), words, *options, *limits]
-        return self._select(
-            pairs.compact_pairs, len(u), arguments, dtype, dtype, words.dtype, ids.dtype
-        )
+        dtypes = dtype, dtype, words.dtype, ids.dtype
+        return self._select(pairs.compact_light_pairs, len(u), arguments, *dtypes)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array

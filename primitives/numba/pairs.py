@@ -36,11 +36,35 @@ def block(start, stop, backward, k, size):
     return np.uint64(first), np.uint64(min(first + size, stop))
 
 
+@kernel(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, *[[0] * 3] * 4)
+def compact_pairs(
+    start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
+):
+    """Write the selected pairs to the front of the range, or to its back; return their number."""
+    place = np.uint64(stop - 1 if backward else start)
+    step = NONE if backward else ONE  # adding NONE subtracts 1
+    for k in range((stop - start + 63) // 64):
+        first, end = block(start, stop, backward, k, 64)
+        word = np.uint64(0)
+        if end - first == np.uint64(64):
+            word |= at_most(key, first, limit)
+        else:
+            for i in range(first, end):
+                word |= np.uint64(key[i] <= limit) << (i - first)
+        while word:
+            bit = highest_bit(word) if backward else lowest_bit(word)
+            i, word = first + bit, word ^ (ONE << bit)
+            new_u[place], new_v[place] = u[i], v[i]
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
+            place += step * np.uint64(u[i] != v[i])
+    return stop - 1 - np.int64(place) if backward else np.int64(place) - start
+
+
 @kernel(
     *(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], 6, True, True, False, 127, [], 7),
     *[[0] * 3] * 4,
 )
-def compact_pairs(
+def compact_light_pairs(
     start, stop, backward, u, v, bits, top, signed, is_float, descending, limit, ids, first_id,
     new_u, new_v, new_key, new_ids,
 ):  # fmt: skip
