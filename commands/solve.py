@@ -10,7 +10,6 @@ import math
 import signal
 import threading
 from functools import partial
-from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
@@ -182,6 +181,8 @@ def _start_resource_tracker() -> None:
     print tracebacks about unknown semaphores at its end.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+        from multiprocessing import resource_tracker
+
         previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         resource_tracker.ensure_running()
         signal.signal(signal.SIGHUP, previous)

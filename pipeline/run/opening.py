@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import multiprocessing
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -75,7 +74,9 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
         elif choice in ("synchronous", "threads"):
             yield LocalDask(choice, 1 if choice == "synchronous" else threads or processors())
         elif choice == "processes":
-            if multiprocessing.current_process().daemon:
+            from multiprocessing import current_process
+
+            if current_process().daemon:
                 message = (
                     "scheduler 'processes' cannot start workers in a daemonic process, such as a "
                     "worker of Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or "
