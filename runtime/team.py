@@ -59,6 +59,10 @@ class Team:
                 task.exception()  # waits; takes half the time of `concurrent.futures.wait`
         return [result, *(task.result() for task in tasks)]
 
+    def drain(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> None:
+        """Call functions that take tasks from a common queue until it is empty, as `call` does."""
+        self.call(function, arguments)
+
     def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
         """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`."""
         return self.call(function, [(*share, *arguments) for share in self.shares(length)])

@@ -44,15 +44,20 @@ FEW = 2**16
 _MANY_LABELS = 2**17
 #: A word that is larger than any record.
 _NONE = np.uint64(2**64 - 1)
+#: The number of 64-bit words in a cache line.
+_LINE = 8
 #: With more shares than this, threads lower one row by atomic operations.
 _MANY_SHARES = 8
+#: The number of threads from which all of them join pairs. With fewer threads it is faster if one
+#: thread joins the pairs in order: it needs no atomic operations, and half the memory for a node.
+_JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
 _NO_ORDER = np.empty(0, np.uint32)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
 #: the longest run.
-_LONG_RUN = 2**16
+_LONG_RUN = 2**17
 
 
 class NumbaArrays(NumpyArrays):
@@ -226,9 +231,10 @@ class NumbaArrays(NumpyArrays):
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number = len(root), empty(len(root), root.dtype)
-        count = trees.number_in_order(_words(root), _words(number))
-        if count >= 0:
-            return number, count
+        if len(self._team.shares(size)) <= 2:  # one pass of one thread is as fast as three of two
+            count = trees.number_in_order(_words(root), _words(number))
+            if count >= 0:
+                return number, count
         counts = self._team.share(trees.count_roots, size, _words(root))
         self._write(trees.number_roots, size, counts, _words(root), _words(number))
         return self.gather(number, root), sum(counts)
@@ -244,10 +250,15 @@ class NumbaArrays(NumpyArrays):
             ordered: Array = super().sorted_union(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
-        rows = empty(len(shares) * words, np.uint64).reshape(-1, words)
-        rows[:] = 0
+        # Two threads set bits in a row each. More threads share one row, because rows use memory.
+        is_shared = len(shares) > 2
+        rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
+        self._team.share(elements.fill, rows.size, np.uint64(0), rows.ravel())
         base = np.uint64(lowest)
-        for array in filled:  # each thread sets bits in its own row
+        for array in filled:
+            if is_shared:
+                self._team.share(sorting.mark_together, len(array), _words(array), base, rows[0])
+                continue
             parts = zip(self._team.shares(len(array)), rows, strict=False)
             self._team.call(
                 sorting.mark, [(*share, _words(array), base, row) for share, row in parts]
@@ -324,22 +335,51 @@ class NumbaArrays(NumpyArrays):
         runs = self._deal(u, v, key)
         if runs is None:
             return super().join_by_key(u, v, key, size)
+        shares = len(self._team.shares(len(u)))
+        together = shares >= _JOINED_TOGETHER and size <= np.iinfo(np.int32).max
+        failed = np.zeros(1, np.uint8)
+        join = self._join_together if together else self._join_with_sorters
+        joining, root = join(runs, shares, size, failed, self.index_dtype(len(u)))
+        return super().join_by_key(u, v, key, size) if failed[0] else (joining, root)
+
+    def _join_with_sorters(
+        self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
+    ) -> tuple[Array, Array]:
+        """Join runs by this thread; the others sort runs ahead of it."""
         root = self.arange(size, dtype=self.index_dtype(size))
-        joining = empty(min(len(u), max(0, size - 1)), self.index_dtype(len(u)))
-        states, failed = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint8)
-        is_late = np.zeros(1, np.uint64)
+        joining = empty(min(len(runs.records), max(0, size - 1)), dtype)
+        states, is_late = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
 
         def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
             other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
             return kernel(states, *runs[:-1], other, failed, is_late, _words(root), *arrays)
 
-        helpers = [(kruskal.sort_ahead,)] * (len(self._team.shares(len(u))) - 1)
-        main = kruskal.join_runs, _words(joining)
-        count, *_ = self._team.call(work, [main, *helpers])
-        if failed[0]:
-            return super().join_by_key(u, v, key, size)
+        helpers = [(kruskal.sort_ahead,)] * (shares - 1)
+        count, *_ = self._team.call(work, [(kruskal.join_runs, _words(joining)), *helpers])
         trees.flatten(_words(root))
         return joining[:count], root
+
+    def _join_together(
+        self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
+    ) -> tuple[Array, Array]:
+        """Join runs by all threads, each of which takes runs from a queue."""
+        links = empty(size, np.uint64)
+        self._team.share(kruskal.make_roots, size, links)
+        # The number of the next run, then for each thread a cache line with the run it is in.
+        queue = self.full((shares + 1) * _LINE, _NONE, np.uint64)
+        queue[0] = 0
+
+        def work(thread: int) -> None:
+            other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
+            kruskal.join_runs_together(thread, queue, *runs[:-1], other, failed, links)
+
+        self._team.drain(work, ((thread,) for thread in range(shares)))
+        (joining,) = self._select(kruskal.list_joining, len(runs.records), [runs.records], dtype)
+        index = self.index_dtype(size)
+        root, smallest = empty(size, index), empty(size, np.uint32)
+        self._team.share(elements.fill, size, np.uint32(2**32 - 1), smallest)
+        self._team.share(kruskal.find_smallest, size, links, _words(root), smallest)
+        return joining, self.gather(smallest.view(index), root)
 
     def join_by_weight(
         self,

@@ -8,6 +8,8 @@ sorting, as in Filter-Kruskal.
 
 A record consists of two words. The first has the key in its upper half and the position in its
 lower half, the second has one node in each half.
+
+Many threads join runs at the same time instead: `join_runs_together`.
 """
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from ...runtime.intrinsics import (
     AHEAD,
     LINE,
+    NONE,
     ONE,
     compare_and_swap,
     fetch,
@@ -132,42 +135,62 @@ def drop_inside(records, parent):
 
 
 @helper
+def sort_own(own, bits, key, other, failed):
+    """Sort a run whose keys differ in `bits` bits, and whose records may lack lower bits."""
+    size = len(own)
+    if size > FEW:
+        sort_run(own, bits, other)
+    if (size <= FEW or len(key)) and not insert(own, key, FEW * size):
+        failed[0] = 1
+
+
+@helper
 def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
     """Sort the pairs of a run that may join two sets; return their number."""
     own = records[ends[run - 1] if run else 0 : ends[run]]
     if load(is_late, _ZERO):
         own = own[: drop_inside(own, parent)]
-    size = len(own)
-    if size > FEW:
-        sort_run(own, bits[run], other)
-    if (size <= FEW or len(key)) and not insert(own, key, FEW * size):
-        failed[0] = 1
-    return np.uint64(size)
+    sort_own(own, bits[run], key, other, failed)
+    return np.uint64(len(own))
+
+
+@helper
+def sort_one(run, states, ends, bits, key, records, other, failed, is_late, parent):
+    """Sort the first run from `run` on that no thread has taken; return the number of the next."""
+    while run < len(ends):
+        if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
+            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
+            store(states, run, SORTED + size)
+            return run + 1
+        run += 1
+    return run
 
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0], [0, 1])
 def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent):
     """Sort all runs that no other thread has taken, in order."""
-    for run in range(len(ends)):
-        if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
-            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
-            store(states, run, SORTED + size)
+    run = 0
+    while run < len(ends):
+        run = sort_one(run, states, ends, bits, key, records, other, failed, is_late, parent)
 
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0], [0, 1], [0])
 def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
-    """Join the pairs of each run as soon as it is sorted; return the number of joining pairs."""
-    count = start = 0
+    """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
+
+    While another thread sorts the next run, this thread sorts a later one.
+    """
+    count = start = ahead = 0
     for run in range(len(ends)):
         if count == len(joining):
             store(states, run, TAKEN)
             continue
-        if compare_and_swap(states, run, _ZERO, TAKEN):
-            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
-        else:
-            while load(states, run) < SORTED:
-                pass
-            size = load(states, run) - SORTED
+        ahead = max(ahead, run)
+        while load(states, run) < SORTED:
+            ahead = sort_one(
+                ahead, states, ends, bits, key, records, other, failed, is_late, parent
+            )
+        size = load(states, run) - SORTED
         before, last = count, start + np.int64(size) - 1
         for i in range(start, last + 1):
             far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
@@ -181,3 +204,172 @@ def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, 
         store(is_late, _ZERO, np.uint64(2 * (count - before) < ends[run] - start))
         start = ends[run]
     return count
+
+
+# Joins by many threads.
+#
+# The rank of a pair is the place of its record, in order of weight. A node has a link: the rank of
+# a pair in the upper half of a word, and in the lower half another node, its parent. Both nodes are
+# in one set as soon as all pairs up to this rank are joined. A root has the link `ROOT` to itself.
+# So a set of a prefix of the pairs consists of all nodes whose links of this prefix lead to the
+# same node.
+#
+# A pair is added by one compare-and-swap of a link, in any order of the pairs. If the new link
+# replaces an old link, the pair of the old link is added again, between the two parents. A pair is
+# dropped if lighter pairs join its nodes. The remaining pairs are the same in any order, because
+# there is one minimum forest. So threads take runs from a queue, and none waits for another.
+#
+# The link of a node leads to a node of higher priority, so links form no cycle. Priorities are
+# scattered, so paths are short. Links of settled pairs never change again, so these paths are
+# halved. A pair is settled if no thread is in its run, or in a run before.
+#
+# Sources: links by random priority, and the halving of paths by several threads, are by Jayanti and
+# Tarjan, "Concurrent Disjoint Set Union" (2021). Trees whose links are replaced by lighter ones are
+# those of Ding, Gu and Sun, "New Algorithms for Incremental Minimum Spanning Trees and Temporal
+# Graph Applications" (2025). There one thread adds pairs in any order.
+
+ROOT = _BELOW << _HALF
+#: A multiple of this odd number, modulo 2^32, is the priority of a node.
+_SCATTER = np.uint64(0x9E3779B1)
+
+
+@helper
+def follow(node, link, limit):
+    """Return the parent of a node if its link is below `limit`, otherwise the node; no branch."""
+    return node ^ ((node ^ (link & _BELOW)) * np.uint64(link < limit))
+
+
+@helper
+def climb(node, limit, settled, links):
+    """Follow links below `limit`; return the last node and its link."""
+    link = load(links, node)
+    above = follow(node, link, limit)
+    next_link = load(links, above)
+    top = follow(above, next_link, limit)
+    while top != above:
+        if max(link, next_link) < settled:
+            store(links, node, next_link)
+        node, link, above = above, next_link, top
+        next_link = load(links, above)
+        top = follow(above, next_link, limit)
+    return above, next_link
+
+
+@helper
+def add_pair(a, b, rank, settled, links, records):
+    """Add a pair; mark the record of the pair that is dropped, if any."""
+    while True:
+        limit = rank << _HALF
+        a, link = climb(a, limit, settled, links)
+        b, other = climb(b, limit, settled, links)
+        if a == b:
+            records[rank, 1] = NONE
+            return
+        is_higher = np.uint64((a * _SCATTER & _BELOW) > (b * _SCATTER & _BELOW))
+        swap = (a ^ b) * is_higher  # priorities are random, so a branch would be mispredicted
+        a, b, link = a ^ swap, b ^ swap, link ^ ((link ^ other) * is_higher)
+        if compare_and_swap(links, a, link, limit | b):
+            if link >= ROOT:
+                return
+            rank, a, b = link >> _HALF, b, link & _BELOW
+
+
+@helper
+def fetch_links(i, last, own, links):
+    """Prefetch the links that pair `i` + `AHEAD` will need, and those of their parents."""
+    far, near = own[min(i + 2 * AHEAD, last), 1], own[min(i + AHEAD, last), 1]
+    fetch(links, far >> _HALF)
+    fetch(links, far & _BELOW)
+    fetch(links, links[near >> _HALF] & _BELOW)
+    fetch(links, links[near & _BELOW] & _BELOW)
+
+
+@helper
+def drop_joined(own, first, settled, links):
+    """Remove pairs whose nodes are joined by pairs below rank `first`; return the number of others.
+
+    The records of removed pairs are marked.
+    """
+    kept, limit = _ZERO, first << _HALF
+    for i in range(len(own)):
+        fetch_links(i, len(own) - 1, own, links)
+        a, b = own[i, 1] >> _HALF, own[i, 1] & _BELOW
+        a, b = follow(a, load(links, a), limit), follow(b, load(links, b), limit)
+        if a != b:
+            a, _ = climb(a, limit, settled, links)
+            b, _ = climb(b, limit, settled, links)
+        own[kept, 0], own[kept, 1] = own[i, 0], a << _HALF | b
+        kept += np.uint64(a != b)
+    for i in range(kept, np.uint64(len(own))):
+        own[i, 1] = NONE
+    return kept
+
+
+@helper
+def take_run(thread, queue):
+    """Return the next run, and the first run that a thread is in; `queue` has both numbers."""
+    slot, run = (np.uint64(thread) + ONE) * LINE, load(queue, _ZERO)
+    store(queue, slot, run)
+    while not compare_and_swap(queue, _ZERO, run, run + ONE):
+        run = load(queue, _ZERO)
+        store(queue, slot, run)
+    lowest = run
+    for other in range(LINE, np.uint64(len(queue)), LINE):
+        lowest = min(lowest, load(queue, other))
+    return run, lowest
+
+
+@kernel(0, [0] * 16, [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0, 1])
+def join_runs_together(thread, queue, ends, bits, key, records, other, failed, links):
+    """Join the pairs of runs from the queue until it is empty; mark the records of other pairs."""
+    is_late, runs = False, np.uint64(len(ends))
+    run, lowest = take_run(thread, queue)
+    while run < runs:
+        start = np.uint64(ends[run - ONE] if run else 0)
+        settled = np.uint64(ends[lowest - ONE] if lowest else 0) << _HALF
+        own = records[start : ends[run]]
+        size = np.uint64(len(own))
+        if is_late:
+            size = drop_joined(own, start, settled, links)
+        sort_own(own[:size], bits[run], key, other, failed)
+        for i in range(size):
+            fetch_links(np.int64(i), np.int64(size) - 1, own, links)
+            nodes = own[i, 1]
+            add_pair(nodes >> _HALF, nodes & _BELOW, start + i, settled, links, records)
+        joined = _ZERO
+        for i in range(size):
+            joined += np.uint64(own[i, 1] != NONE)
+        is_late = joined << ONE < np.uint64(len(own))
+        run, lowest = take_run(thread, queue)
+    store(queue, (np.uint64(thread) + ONE) * LINE, NONE)
+
+
+@kernel(0, 2, [0, 0])
+def make_roots(start, stop, links):
+    """Make each node a root."""
+    for i in range(start, stop):
+        links[i] = ROOT | np.uint64(i)
+
+
+@kernel(0, 2, False, [[1, 2], [3, 4]], [0] * 2)
+def list_joining(start, stop, backward, records, joining):
+    """Write the positions of the records without a mark; return their number."""
+    place = stop - 1 if backward else start
+    for k in range(stop - start):
+        i = stop - 1 - k if backward else start + k
+        joining[place] = records[i, 0] & _BELOW
+        place += (1 - 2 * backward) * (records[i, 1] != NONE)
+    return stop - 1 - place if backward else place - start
+
+
+@kernel(0, 2, [0, 1], [0] * 2, [5] * 2)
+def find_smallest(start, stop, links, root, smallest):
+    """Write the root of each node, and lower the smallest node of each root."""
+    for i in range(start, stop):
+        node = np.uint64(i)
+        fetch(links, links[min(i + AHEAD, stop - 1)] & _BELOW)
+        top, _ = climb(node, ROOT, ROOT, links)
+        root[i] = top
+        now = load(smallest, top)
+        while node < now and not compare_and_swap(smallest, top, now, np.uint32(node)):
+            now = load(smallest, top)

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import LINE, ONE, fetch, helper, kernel, lowest_bit
+from ...runtime.intrinsics import (
+    LINE,
+    ONE,
+    compare_and_swap,
+    fetch,
+    helper,
+    kernel,
+    load,
+    lowest_bit,
+)
 
 
 @helper
@@ -21,6 +30,17 @@ def mark(start, stop, values, lowest, bits):
     for i in range(start, stop):
         bit = np.uint64(values[i]) - lowest
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
+
+
+@kernel(0, 3, [4, 9, 70], 4, [0, 0])
+def mark_together(start, stop, values, lowest, bits):
+    """Set the bit of each value, while other threads set bits of the same words."""
+    for i in range(start, stop):
+        value = np.uint64(values[i]) - lowest
+        word, bit = value >> np.uint64(6), ONE << (value & np.uint64(63))
+        now = load(bits, word)
+        while not compare_and_swap(bits, word, now, now | bit):
+            now = load(bits, word)
 
 
 @kernel(0, 2, [[1, 2], [4, 2]])
