@@ -116,7 +116,8 @@ def _mapped(size: int) -> NDArray[np.uint8]:
         message = f"cannot allocate {size:,} bytes: {error.strerror}"
         raise MemoryError(message) from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        block.madvise(mmap.MADV_HUGEPAGE)  # fewer page faults
+        with contextlib.suppress(OSError):  # Linux may be built without huge pages
+            block.madvise(mmap.MADV_HUGEPAGE)  # fewer page faults
     pages = np.frombuffer(block, np.uint8)
     start = -pages.ctypes.data % _PAGE  # pages outside the block are never touched
     return pages[start : start + size]

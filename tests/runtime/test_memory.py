@@ -1,5 +1,8 @@
 """Tests of the memory pool: it holds at most the peak in use, and nothing at the end."""
 
+import errno
+import mmap
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,6 +35,19 @@ def test_too_large_arrays_raise_memory_error():
     with pytest.raises(MemoryError):
         memory.empty(2**60, np.uint8)
     assert [memory._pool.leases, memory._pool.used] == state
+
+
+def test_huge_pages_are_optional(monkeypatch):
+    """Linux without huge pages refuses the advice."""
+
+    class Mapping(mmap.mmap):
+        def madvise(self, *_):
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(mmap, "mmap", Mapping)
+    block = memory.fresh(2**20, np.uint8)
+    block[:] = 1
+    assert block.sum() == 2**20
 
 
 def test_a_block_may_return_while_another_is_taken():
