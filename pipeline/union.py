@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: The largest number of graphs in a union. The columns of this many small graphs fit in a cache.
 TOGETHER = 256
+#: The largest number of vertices in a union of several graphs. Larger unions would need much more
+#: memory than their graphs do one after another, and more vertices than 64-bit ids can name.
+_MOST_VERTICES = 2**24
 
 
 class Union(NamedTuple):
@@ -80,7 +83,7 @@ class Union(NamedTuple):
 
 
 def unions_of(graphs: Iterable[Any], weight: str | None) -> Iterator[Union]:
-    """Convert graphs as `edge_list` does; yield unions of at most `TOGETHER` graphs.
+    """Convert graphs as `edge_list` does; yield unions of at most `TOGETHER` small graphs.
 
     The weights of the members of a union have one dtype.
 
@@ -103,8 +106,21 @@ def _unions_by_dtype(graphs: Sequence[Any], weight: str | None, first: int) -> I
     for place, graph in enumerate(graphs, first):
         member = _adopted(graph, weight, place)
         alike.setdefault(member.weight.dtype, {})[place] = member
-    for members in alike.values():
+    for members in itertools.chain.from_iterable(map(_divide, alike.values())):
         yield Union.of([*members.values()], [*members])
+
+
+def _divide(members: dict[int, EdgeList]) -> Iterator[dict[int, EdgeList]]:
+    """Divide graphs into groups of one graph, or of at most `_MOST_VERTICES` vertices."""
+    group: dict[int, EdgeList] = {}
+    count = 0
+    for place, member in members.items():
+        if group and count + member.num_vertices > _MOST_VERTICES:
+            yield group
+            group, count = {}, 0
+        group[place] = member
+        count += member.num_vertices
+    yield group
 
 
 def _adopted(graph: Any, weight: str | None, place: int) -> EdgeList:
@@ -120,8 +136,8 @@ def _adopted(graph: Any, weight: str | None, place: int) -> EdgeList:
 def _union_of_columns(graphs: Sequence[Any], first: int) -> Union | None:
     """Return the union of plain columns, which are checked all at once.
 
-    Return None if the columns have several dtypes, or one of them may be invalid. Checking them
-    one by one then finds the error.
+    Return None if the columns have several dtypes, one of them may be invalid, or there are too
+    many vertices. Checking them one by one then finds the error.
     """
     if not all(type(graph) is tuple and len(graph) == 3 for graph in graphs):
         return None
@@ -145,6 +161,8 @@ def _union_of_columns(graphs: Sequence[Any], first: int) -> Union | None:
             return None
         tops.append(top.astype(np.int64))
     sizes = (np.maximum(*tops) + 1).tolist()
+    if sum(sizes) > _MOST_VERTICES:
+        return None
     every = zip(*columns, sizes, strict=True)
     members = [unchecked(ends, others, values, size) for ends, others, values, size in every]
     return Union.of(members, range(first, first + len(members)), (u, v, weight))

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import mstflow
 from graph_strategies import edge_lists
-from mstflow.errors import GraphError, OptionError
+from mstflow.errors import GraphError, OptionError, OutOfMemoryError
+from mstflow.pipeline.union import unions_of
 
 
 @given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
@@ -72,6 +73,28 @@ def test_distant_vertices():
     many = [GOOD, (np.array([0, 1, 7]), np.array([10**6, 10**6, 1]), np.array([2, 1, 3.0]))]
     first, second = mstflow.minimum_spanning_forests(many, backend="numba")
     assert (first.edge_ids.tolist(), second.edge_ids.tolist()) == ([0, 1], [0, 1, 2])
+
+
+@pytest.mark.parametrize("convert", [tuple, lambda columns: mstflow.EdgeList(*columns)])
+def test_graphs_of_many_vertices_are_in_several_unions(monkeypatch, convert):
+    monkeypatch.setattr("mstflow.pipeline.union._MOST_VERTICES", 60)
+    rng = np.random.default_rng(6)
+    many = [
+        convert((*rng.integers(0, n, (2, 40)), rng.integers(0, 9, 40)))
+        for n in (20, 20, 50, 10, 100, 200, 5, 5, 5)
+    ]
+    sizes = [union.graph.num_vertices for union in unions_of(many, "weight")]
+    assert len(sizes) == 5
+    for forest, graph in zip(mstflow.minimum_spanning_forests(many), many, strict=True):
+        assert forest.edge_ids.tolist() == mstflow.minimum_spanning_forest(graph).edge_ids.tolist()
+
+
+@pytest.mark.parametrize("backend", mstflow.backends())
+@pytest.mark.parametrize("largest", [2**62 - 1, 2**63 - 3])
+def test_numbers_of_vertices_do_not_overflow(largest, backend):
+    graph = np.array([0, 1]), np.array([1, largest]), np.array([1, 2])
+    with pytest.raises(OutOfMemoryError, match=f"vertex id {largest}"):
+        mstflow.minimum_spanning_forests([graph] * 4, backend=backend)
 
 
 def test_errors_in_later_unions(monkeypatch):
