@@ -238,7 +238,7 @@ def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
     if strategy == "tiles" and graph.tiles_leave is None:
         message = "strategy 'tiles' needs a graph of mstflow.grid with its weights; choose another"
         raise OptionError(message)
-    if request.gives_fields and strategy in SCANNING:
+    if request.gives_fields and strategy not in ("whole", "iterate"):
         message = f"strategy {strategy!r} gives only the field 'forest'; choose whole or iterate"
         raise OptionError(message)
     if request.keeps_checkpoint and strategy not in SCANNING:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError
+from ..errors import GraphError, OptionError, OutOfMemoryError
 from ..graphs.adopt import edge_list
 from ..graphs.edge_list import unchecked
+from ..graphs.source import EdgeSource
 from ..runtime.device import refuse_device
 from ..runtime.memory import empty
+from .streaming.bounds import check_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,6 +93,8 @@ def unions_of(graphs: Iterable[Any], weight: str | None) -> Iterator[Union]:
     ------
     GraphError, OptionError
         As `edge_list`. Names the graph by its position in the sequence.
+    OutOfMemoryError
+        If a graph has too many vertices. Names it, too.
     """
     remaining = iter(graphs)
     for first in itertools.count(0, TOGETHER):
@@ -126,7 +130,8 @@ def _divide(members: dict[int, EdgeList]) -> Iterator[dict[int, EdgeList]]:
 def _adopted(graph: Any, weight: str | None, place: int) -> EdgeList:
     try:
         found = edge_list(graph, None, weight)
-    except GraphError as error:
+        check_vertices(EdgeSource.of(found))
+    except (GraphError, OptionError, OutOfMemoryError) as error:
         message = f"graph {place}: {error}"
         raise type(error)(message) from error
     refuse_device(found.u, f"graph {place}")

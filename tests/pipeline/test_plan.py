@@ -117,6 +117,14 @@ def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
     assert np.array_equal(fields["forest"], mstflow.minimum_spanning_forest(folder).edge_ids)
 
 
+def test_tiles_give_nothing_but_the_forest():
+    """The number of vertices, for example, would be that of the fragments."""
+    pipeline, grid = mstflow.algorithm("filter-boruvka"), mstflow.grid(np.eye(9))
+    with pytest.raises(OptionError, match="'tiles' gives only the field 'forest'"):
+        pipeline.run(grid, result="num_vertices", strategy="tiles")
+    assert pipeline.run(grid, result="num_vertices").fields == {"num_vertices": 81}
+
+
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = Graph.of(open_files([folder]).with_sizes())
     found = plan(Request("a", "b", "numpy"), graph, Where())

@@ -124,6 +124,16 @@ def test_errors_name_the_graph(bad, message):
         mstflow.minimum_spanning_forests([GOOD, bad, GOOD])
 
 
+@pytest.mark.parametrize("largest", [10**15, 2**62])
+@pytest.mark.parametrize("ids", [np.int64, np.uint64])
+def test_too_many_vertices(largest, ids):
+    """The error names the graph, with its own edge and vertex, although a union has others."""
+    bad = (np.array([0, 1], ids), np.array([1, largest], ids), GOOD[2])
+    message = f"^graph 2: edge 1: vertex id {largest}: not enough memory for {largest + 1:,} vert"
+    with pytest.raises(OutOfMemoryError, match=message):
+        mstflow.minimum_spanning_forests([GOOD, GOOD, bad, bad, GOOD])
+
+
 def test_lists_as_columns():
     many = [([0, 1], [1, 2], [0.5, 0.25])] * 2
     assert [len(forest.edge_ids) for forest in mstflow.minimum_spanning_forests(many)] == [2, 2]
@@ -135,5 +145,5 @@ def test_names_of_weights():
     for name, expected in (("a", [1, 2]), ("b", [0, 2]), (None, [0, 2])):
         forests = mstflow.minimum_spanning_forests([frame, frame], weight=name)
         assert [forest.edge_ids.tolist() for forest in forests] == [expected] * 2
-    with pytest.raises(OptionError, match="'c'"):
-        mstflow.minimum_spanning_forests([frame], weight="c")
+    with pytest.raises(OptionError, match=r"graph 1: .*'c'"):
+        mstflow.minimum_spanning_forests([frame.rename(columns={"a": "c"}), frame], weight="c")
