@@ -222,15 +222,14 @@ def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Where, rate
 
 def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Where) -> Plan:
     """Return the plan of the strategy "tiles", completed by its memory."""
-    left = graph.tiles_leave or 0
-    memory = tiles_bytes(graph.size, left, where.threads)
+    memory = _tiles_bytes(graph, where, unbounded.partitions)
     if request.memory is not None and request.memory < memory:
         message = (
             f"memory: {show_bytes(request.memory)} is not enough; strategy 'tiles' needs "
             f"{show_bytes(memory)} for {graph.size.num_vertices:,} vertices"
         )
         raise MemoryBoundError(message, memory)
-    return replace(unbounded, capacity=left, memory=memory, least_memory=memory)
+    return replace(unbounded, capacity=graph.tiles_leave or 0, memory=memory, least_memory=memory)
 
 
 def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
@@ -277,7 +276,7 @@ def _choose(request: Request, graph: Graph, where: Where, partitions: int) -> tu
         )
     if graph.is_read_once:
         return "fold", "the graph can be read only once"
-    if _suit_tiles(request, graph, where):
+    if _suit_tiles(request, graph, where, partitions):
         return "tiles", "the graph is a grid"
     if request.memory is not None:
         return "two-scan", "memory is bounded"
@@ -292,13 +291,18 @@ def _choose(request: Request, graph: Graph, where: Where, partitions: int) -> tu
     return "whole", "the graph is in memory"
 
 
-def _suit_tiles(request: Request, graph: Graph, where: Where) -> bool:
+def _suit_tiles(request: Request, graph: Graph, where: Where, partitions: int) -> bool:
     """Return whether the graph is a grid and nothing speaks against the strategy "tiles"."""
     if graph.tiles_leave is None or request.is_own or request.keeps_checkpoint:
         return False
     bound = where.worker_memory if request.memory is None else request.memory
-    needed = tiles_bytes(graph.size, graph.tiles_leave, where.threads)
-    return request.device_memory is None and (bound is None or needed <= bound)
+    is_enough = bound is None or _tiles_bytes(graph, where, partitions) <= bound
+    return is_enough and request.device_memory is None
+
+
+def _tiles_bytes(graph: Graph, where: Where, partitions: int) -> int:
+    left, tasks = graph.tiles_leave or 0, _num_tasks(where, partitions)
+    return tiles_bytes(graph.size, left, partitions, where.threads, tasks)
 
 
 def _fits(graph: Graph, where: Where) -> bool:
@@ -312,19 +316,25 @@ def _fits(graph: Graph, where: Where) -> bool:
 def _scans(
     request: Request, graph: Graph, where: Where, strategy: str, partitions: int
 ) -> ScanMemory:
-    # Any process may run a merge, and its pool keeps that memory, so count all processes.
-    tasks = where.workers if where.name == "processes" else min(where.workers, partitions)
     return ScanMemory(
         graph.size,
         strategy,
         partitions,
         request.split_every,
         where.threads,
-        1 if where.is_cluster else tasks,
+        _num_tasks(where, partitions),
         where.workers,
         spills=where.is_cluster and strategy == "iterate",
         by_dask=not where.is_inline,
     )
+
+
+def _num_tasks(where: Where, partitions: int) -> int:
+    """Return the number of tasks that share the memory."""
+    if where.is_cluster:
+        return 1
+    # Any process may run a merge, and its pool keeps that memory, so count all processes.
+    return where.workers if where.name == "processes" else min(where.workers, partitions)
 
 
 def _num_light(size: Size, capacity: int, partitions: int) -> int:

@@ -31,7 +31,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     _use_entry_points_of_checkout(config)
-    if config.getoption("--interpret-gpu") and not interpreted_gpu.why_not():
+    if config.getoption("--interpret-gpu"):
         _use_fake_driver(config)
     if config.getoption("--no-pool"):
         import cupy
@@ -60,6 +60,9 @@ def _use_entry_points_of_checkout(config):
 
 def _use_fake_driver(config):
     """Compile the fake driver, except in workers, and load CuPy on it."""
+    if reason := interpreted_gpu.why_not():
+        message = f"--interpret-gpu is not possible: {reason}"
+        raise pytest.UsageError(message)
     if interpreted_gpu.VARIABLE not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="mstflow-gpu-")
         config.add_cleanup(folder.cleanup)
@@ -96,8 +99,6 @@ def interpreter(request):
     """Return the fake driver's controls; skip if it is not in use."""
     if not request.config.getoption("--interpret-gpu"):
         pytest.skip("there is no GPU: use --interpret-gpu")
-    if reason := interpreted_gpu.why_not():
-        pytest.skip(reason)
     return interpreted_gpu
 
 

@@ -136,17 +136,20 @@ def rounds_bytes(size: Size) -> int:
     return size.num_edges * (size.held_edge + _ROUND_EDGE)
 
 
-def tiles_bytes(size: Size, left: int, threads: int) -> int:
+def tiles_bytes(size: Size, left: int, partitions: int, threads: int, tasks: int = 1) -> int:
     """Return the bytes of the strategy "tiles" if at most `left` edges remain between tiles.
 
-    The larger of two moments counts: when the remaining edges are sorted, and when the ids in the
-    result are converted to 64 bits.
+    The largest of three moments counts: when the tiles are joined, when the remaining edges are
+    sorted, and when the ids in the result are converted to 64 bits. Several partitions are in
+    memory twice while they are concatenated. `threads` are those of each task, and `tasks` the
+    number of tasks that run at once.
     """
     edge_id = 4 if size.num_edges < 2**31 else 8
     sorting = size.num_vertices * edge_id + left * (2 * size.held_edge + 2 * size.weight + 20)
-    joining = size.num_vertices * (size.index + edge_id) + left * 2 * size.held_edge
+    copies = min(2, partitions)
+    joining = copies * size.num_vertices * (size.index + edge_id) + left * 2 * size.held_edge
     result = size.num_vertices * (edge_id + 9)
-    return _KERNELS + threads * _TILE + max(joining, sorting, result)
+    return tasks * (_KERNELS + threads * _TILE) + max(joining, sorting, result)
 
 
 @dataclass(frozen=True)

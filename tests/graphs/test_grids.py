@@ -189,6 +189,19 @@ def test_plans_of_grids():
         assert solve(graph, **options).strategy != "tiles"
 
 
+def test_memory_of_tiles():
+    """Fragments of several partitions are in memory twice, and each task has tiles of its own."""
+
+    def memory(**options):
+        forest = mstflow.minimum_spanning_forest(source, strategy="tiles", **options)
+        return forest.report.plan.memory
+
+    source = mstflow.grid(np.zeros((40, 50, 60), np.uint8))
+    one, two = memory(threads=1), memory(threads=1, partitions=2)
+    assert one < two
+    assert two + 5e7 < memory(threads=2, partitions=2, scheduler="threads")
+
+
 def test_ids_of_tiles_beyond_2_to_the_33():
     source = mstflow.grid(np.arange(5 * 6 * 7, dtype=np.uint16).reshape(5, 6, 7) % 11, 26)
     shifted = replace(source, first_id=2**33)
