@@ -205,7 +205,7 @@ def minimum_spanning_forests(
 def _for_union(union: Union, algorithm: str | Pipeline, backend: str) -> tuple[str | Pipeline, str]:
     """Return the algorithm and the backend for a union.
 
-    If compiled kernels pay, "auto" joins the edges of each small graph on its own.
+    If compiled kernels pay, "auto" joins the edges of each small graph separately.
     """
     if algorithm != "auto" or union.most_edges > FEW:
         return algorithm, backend

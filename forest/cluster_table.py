@@ -1,8 +1,8 @@
 """The clusters of a graph at several thresholds: a table, counts, and a picture.
 
-The table stores two arrays, from which the labels of each threshold follow. To write the table,
-the labels of one threshold at a time are stored in a temporary file, and the files are read block
-by block.
+The table stores two arrays, from which it computes the labels of each threshold. To write the
+table, it stores the labels of one threshold after another in temporary files, and then reads all
+files block by block.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class ClusterTable:
     def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[list[Any]]:
         """Yield the columns in blocks of `size` rows; the last block may be smaller.
 
-        The labels of one threshold at a time are in memory. They are first written to temporary
-        files, from which the blocks are read.
+        The labels of each threshold are first written to a temporary file, so only one threshold
+        is in memory at a time. The blocks are read from these files.
         """
         numbers = range(0, self._num_vertices, size)
         stops = [min(start + size, self._num_vertices) for start in numbers]

@@ -130,7 +130,7 @@ class EdgeSource:
         return found
 
     def check(self) -> None:
-        """Read all edges, which checks them.
+        """Check all edges by reading them.
 
         Raises
         ------

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 #: The number of edges from which a spanning forest is faster here. With 1,000 edges, a whole call
 #: takes 1.7 ms, and 2.1 ms in networkx; with 100,000 edges 107 and 473 ms.
 FOREST_FROM = 1_000
-#: The number of edges from which components are faster here: on random graphs, a first call takes
-#: 10 ms, and 18 ms in networkx; with 30,000 edges 5.4 and 6.4 ms. The first call is slower if nodes
-#: have fewer neighbors than `DENSE` on average (55 and 29 ms for a path of 100,000 nodes), or if
-#: components have fewer nodes than `REACHED` (23 and 17 ms for cliques of 8).
+#: The number of edges from which components are faster here. On random graphs of this size, a first
+#: call takes 10 ms here and 18 ms in networkx; with 30,000 edges, 5.4 and 6.4 ms. A first call is
+#: slower if nodes have fewer neighbors than `DENSE` on average (55 and 29 ms for a path of 100,000
+#: nodes), or if components have fewer nodes than `REACHED` (23 and 17 ms for cliques of 8).
 COMPONENTS_FROM, DENSE, REACHED = 50_000, 3, 1_000
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")

@@ -184,7 +184,7 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
 def _as_source(
     opened: EdgeList | EdgeSource, bound: int | None, where: Scheduler
 ) -> tuple[EdgeSource, int | None]:
-    """Return a graph as a source of known size, and the bound on memory that its names leave."""
+    """Return a graph as a source of known size, and the memory bound less the loaded names."""
     source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
     if bound is not None:
         check_reading(source, bound)

@@ -292,7 +292,7 @@ def _choose(request: Request, graph: Graph, where: Where, partitions: int) -> tu
 
 
 def _suit_tiles(request: Request, graph: Graph, where: Where, partitions: int) -> bool:
-    """Return whether the graph is a grid and nothing speaks against the strategy "tiles"."""
+    """Return whether the graph is a grid, and memory and options allow the strategy "tiles"."""
     if graph.tiles_leave is None or request.is_own or request.keeps_checkpoint:
         return False
     bound = where.worker_memory if request.memory is None else request.memory

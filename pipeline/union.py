@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 #: The largest number of graphs in a union. The columns of this many small graphs fit in a cache.
 TOGETHER = 256
-#: The largest number of vertices in a union of several graphs. Larger unions would need much more
-#: memory than their graphs do one after another, and more vertices than 64-bit ids can name.
+#: The largest number of vertices in a union of several graphs. A larger union would need much more
+#: memory than its graphs need one after another, and its vertex ids could exceed 64 bits.
 _MOST_VERTICES = 2**24
 
 
@@ -54,7 +54,7 @@ class Union(NamedTuple):
     def of(
         cls, members: Sequence[EdgeList], places: Sequence[int], columns: Sequence[Any] = ()
     ) -> Union:
-        """Return the union of at least one graph; their weights have one dtype.
+        """Return the union of one or more graphs whose weights have one dtype.
 
         `columns` are u, v and weight of all members, if the caller has concatenated them.
         """
@@ -94,7 +94,7 @@ def unions_of(graphs: Iterable[Any], weight: str | None) -> Iterator[Union]:
     GraphError, OptionError
         As `edge_list`. Names the graph by its position in the sequence.
     OutOfMemoryError
-        If a graph has too many vertices. Names it, too.
+        If a graph has too many vertices. Also names the graph.
     """
     remaining = iter(graphs)
     for first in itertools.count(0, TOGETHER):
@@ -139,10 +139,10 @@ def _adopted(graph: Any, weight: str | None, place: int) -> EdgeList:
 
 
 def _union_of_columns(graphs: Sequence[Any], first: int) -> Union | None:
-    """Return the union of plain columns, which are checked all at once.
+    """Return the union of graphs that are plain columns, and check all of them at once.
 
     Return None if the columns have several dtypes, one of them may be invalid, or there are too
-    many vertices. Checking them one by one then finds the error.
+    many vertices. The caller then converts the graphs one by one, which finds any error.
     """
     if not all(type(graph) is tuple and len(graph) == 3 for graph in graphs):
         return None

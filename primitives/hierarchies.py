@@ -1,4 +1,4 @@
-"""Primitives for hierarchies of sets: sets that pairs of nodes join, one pair after another.
+"""Primitives for hierarchies of sets, which form when pairs of nodes join sets in order.
 
 The body of each primitive is its definition by functions of the vocabulary. Array modules with
 compiled loops override the body and return the same result.
@@ -6,7 +6,7 @@ compiled loops override the body and return the same result.
 | primitive      | result                                                                    |
 |----------------|---------------------------------------------------------------------------|
 | merge_in_order | the tree of all sets that pairs create, with their sizes                  |
-| join_levels    | the sets at several levels, as one tree; how many there are of each size  |
+| join_levels    | the sets at several levels, as one tree, and counts of the sets by size   |
 | label_level    | numbers of the sets at one level                                          |
 
 `merge_in_order` is defined by rounds of Boruvka's algorithm. The *rank* of a pair is its position.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
-#: The length of a level's row in the tally of `join_levels`. Its last place is the largest size.
+#: The number of entries for each level in the tally of `join_levels`; the last is the largest size.
 TALLY = 64
 
 
@@ -141,12 +141,12 @@ class Hierarchies(Protocol):
 
 
 def level_dtype(levels: int) -> str:
-    """Return the dtype for the numbers of this many levels, and one more."""
+    """Return the dtype for numbers from 0 to `levels`."""
     return "uint8" if levels < 2**8 else "uint32"
 
 
 def _tally(ops: Any, count: Array) -> Array:
-    """Return the numbers of sets by size, and the largest size. Nodes that are no set have 0."""
+    """Return the number of sets by size, and the largest size; `count` is 0 except for roots."""
     (filled,) = ops.compact(count > 0, count)
     ones = ops.full(len(filled), 1, dtype="int64")
     sizes = ops.scatter_reduce(log2(ops, filled), ones, TALLY - 1, "sum", 0)

@@ -188,10 +188,13 @@ class Joins(Protocol):
     ) -> tuple[Array, Array, Array, int]:
         """Join the nodes of a subgraph by pairs that are in the forest of the whole graph.
 
-        The forest is minimal under (key, position). The pairs are all those of the graph that have
-        a node of the subgraph. Two forests of the pairs decide. In one, all nodes outside are a
-        single node: its pairs are the lightest across a cut of the graph. In the other, there are
-        no nodes outside: pairs that it lacks are the heaviest of a cycle.
+        The forest is minimal under (key, position). The pairs must include every pair of the graph
+        with a node in the subgraph. Two graphs of these pairs decide:
+
+        - Treat all nodes outside as one node. A pair in the forest of this graph is the lightest
+          one across a cut of the whole graph, so it is certain.
+        - Remove all nodes outside. A pair that is not in the forest of this graph is the heaviest
+          one of a cycle, so it is dropped.
 
         Source: Tarjan, "Data Structures and Network Algorithms", 1983, section 6.1 (the blue and
         the red rule).
@@ -206,11 +209,12 @@ class Joins(Protocol):
         Returns
         -------
         certain : index array
-            The positions of pairs inside the subgraph that are in the forest, by key.
+            The positions of the certain pairs inside the subgraph, in ascending order of keys.
         undecided : index array
-            The positions of other pairs inside the subgraph that may be in the forest, by key.
+            The positions of the other pairs inside the subgraph that may be in the forest, in
+            ascending order of keys.
         number : index array of length `size`
-            For each node, the number of the set that certain pairs join it to.
+            The number of each node's set after the certain pairs are joined.
         count : int
             The number of sets.
         """

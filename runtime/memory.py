@@ -157,7 +157,7 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised one-dimensional array, in huge pages of its own if it is large.
 
-    It is for arrays that live long: while a block of the pool is in use, the pool keeps idle ones.
+    Use it for long-lived arrays, because the pool keeps its idle blocks while any block is in use.
 
     Raises
     ------

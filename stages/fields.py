@@ -60,7 +60,7 @@ class Arcs(NamedTuple):
 
 #: The kinds of arrays, with the kinds of their dtypes.
 _ARRAYS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
-#: The same for the columns of `Edges`.
+#: The kinds of the dtypes of the columns of `Edges`.
 _COLUMNS = "iiui"
 #: The kinds of numbers, with the other kinds that a stage may read as each of them.
 _NUMBERS = {

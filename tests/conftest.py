@@ -85,7 +85,7 @@ def algorithm(request):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Give each test its own order of threads and streams; report what the fake driver found."""
+    """Give each test its own order of threads and streams; report faults that the driver found."""
     if interpreted_gpu.is_in_use():
         interpreted_gpu.start(zlib.crc32(item.name.encode()))
     result = yield

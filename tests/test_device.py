@@ -44,7 +44,7 @@ def _gpu(interpreter):
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    """Scan in several blocks. A scan takes memory for a whole block, however small the graph."""
+    """Scan in small blocks, because a scan allocates a whole block even for a small graph."""
     monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", 500)
 
 

@@ -119,7 +119,8 @@ def condense(
     num_large = ops.scatter_reduce(outer, np.ones_like(outer), num_edges, "sum", 0)
     is_cluster = is_large & (is_root | (ops.gather(num_large, above) >= 2))
 
-    # The edge at which the vertices below an edge leave their last cluster, and the cluster.
+    # `last` is the edge at which the vertices below an edge leave their last cluster. `first` is
+    # the edge of this cluster.
     last = ops.pointer_jump(np.where(is_large | is_root, edge, above))
     first = ops.pointer_jump(np.where(is_cluster | is_root, edge, above))
     starts = ops.compact(is_cluster, edge)[0][::-1]

@@ -3,8 +3,8 @@
 Thresholds are processed from strict to loose. The edges of the strictest threshold join vertices.
 The additional edges of each later threshold join the clusters of the threshold before. So every
 edge of the forest is processed once. For each vertex, the result stores the threshold at which it
-is no longer the first vertex of its cluster, and the first vertex then. From these two arrays,
-the labels of any threshold follow in one pass over the vertices.
+stops being the first vertex of its cluster, and the first vertex of its cluster at this threshold.
+The labels of any threshold are computed from these two arrays in one pass over the vertices.
 """
 
 from __future__ import annotations

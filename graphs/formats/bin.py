@@ -20,7 +20,7 @@ _BLOCK = 2**19  # pairs
 
 
 def bin_blocks(path: Path) -> Blocks:
-    """Yield an empty header, and the pairs, numbered from 1, in blocks of little-endian int32."""
+    """Yield an empty header, then blocks of the pairs: little-endian int32, numbered from 1."""
     with file_errors(path, ValueError), path.open("rb") as file:
         size = path.stat().st_size
         if size % 8:

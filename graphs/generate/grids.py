@@ -356,7 +356,7 @@ class _Direction:
 
 
 def _places(extents: tuple[int, ...], points: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return the places in an array of the points with these coordinates along each axis."""
+    """Return the positions in a flat array of all points with these coordinates on each axis."""
     place: NDArray[Any] = points[0]
     for size, along in zip(extents[1:], points[1:], strict=True):
         place = np.add.outer(place * along.dtype.type(size), along)
@@ -364,7 +364,7 @@ def _places(extents: tuple[int, ...], points: list[NDArray[Any]]) -> NDArray[Any
 
 
 def _flat(values: NDArray[Any], axes: int) -> NDArray[Any]:
-    """Return the first axes of an array as one; the others are channels."""
+    """Join the first axes of an array to one; the other axes are channels."""
     return values.reshape(-1, *values.shape[axes:])
 
 

@@ -1,8 +1,8 @@
 """Tiles: boxes that divide the vertices of a grid, each with all edges that touch it.
 
-The edges of a tile form a dense table: for each plane and each direction, one line of edges after
-another. So they are in ascending order of ids, and ids are computed from places in the table.
-Places without an edge are loops. Tiles of one shape share the columns of their ends.
+The edges of a tile form a dense table. It has the lines of edges in the order of planes, then of
+directions, so edge ids are ascending and can be computed from places in the table. A place without
+an edge holds a loop. Tiles of one shape share the columns of their ends.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Tile:
 
     @cached_property
     def _lines(self) -> NDArray[Any]:
-        """Both ends and the id of the first edge of each line, less its place in the table."""
+        """Both ends and the id of the first edge of each line, minus its place in the table."""
         lines = self.grid.lines(self.extents)
         lines[2] += self.first_id
         lines -= len(self.extents[-1]) * np.arange(lines.shape[1])
@@ -149,7 +149,7 @@ def divide(
 
 
 def moved(box: Box, around: Box) -> Box:
-    """Return a box with coordinates that start at the first vertex of another box."""
+    """Return a box in coordinates relative to the first vertex of another box."""
     return tuple(
         range(each.start - wide.start, each.stop - wide.start)
         for each, wide in zip(box, around, strict=True)
@@ -162,7 +162,7 @@ def table(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> tuple[int, .
 
 
 def ends(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
-    """Return where the first and the second ends of the edges with an offset are."""
+    """Return the slices of the first and of the second ends of all edges with an offset."""
     first, second = (
         tuple(
             slice(max(0, -move * sign), max(0, size - max(0, move * sign)))
@@ -202,7 +202,7 @@ def sides(extents: tuple[int, ...]) -> tuple[int, ...]:
 def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
     """Return an upper bound on the edges that remain when the vertices inside tiles are joined.
 
-    These are all edges between tiles, and fewer edges inside a tile than it has vertices next to
+    All edges between tiles remain. Inside a tile, fewer edges remain than it has vertices next to
     other tiles.
     """
     cuts = [-(-size // side) - 1 for size, side in zip(extents, sides(extents), strict=True)]

@@ -176,9 +176,9 @@ def rows_of(graph: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
 
 
 def numbering(nodes: list[Any]) -> Callable[[Iterable[Any], int], NDArray[np.int64]]:
-    """Return a function that returns the position in `nodes` of each node of an iterable.
+    """Return a function from an iterable of nodes to their positions in `nodes`.
 
-    Its second argument is the number of nodes in the iterable.
+    Its second argument is the length of the iterable.
     """
     if set(map(type, nodes)) == {int} and (table := _table(nodes)) is not None:
         lowest, position = table

@@ -1,4 +1,4 @@
-"""Chunks that Dask computes: each in a task of its own, on the workers that hold it."""
+"""Chunks that Dask computes, each in a separate task on a worker that holds it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
 
 
 def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
-    """Return a digest that identifies the input; a cluster computes those of Dask's chunks."""
+    """Return a digest that identifies the input; a cluster computes digests of Dask's chunks."""
     is_counted = all(getattr(segment, "checksums", ()) for segment in source.segments)
     if is_counted or not _computed_elsewhere(source, scheduler):
         return source.fingerprint()

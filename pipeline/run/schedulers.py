@@ -75,7 +75,7 @@ class Scheduler(Protocol):
 
 
 class InProcess:
-    """The part that schedulers share if their tasks run in this process, in its memory."""
+    """The base of schedulers whose tasks run in this process."""
 
     is_cluster = False
     leaves_on_host = False
@@ -86,7 +86,7 @@ class InProcess:
         self._notes: list[Note] = []
 
     def compute(self, collection: Any) -> Any:
-        """Return the collection, which Dask computes for the task that reads it."""
+        """Return the collection unchanged: Dask computes it for the task that reads it."""
         return collection
 
     def note(self, note: Note) -> None:

@@ -22,7 +22,7 @@ _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
 #: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
 #: counts them from this number of bytes on.
 _VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
-#: Bytes of the tiles of a grid that a thread works on, and of the columns that they share.
+#: Bytes per thread for its tile of a grid, and for the columns that tiles share.
 _TILE = 50_000_000
 #: Bytes per partition that the system's allocator keeps.
 _PARTITION = 5_000_000
@@ -137,12 +137,11 @@ def rounds_bytes(size: Size) -> int:
 
 
 def tiles_bytes(size: Size, left: int, partitions: int, threads: int, tasks: int = 1) -> int:
-    """Return the bytes of the strategy "tiles" if at most `left` edges remain between tiles.
+    """Return the bytes of the strategy "tiles" if at most `left` edges remain after its tiles.
 
-    The largest of three moments counts: when the tiles are joined, when the remaining edges are
-    sorted, and when the ids in the result are converted to 64 bits. Several partitions are in
-    memory twice while they are concatenated. `threads` are those of each task, and `tasks` the
-    number of tasks that run at once.
+    This is the maximum over three phases: tiles are joined, the remaining edges are sorted, and the
+    ids in the result are converted to 64 bits. Several partitions are in memory twice while they
+    are concatenated. `tasks` is the number of tasks that run at once, with `threads` threads each.
     """
     edge_id = 4 if size.num_edges < 2**31 else 8
     sorting = size.num_vertices * edge_id + left * (2 * size.held_edge + 2 * size.weight + 20)
@@ -185,7 +184,7 @@ class ScanMemory:
 
     @property
     def can_rescan(self) -> bool:
-        """Whether a later scan may take edges that a scan skips."""
+        """Whether a later scan may select edges that an earlier scan skipped."""
         return self.strategy == "two-scan"
 
     @property

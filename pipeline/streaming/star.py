@@ -28,9 +28,9 @@ class Star:
     Attributes
     ----------
     bound : unsigned integer array
-        The key of this spoke; 0 for the hub, and the largest key if there is no spoke. An edge that
-        is heavier than the bounds at both its ends is not in the forest. The keys only decrease, so
-        threads may read them while `select` stores lower ones.
+        The key of this spoke; 0 for the hub, and the largest key for a fragment without a spoke. An
+        edge that is heavier than the bounds of both its ends is not in the forest. The keys only
+        decrease, so threads may read them while `select` stores lower ones.
     """
 
     def __init__(self, ops: Any, num_fragments: int, weight_dtype: np.dtype[Any]) -> None:

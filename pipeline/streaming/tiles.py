@@ -1,11 +1,12 @@
 """The stages of the strategy "tiles": join the vertices inside the tiles of a grid first.
 
-A tile is a box of vertices. Its edges, with those to vertices around it, decide which of them are
-in the minimum forest of the grid: see `primitives.joins.Joins.join_inside`. That joins the vertices
-of a tile to few fragments, near its faces. What remains are the undecided edges of the tiles, fewer
-than fragments, and the edges between tiles. An algorithm finds the rest of the forest from these.
+A tile is a box of vertices. Most edges inside it can be decided from the edges that touch it: each
+is certain to be in the minimum forest of the grid, or certain not to be. See `join_inside` in
+`primitives.joins`. The certain edges join the vertices of a tile to few fragments, near its faces.
+The edges between tiles and the undecided edges remain; a tile has fewer undecided edges than
+fragments. An algorithm finds the rest of the forest from the remaining edges.
 
-Tiles are small enough for a cache, and no edge outlives its tile unless it remains.
+The edges of a tile fit in a cache. They are freed after the tile, except for the remaining ones.
 """
 
 from __future__ import annotations

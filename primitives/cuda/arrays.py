@@ -334,7 +334,7 @@ class CudaArrays(ArrayModule):
         return records, position, _ALL_BITS
 
     def _elementwise(self, extreme: Any, left: Array, right: Any) -> Array:
-        """Return the extreme of two values. CuPy takes subnormal float32 numbers for zeros."""
+        """Return the extreme of two values. CuPy alone treats subnormal float32 values as zeros."""
         if left.dtype != np.float32:
             return extreme(left, right)
         if not getattr(right, "ndim", 0):

@@ -141,7 +141,7 @@ class CupyDevice:
 
 
 def _word(number: int) -> int:
-    """Return the number that CuPy, which passes integers as signed words, passes as these bits."""
+    """Return the signed integer with the bits of an unsigned word, because CuPy passes those."""
     word = int(number) % 2**64
     return word - (word >> 63 << 64)
 

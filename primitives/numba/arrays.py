@@ -48,8 +48,8 @@ _NONE = np.uint64(2**64 - 1)
 _LINE = 8
 #: With more shares than this, threads lower one row by atomic operations.
 _MANY_SHARES = 8
-#: The number of threads from which all of them join pairs. With fewer threads it is faster if one
-#: thread joins the pairs in order: it needs no atomic operations, and half the memory for a node.
+#: The number of threads from which all of them join pairs. With fewer threads, one thread joins the
+#: pairs in order. This is faster: it needs no atomic operations, and half the memory for each node.
 _JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
@@ -231,7 +231,7 @@ class NumbaArrays(NumpyArrays):
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number = len(root), empty(len(root), root.dtype)
-        if len(self._team.shares(size)) <= 2:  # one pass of one thread is as fast as three of two
+        if len(self._team.shares(size)) <= 2:  # one thread in one pass is as fast
             count = trees.number_in_order(_words(root), _words(number))
             if count >= 0:
                 return number, count
@@ -250,7 +250,7 @@ class NumbaArrays(NumpyArrays):
             ordered: Array = super().sorted_union(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
-        # Two threads set bits in a row each. More threads share one row, because rows use memory.
+        # Each of two threads sets bits in its own row. More threads share one row to save memory.
         is_shared = len(shares) > 2
         rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
         self._team.share(elements.fill, rows.size, np.uint64(0), rows.ravel())
@@ -277,7 +277,7 @@ class NumbaArrays(NumpyArrays):
         return self._positions(self._sorted_records(key)).view(dtype)
 
     def _sorted_records(self, key: Array) -> Array:
-        """Return a word for each key in ascending order; its lower half is the position."""
+        """Return one word per key, in ascending order of keys; its lower half is the position."""
         helpers = self._helpers(len(key))
         lowest = int(key.min(initial=np.iinfo(key.dtype).max))
         bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
@@ -345,7 +345,7 @@ class NumbaArrays(NumpyArrays):
     def _join_with_sorters(
         self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
-        """Join runs by this thread; the others sort runs ahead of it."""
+        """Join all runs in this thread, while the other threads sort later runs."""
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(runs.records), max(0, size - 1)), dtype)
         states, is_late = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
@@ -362,10 +362,10 @@ class NumbaArrays(NumpyArrays):
     def _join_together(
         self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
-        """Join runs by all threads, each of which takes runs from a queue."""
+        """Join runs in all threads, which take them from a common queue."""
         links = empty(size, np.uint64)
         self._team.share(kruskal.make_roots, size, links)
-        # The number of the next run, then for each thread a cache line with the run it is in.
+        # The number of the next run. Then, in a cache line for each thread, the run that it joins.
         queue = self.full((shares + 1) * _LINE, _NONE, np.uint64)
         queue[0] = 0
 
@@ -598,9 +598,9 @@ class NumbaArrays(NumpyArrays):
 
 
 def _most_frequent(label: Array, ends: Array) -> Array:
-    """Return a bit for each node: whether its label is that of most ends of pairs.
+    """Return a bit for each node: whether it has the label of more than half of the pairs' ends.
 
-    The result is empty if there is no such label.
+    The result is empty if no label is that frequent in a sample.
     """
     labels, counts = np.unique(label[ends[:: len(ends) // 1024]], return_counts=True)
     if counts.max() <= counts.sum() // 2:
@@ -613,7 +613,7 @@ def _most_frequent(label: Array, ends: Array) -> Array:
 def _key_options(
     dtype: np.dtype[Any], signed: bool, descending: bool
 ) -> tuple[np.uint64, bool, bool, bool]:
-    """Return the arguments of kernels that compute the keys of weights: those of `key_of`."""
+    """Return the options of `key_of`, for kernels that compute the keys of weights."""
     signed = signed and dtype.kind not in "bu"
     return np.uint64(8 * dtype.itemsize - 1), signed, dtype.kind == "f", bool(descending)
 
@@ -626,7 +626,7 @@ def _ids(array: Array) -> tuple[Array, np.uint64]:
 
 
 def _roots(values: Array) -> tuple[Array, np.uint64]:
-    """Return words of `find_set` for nodes that are all roots with these values, and the bit."""
+    """Return words for `find_set` that make each node a root with its value, and the bit `top`."""
     words, top = _words(values), np.uint64(1 << 8 * values.itemsize - 1)
     words |= words.dtype.type(top)
     return words, top

@@ -13,7 +13,7 @@ from .runs import DIGIT
 from .trees import join
 
 _ZERO, _SIX, _WORD, _DIGITS = np.uint64(0), np.uint64(6), np.uint64(63), 2**DIGIT
-#: A sort by insertion moves each position this many times at most, on average.
+#: An insertion sort gives up if it moves positions more often than this, on average.
 _PATIENCE = 4
 
 
@@ -31,7 +31,7 @@ def write_keys(bits, top, signed, is_float, descending, key):
 
 @helper
 def sort_by_digits(order, other, key, start, stop):
-    """Sort positions by bits `start` to `stop` of their keys; equal ones keep their order."""
+    """Sort positions by bits `start` to `stop` of their keys; the sort is stable."""
     counts = scratch(np.uint32, _DIGITS)
     passes = -(-(stop - start) // DIGIT)
     width = -(-(stop - start) // max(1, passes))
@@ -72,7 +72,7 @@ def sort_by_insertion(order, key):
 
 @helper
 def sort_positions(order, other, key, bits):
-    """Sort all positions by their keys, which have this number of bits; ties by position.
+    """Sort all positions by (key, position); the keys have this number of bits.
 
     The top bits of random keys almost sort them. Insertion then takes few moves.
     """

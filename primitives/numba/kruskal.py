@@ -9,7 +9,7 @@ sorting, as in Filter-Kruskal.
 A record consists of two words. The first has the key in its upper half and the position in its
 lower half, the second has one node in each half.
 
-Many threads join runs at the same time instead: `join_runs_together`.
+With many threads, all of them join runs at the same time instead; see `join_runs_together`.
 """
 
 import numpy as np
@@ -156,7 +156,7 @@ def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
 
 @helper
 def sort_one(run, states, ends, bits, key, records, other, failed, is_late, parent):
-    """Sort the first run from `run` on that no thread has taken; return the number of the next."""
+    """Sort the first run from `run` on that no thread has taken; return the number after it."""
     while run < len(ends):
         if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
             size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
@@ -208,25 +208,25 @@ def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, 
 
 # Joins by many threads.
 #
-# The rank of a pair is the place of its record, in order of weight. A node has a link: the rank of
-# a pair in the upper half of a word, and in the lower half another node, its parent. Both nodes are
-# in one set as soon as all pairs up to this rank are joined. A root has the link `ROOT` to itself.
-# So a set of a prefix of the pairs consists of all nodes whose links of this prefix lead to the
-# same node.
+# The rank of a pair is the place of its record, in order of weight. Each node has a link: one word
+# with the rank of a pair in the upper half, and another node, the parent, in the lower half. The
+# node and its parent are in one set as soon as all pairs up to this rank are joined. A root has the
+# link `ROOT` to itself. To find the sets after the first r pairs, follow only the links with ranks
+# below r. Two nodes are in one set if their paths end at the same node.
 #
-# A pair is added by one compare-and-swap of a link, in any order of the pairs. If the new link
+# Pairs may be added in any order. A pair is added by a compare-and-swap of a link. If the new link
 # replaces an old link, the pair of the old link is added again, between the two parents. A pair is
-# dropped if lighter pairs join its nodes. The remaining pairs are the same in any order, because
-# there is one minimum forest. So threads take runs from a queue, and none waits for another.
+# dropped if lighter pairs join its nodes. The remaining pairs do not depend on the order, because
+# there is only one minimum forest. So threads take runs from a queue and never wait for each other.
 #
-# The link of a node leads to a node of higher priority, so links form no cycle. Priorities are
-# scattered, so paths are short. Links of settled pairs never change again, so these paths are
-# halved. A pair is settled if no thread is in its run, or in a run before.
+# A link leads to a node of higher priority, so links form no cycle. Priorities are scattered, so
+# paths are short. A pair is settled if all runs up to its own are finished. Links of settled pairs
+# never change again, so paths of such links are halved.
 #
-# Sources: links by random priority, and the halving of paths by several threads, are by Jayanti and
-# Tarjan, "Concurrent Disjoint Set Union" (2021). Trees whose links are replaced by lighter ones are
-# those of Ding, Gu and Sun, "New Algorithms for Incremental Minimum Spanning Trees and Temporal
-# Graph Applications" (2025). There one thread adds pairs in any order.
+# Sources: Jayanti and Tarjan, "Concurrent Disjoint Set Union" (2021), for links by random priority
+# and the halving of paths by several threads. Ding, Gu and Sun, "New Algorithms for Incremental
+# Minimum Spanning Trees and Temporal Graph Applications" (2025), for trees in which lighter links
+# replace heavier ones. There, one thread adds the pairs.
 
 ROOT = _BELOW << _HALF
 #: A multiple of this odd number, modulo 2^32, is the priority of a node.
@@ -235,7 +235,7 @@ _SCATTER = np.uint64(0x9E3779B1)
 
 @helper
 def follow(node, link, limit):
-    """Return the parent of a node if its link is below `limit`, otherwise the node; no branch."""
+    """Return the parent of a node if its link is below `limit`, otherwise the node; branch-free."""
     return node ^ ((node ^ (link & _BELOW)) * np.uint64(link < limit))
 
 
@@ -286,9 +286,9 @@ def fetch_links(i, last, own, links):
 
 @helper
 def drop_joined(own, first, settled, links):
-    """Remove pairs whose nodes are joined by pairs below rank `first`; return the number of others.
+    """Remove pairs whose nodes are joined by ranks below `first`; return how many pairs remain.
 
-    The records of removed pairs are marked.
+    Mark the records of removed pairs.
     """
     kept, limit = _ZERO, first << _HALF
     for i in range(len(own)):
@@ -307,7 +307,7 @@ def drop_joined(own, first, settled, links):
 
 @helper
 def take_run(thread, queue):
-    """Return the next run, and the first run that a thread is in; `queue` has both numbers."""
+    """Take the next run from the queue; return it, and the first run that is not finished."""
     slot, run = (np.uint64(thread) + ONE) * LINE, load(queue, _ZERO)
     store(queue, slot, run)
     while not compare_and_swap(queue, _ZERO, run, run + ONE):
@@ -321,7 +321,7 @@ def take_run(thread, queue):
 
 @kernel(0, [0] * 16, [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0, 1])
 def join_runs_together(thread, queue, ends, bits, key, records, other, failed, links):
-    """Join the pairs of runs from the queue until it is empty; mark the records of other pairs."""
+    """Join the pairs of runs from the queue until it is empty; mark records of dropped pairs."""
     is_late, runs = False, np.uint64(len(ends))
     run, lowest = take_run(thread, queue)
     while run < runs:
@@ -353,7 +353,7 @@ def make_roots(start, stop, links):
 
 @kernel(0, 2, False, [[1, 2], [3, 4]], [0] * 2)
 def list_joining(start, stop, backward, records, joining):
-    """Write the positions of the records without a mark; return their number."""
+    """Write the positions of the pairs with unmarked records; return their number."""
     place = stop - 1 if backward else start
     for k in range(stop - start):
         i = stop - 1 - k if backward else start + k
@@ -364,7 +364,7 @@ def list_joining(start, stop, backward, records, joining):
 
 @kernel(0, 2, [0, 1], [0] * 2, [5] * 2)
 def find_smallest(start, stop, links, root, smallest):
-    """Write the root of each node, and lower the smallest node of each root."""
+    """Write the root of each node, and the smallest node that leads to each root."""
     for i in range(start, stop):
         node = np.uint64(i)
         fetch(links, links[min(i + AHEAD, stop - 1)] & _BELOW)

@@ -1,8 +1,8 @@
 """Kernels over paths in trees and ranges of arrays.
 
-`cover_paths` stores a node in two words, so that one access reads all about it. The second word is
-twice the parent. It is odd if a path contains the edge to the parent; then it may also be twice a
-higher node on these paths.
+`cover_paths` stores each node in two adjacent words, so that one access to memory loads both. The
+second word is twice the parent, plus 1 if a path contains the edge to the parent. In this case, the
+word may refer to a higher node on these paths instead of the parent.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def strip_leaves(nodes, queue):
     """Strip leaves from the trees until no node remains; write their places in the queue.
 
     A leaf is a node with one remaining edge, and `nodes` has the other end of this edge: its
-    parent. The queue has a node after its children. The root of a tree is its own parent.
+    parent. In the queue, children come before their parent. The root of a tree is its own parent.
     """
     tail = _ZERO
     for node in range(len(nodes)):
@@ -79,7 +79,7 @@ def find_children(start, stop, u, v, nodes, child):
 
 @helper
 def find_top(node, nodes):
-    """Return the topmost node that paths join to a node, and halve the way to it."""
+    """Return the topmost node that paths join to a node, and halve the path to it."""
     above = np.uint64(nodes[node, 1])
     while above & ONE:
         beyond = np.uint64(nodes[above >> ONE, 1])
@@ -93,7 +93,7 @@ def find_top(node, nodes):
 
 @kernel([0], [2], [[0, 2], [2, 2], [1, 2]])
 def cover_paths(a, b, nodes):
-    """Join the nodes on each path. Replace the place of a node by the first path to its parent.
+    """Join the nodes on each path; replace the place of a node by the first path to its parent.
 
     A node has a smaller place than its parent. So if two nodes differ, the one with the smaller
     place is not an ancestor of the other, and the path between them contains its parent.

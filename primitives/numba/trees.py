@@ -127,8 +127,9 @@ def join_inside(u, v, records, tree, fragment, is_open, certain, undecided, coun
     """Join pairs of a subgraph in order; write the positions of certain and of undecided pairs.
 
     The lower halves of `records` are positions. `tree` has the sets that all pairs inside join, and
-    `fragment` those that certain pairs join. A fragment is open if a pair that leads outside came
-    earlier. A pair of two open fragments is not certain: earlier pairs may join both.
+    `fragment` has those that certain pairs join. A fragment is open if an earlier pair joins it to
+    a node outside. A pair of two open fragments is undecided, because earlier pairs may join them
+    outside the subgraph.
     """
     size, last, below = len(fragment), len(records) - 1, np.uint64(2**32 - 1)
     for i in range(len(records)):
@@ -162,8 +163,8 @@ def flatten(parent):
 def find_set(node, words, top):
     """Return the root of a node, and halve the path to it.
 
-    The word of a root has the bit `top`, and a value of the root below it. Any other word is the
-    parent.
+    The word of a root has the bit `top`, and a value in the lower bits. The word of any other node
+    is its parent.
     """
     above = np.uint64(words[node])
     while not above & top:
@@ -191,7 +192,7 @@ def fetch_sets(u, v, i, words, top):
 def merge_in_order(u, v, top, words, parent, count):
     """Write the tree of the sets that pairs create, and the number of nodes of each set.
 
-    The word of a root has the number of its set in the tree. Initially, each node is a set.
+    The word of a root holds the number of its set in the tree. Initially, each node is a set.
     """
     size = np.uint64(len(words))
     for i in range(len(u)):
@@ -210,9 +211,9 @@ def merge_in_order(u, v, top, words, parent, count):
 
 @kernel([0, 1, 2], [1, 0, 0], [2, 3], 64, [65] * 4, [0, 1, 2, 3], [2] * 4, [[0] * 64] * 2)
 def join_levels(u, v, ends, top, words, parent, level, tally):
-    """Join the sets of pairs by level; write how each node stops being the smallest of its set.
+    """Join the sets of pairs by level; write when each node stops being the smallest of its set.
 
-    The word of a root has the number of nodes of its set. `tally` has a row for each level.
+    The word of a root holds the number of nodes of its set. `tally` has a row for each level.
     """
     start = np.uint64(0)
     for each in range(len(ends)):

@@ -1,8 +1,8 @@
 // The fake device: its memory, and streams whose operations run late, in any allowed order.
 //
 // An operation waits for those before it in its stream, for events, and for the default stream. It runs
-// when the host waits for it, or at a random time before. Each has a clock, which knows the operations
-// that happen before it: two that touch the same bytes without such an order are a finding.
+// when the host waits for it, or at a random time before. Each has a clock of the operations that happen
+// before it. Two operations that access the same bytes without such an order are a fault.
 #pragma once
 
 #include <functional>
@@ -226,7 +226,7 @@ private:
     std::map<u64, Block> blocks;
     std::vector<std::unique_ptr<Stream>> streams;
     std::vector<std::shared_ptr<Operation>> pending;
-    Clock host;  // what the host has waited for
+    Clock host;  // operations that the host has waited for
 
     void forget(u64 address, u64 bytes) {
         auto at = arrays.lower_bound(address);

@@ -1,7 +1,7 @@
 // A fake driver: the functions of CUDA's driver and runtime that CuPy needs, on the fake device.
 //
-// It stands for libcuda.so.1. CuPy's wheel contains the runtime, whose functions are replaced by those
-// here when CuPy is loaded: see `tests/support/cuda_machine.py`.
+// It is loaded in place of libcuda.so.1. CuPy's wheel contains the runtime; when CuPy is loaded, the
+// functions below replace those of the runtime: see `tests/support/interpreted_gpu.py`.
 #include <dlfcn.h>
 #include <malloc.h>
 

@@ -234,7 +234,7 @@ def test_nothing_is_found_without_a_fault(module):
 
 
 def first_finding(ops, by, seeds=100):
-    """Run cases of a primitive, or solve a graph; return what is found first, or nothing."""
+    """Run cases of a primitive, or solve a graph; return the first finding, or an empty string."""
     for seed in range(seeds if by in CASES else seeds // 5):
         interpreted_gpu.start(seed)
         try:

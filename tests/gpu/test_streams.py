@@ -146,7 +146,7 @@ def test_streams_without_an_order_are_found(interpreter, xp, is_read):
 
 
 def test_freed_memory_is_found_on_another_stream(interpreter, xp):
-    """CuPy's pool reuses memory in the order of one stream; another one must not use it then."""
+    """CuPy's pool reuses memory in the order of one stream; no other stream may still read it."""
     for seed in range(20):
         interpreter.start(seed)
         with xp.cuda.Stream(non_blocking=True) as own:

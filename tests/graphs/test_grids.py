@@ -190,7 +190,7 @@ def test_plans_of_grids():
 
 
 def test_memory_of_tiles():
-    """Fragments of several partitions are in memory twice, and each task has tiles of its own."""
+    """Fragments of several partitions are in memory twice, and each task has its own tiles."""
 
     def memory(**options):
         forest = mstflow.minimum_spanning_forest(source, strategy="tiles", **options)

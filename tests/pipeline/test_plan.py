@@ -118,7 +118,7 @@ def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
 
 
 def test_tiles_give_nothing_but_the_forest():
-    """The number of vertices, for example, would be that of the fragments."""
+    """Other fields would be wrong: `num_vertices` would be the number of fragments."""
     pipeline, grid = mstflow.algorithm("filter-boruvka"), mstflow.grid(np.eye(9))
     with pytest.raises(OptionError, match="'tiles' gives only the field 'forest'"):
         pipeline.run(grid, result="num_vertices", strategy="tiles")

@@ -127,7 +127,7 @@ def test_errors_name_the_graph(bad, message):
 @pytest.mark.parametrize("largest", [10**15, 2**62])
 @pytest.mark.parametrize("ids", [np.int64, np.uint64])
 def test_too_many_vertices(largest, ids):
-    """The error names the graph, with its own edge and vertex, although a union has others."""
+    """The error names the graph and its own ids of edge and vertex, not those of the union."""
     bad = (np.array([0, 1], ids), np.array([1, largest], ids), GOOD[2])
     message = f"^graph 2: edge 1: vertex id {largest}: not enough memory for {largest + 1:,} vert"
     with pytest.raises(OutOfMemoryError, match=message):

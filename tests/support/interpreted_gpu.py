@@ -38,7 +38,7 @@ class FindingError(AssertionError):
 
 
 class Counts(ctypes.Structure):
-    """What the device did since the last call of `counts`; see `Counts` in `device.h`."""
+    """Counts of operations since the last call of `counts`; see `Counts` in `device.h`."""
 
     _fields_ = tuple(
         (name, ctypes.c_uint64)
@@ -161,13 +161,13 @@ def _allocate(size):
 
 
 def start(seed, *, late=True, checks="races", pooled=True):
-    """Choose the order of threads and streams, and what is checked; forget what was found."""
+    """Choose the order of threads and streams, and the checks; discard earlier findings."""
     _driver().fake_start(ctypes.c_uint64(seed), int(late), CHECKS[checks], int(pooled))
     finding()
 
 
 def counts():
-    """Return what the device did since the last call."""
+    """Return counts of operations since the last call."""
     found = Counts()
     _driver().fake_counts(ctypes.byref(found))
     return found
@@ -176,8 +176,8 @@ def counts():
 def traffic():
     """Return launches, bytes and random accesses of each kernel since the last call.
 
-    Threads run in order only if nothing but bounds is checked. An access is random if it is further
-    than 32 bytes from that of the thread before.
+    An access is random if it is further than 32 bytes from that of the thread before. Threads run
+    in order only with `checks="bounds"`.
     """
     text = ctypes.create_string_buffer(100_000)
     _driver().fake_traffic(text, ctypes.c_uint64(len(text)))
@@ -186,21 +186,21 @@ def traffic():
 
 
 def finding():
-    """Run all operations; return what was found first since the last call, or nothing."""
+    """Run all operations; return the first finding since the last call, or an empty string."""
     message = ctypes.create_string_buffer(MESSAGE)
     _driver().fake_finding(message, ctypes.c_uint64(MESSAGE))
     return message.value.decode()
 
 
 def check():
-    """Raise an error if the driver found something."""
+    """Raise an error if the driver found a fault."""
     if found := finding():
         raise FindingError(found)
 
 
 @contextlib.contextmanager
 def memory(free=2**36, failure=-1):
-    """Limit the memory that is free, or let all allocations fail after that many."""
+    """Limit the free memory, or let all allocations after the first `failure` ones fail."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()

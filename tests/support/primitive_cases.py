@@ -662,7 +662,7 @@ def join_by_key(rng, dtype, n):
 
 @case(UNSIGNED)
 def join_inside(rng, dtype, n):
-    """Solve a graph around the subgraph: the nodes outside are one, or distant from each other."""
+    """Solve the graph with all nodes outside as one node, and the graph without them."""
     size = n // rng.choice([1, 2, 10]) + 1
     u, v = (np.minimum(ends, size) for ends in some_pairs(rng, size + rng.randint(1, size), n))
     key = some_values(rng, dtype, n)
