@@ -1,4 +1,4 @@
-"""Questions to a solved forest: replacement edges, bottlenecks of many pairs, and added edges."""
+"""Queries of a forest: replacement edges, bottlenecks of many pairs, and added edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def measure(
     graphs: Sequence[str], threads: Sequence[int], pairs: int, batch: int, rounds: int = 5
 ) -> dict[str, Any]:
-    """Measure the questions beside the solve.
+    """Measure the queries beside the solve.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def measure(
     -------
     dict
         `pairs`, `batch`, and `rows`: for each graph, number of threads and round, the seconds of
-        the solve and of each question.
+        the solve and of each query.
     """
     import mstflow
 
