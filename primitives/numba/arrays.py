@@ -336,7 +336,8 @@ class NumbaArrays(NumpyArrays):
         if runs is None:
             return super().join_by_key(u, v, key, size)
         shares = len(self._team.shares(len(u)))
-        together = shares >= _JOINED_TOGETHER and size <= np.iinfo(np.int32).max
+        # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
+        together = shares >= _JOINED_TOGETHER and size < 2**31 and len(u) < 2**32
         failed = np.zeros(1, np.uint8)
         join = self._join_together if together else self._join_with_sorters
         joining, root = join(runs, shares, size, failed, self.index_dtype(len(u)))

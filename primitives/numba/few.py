@@ -77,7 +77,7 @@ def sort_positions(order, other, key, bits):
     The top bits of random keys almost sort them. Insertion then takes few moves.
     """
     size = len(order)
-    digit = np.int64(highest_bit(np.uint64(size))) + 1
+    digit = np.int64(highest_bit(np.uint64(size) | ONE)) + 1  # a group may be empty
     below = max(0, bits - 2 * min(digit, DIGIT))
     for i in range(size):
         order[i] = i
