@@ -52,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the plan that `mstflow solve` would follow with the same options."""
     own, graph = rss_bytes(), _graph(options)
+    if options.ends is not None:
+        own = rss_bytes()  # a solve holds the numbered graph and its names, too
     check_count("workers", options.workers, 1)
     check_count("threads", options.threads, 1)
     check_count("partitions", options.partitions, 1)

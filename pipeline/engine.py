@@ -110,7 +110,9 @@ def run_on(
             is_streamed=is_streamed,
             is_bounded=bound is not None,
         )
-        source, bound = _as_source(opened, bound, where)
+        if bound is not None and ends is not None and isinstance(opened, EdgeList):
+            bound = max(1, bound - opened.nbytes)  # the names and numbers were made in this call
+        source = _as_source(opened, bound, where)
         if bound is None and num_vertices is None and not source.is_on_device:
             check_vertices(source)
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
@@ -181,16 +183,12 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     return open_scheduler(choice, threads)
 
 
-def _as_source(
-    opened: EdgeList | EdgeSource, bound: int | None, where: Scheduler
-) -> tuple[EdgeSource, int | None]:
-    """Return a graph as a source of known size, and the memory bound less the loaded names."""
+def _as_source(opened: EdgeList | EdgeSource, bound: int | None, where: Scheduler) -> EdgeSource:
+    """Return a graph as a source of known size, without names, which tasks do not need."""
     source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
     if bound is not None:
         check_reading(source, bound)
-        if source.names is not None and isinstance(opened, EdgeList):
-            bound = max(1, bound - opened.nbytes)
-    return sized(replace(source, names=None), where), bound  # tasks need no names
+    return sized(replace(source, names=None), where)
 
 
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:

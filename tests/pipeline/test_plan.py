@@ -72,6 +72,18 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
 
 
+def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
+    """The process holds the numbered graph before a solve begins."""
+    path, ends = tmp_path / "pairs.csv", ("left", "right")
+    path.write_text("left,right,weight\na,b,3\nb,c,1\na,c,2\n")
+    held = iter([0, 10**9])
+    monkeypatch.setattr(command, "rss_bytes", lambda: next(held))
+    assert main(["plan", str(path), "--ends", *ends, "--json", "--memory", "10GB"]) == 0
+    least = json.loads(capsys.readouterr().out)["least"] - 10**9
+    done = mstflow.minimum_spanning_forest(mstflow.read(path, ends=ends), memory=least)
+    assert done.report.plan.least_memory == least
+
+
 @pytest.mark.parametrize("threads", [None, 3])
 def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
     monkeypatch.setattr(command, "rss_bytes", lambda: 0)
