@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,13 @@ from unittest import mock
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 #: The parts of a call, in order: check the options, open the graph and plan; submit the stages and
 #: keep their results; run the stages; check and wrap the answer.
 PARTS = ("plan", "dispatch", "stages", "answer")
+#: The number of rounds whose times a record keeps, besides the least and the median of all rounds.
+KEPT = 9
 
 
 def measure(
@@ -35,8 +38,8 @@ def measure(
     Returns
     -------
     dict
-        `rows`: for each graph, code and round the seconds, by part for our own. `many`: for each
-        pair of numbers and round, the seconds of the call.
+        `rows`: for each graph and code the `times`, by part for our own. `many`: for each pair of
+        numbers the `times` of the call.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -57,16 +60,27 @@ def measure(
         turns = rounds if count <= 10**5 else -(-rounds // 10)
         for code, call in codes.items():
             call()
-            row = {"edges": count, "code": code}
-            rows += [{**row, "round": turn, **call()} for turn in range(turns)]
+            rows.append({"edges": count, "code": code, **times(call() for _ in range(turns))})
     batches: list[dict[str, Any]] = []
     for graphs, count in many:
         given = [_graph(count, seed) for seed in range(graphs)]
         together = partial(mstflow.minimum_spanning_forests, given, backend="numba")
         together()
-        row = {"graphs": graphs, "edges": count}
-        batches += [{**row, "round": turn, **_whole(together)} for turn in range(-(-rounds // 10))]
+        found = times(_whole(together) for _ in range(-(-rounds // 10)))
+        batches.append({"graphs": graphs, "edges": count, **found})
     return {"rows": rows, "many": batches}
+
+
+def times(calls: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Summarise calls: the least and the median seconds of each part, and the first rounds."""
+    found = list(calls)
+    seconds = [call["seconds"] for call in found]
+    summary = {
+        name: {part: pick(each[part] for each in seconds) for part in seconds[0]}
+        for name, pick in (("least", min), ("median", statistics.median))
+    }
+    facts = {name: value for name, value in found[0].items() if name != "seconds"}
+    return {**facts, "rounds": len(found), **summary, "first": seconds[:KEPT]}
 
 
 def _graph(edges: int, seed: int) -> tuple[Any, Any, Any]:

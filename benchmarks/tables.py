@@ -419,14 +419,12 @@ def small_calls(result: Result) -> Rows:
     """Yield the microseconds of calls for one graph, by part; the median of the rounds."""
     parts = ("plan", "dispatch", "stages", "answer", "whole")
     yield "edges", "code", "stages", *(f"{part}, µs" for part in parts)
-    for edges, code in dict.fromkeys((row["edges"], row["code"]) for row in result["rows"]):
-        own = [row for row in result["rows"] if (row["edges"], row["code"]) == (edges, code)]
-        calls = own[0].get("calls", "")
-        medians = (statistics.median(row["seconds"].get(part, 0) for row in own) for part in parts)
+    for row in result["rows"]:
+        medians = (row["median"].get(part, 0) for part in parts)
         yield (
-            f"{edges:,}",
-            code,
-            f"{calls}",
+            f"{row['edges']:,}",
+            row["code"],
+            f"{row.get('calls', '')}",
             *(f"{1e6 * each:,.0f}" if each else "" for each in medians),
         )
 
@@ -434,18 +432,9 @@ def small_calls(result: Result) -> Rows:
 def many_graphs(result: Result) -> Rows:
     """Yield the microseconds of each graph of a call for many graphs."""
     yield "graphs", "edges of each", "µs a graph, least", "median"
-    for graphs, edges in dict.fromkeys((row["graphs"], row["edges"]) for row in result["many"]):
-        seconds = [
-            row["seconds"]["whole"] / graphs * 1e6
-            for row in result["many"]
-            if (row["graphs"], row["edges"]) == (graphs, edges)
-        ]
-        yield (
-            f"{graphs:,}",
-            f"{edges:,}",
-            f"{min(seconds):.3g}",
-            f"{statistics.median(seconds):.3g}",
-        )
+    for row in result["many"]:
+        each = (row[name]["whole"] / row["graphs"] * 1e6 for name in ("least", "median"))
+        yield f"{row['graphs']:,}", f"{row['edges']:,}", *(f"{figure:.3g}" for figure in each)
 
 
 def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
