@@ -12,15 +12,15 @@ from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
 from ..pipeline.options import check_count, parse_bytes, show_bytes
-from ..pipeline.plan import STRATEGIES, Graph, Request, Where, plan
-from ..pipeline.streaming.bounds import Size
+from ..pipeline.plan import STRATEGIES, Graph, Request, plan
+from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
 from ..runtime.team import kernel_threads, processors
 from .shared.terminal import THREADS, add_inputs, open_named, print_lines, rss_bytes
 
 if TYPE_CHECKING:
-    from ..pipeline.plan_record import Plan
+    from ..pipeline.report.report import Plan
 
 SUMMARY = "show the plan for a graph, with estimates of memory and time"
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     check_count("partitions", options.partitions, 1)
     memory = None if options.memory is None else max(1, parse_bytes(options.memory) - own)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
-    num_edges = graph.size.num_edges
+    num_edges = graph.num_edges
     names = algorithm("auto").name, FOR_SCANS, resolve_backend("auto", num_edges)
     request = Request(
         *names,
@@ -76,14 +76,13 @@ def run(options: argparse.Namespace) -> None:
         needed = show_bytes(error.needed + own)
         message = f"the memory bound is too small: at least {needed} are needed ({error})"
         raise OptionError(message) from error
-    facts = _facts(found, where, graph.size.num_edges, own)
+    facts = _facts(found, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))
         return
-    size = graph.size
     print_lines(
         {
-            "graph": f"{size.num_vertices:,} vertices, {size.num_edges:,} edges",
+            "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
             "strategy": f"{found.strategy} ({found.reason}); partitions: {found.partitions}",
             "by": f"{found.algorithm} on {found.backend}, {found.scheduler}",
             **_costs(facts, each=" for each task" if where.is_cluster else ""),
@@ -91,19 +90,19 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def _where(options: argparse.Namespace) -> Where:
+def _where(options: argparse.Namespace) -> Workers:
     """Return the description of the scheduler and its workers."""
     name, threads = options.scheduler, options.threads
     if options.workers > 1 or name not in ("inline", "synchronous", "threads", "processes"):
         workers, threads = options.workers, threads or 1
-        return Where("distributed", workers, threads, is_cluster=True, is_inline=False)
+        return Workers("distributed", workers, threads, is_cluster=True, eager=False)
     if name == "inline":
-        return Where(threads=threads or kernel_threads())
+        return Workers(task_threads=threads or kernel_threads())
     workers = 1 if name == "synchronous" else threads or processors()
-    return Where(name, workers, is_inline=False)
+    return Workers(name, workers, eager=False)
 
 
-def _facts(found: Plan, where: Where, num_edges: int, own: int) -> dict[str, Any]:
+def _facts(found: Plan, where: Workers, num_edges: int, own: int) -> dict[str, Any]:
     """Return a plan, ready for JSON; `own` is the memory of the process before it solves."""
     estimate = {} if found.estimate is None else found.estimate._asdict()
     return {
@@ -112,7 +111,7 @@ def _facts(found: Plan, where: Where, num_edges: int, own: int) -> dict[str, Any
         "strategy": found.strategy,
         "reason": found.reason,
         "scheduler": found.scheduler,
-        "threads": where.threads,
+        "threads": where.task_threads,
         "partitions": found.partitions,
         "peak": None if found.memory is None else found.memory + own,
         "least": None if found.least_memory is None else found.least_memory + own,
@@ -162,4 +161,4 @@ def _graph(options: argparse.Namespace) -> Graph:
     if options.vertices < 1 <= options.edges:
         message = "a graph with edges needs vertices; --vertices is 0"
         raise OptionError(message)
-    return Graph(Size(*sizes, options.weight_bytes))
+    return Graph(*sizes, options.weight_bytes)

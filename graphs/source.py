@@ -175,10 +175,6 @@ class EdgeSource:
         A scan determines the unknown values. If the edges can be read only once, the number of
         edges and the dtype remain unknown.
 
-        Raises
-        ------
-        GraphError
-            If the edges can be read only once and the number of vertices is unknown.
         """
         if self.is_read_once:
             if self.num_vertices is None:
@@ -189,39 +185,39 @@ class EdgeSource:
             if self.weight_dtype is not None:
                 return self
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
-        segments, largest, first, dtype = [], self.least_vertices, self.first_id, None
-        uncounted = replace(self, is_checked=False)
+        sizes, first = [], self.first_id
         for segment in self.segments:
-            begin, where, checksums = first, _Where.of(segment, first), []
-            for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
-                largest = max(largest, chunk.num_vertices)
-                if isinstance(segment, ChunkSegment) and isinstance(chunk, ArraySegment):
-                    checksums.append((chunk.num_edges, chunk.checksum()))
-                for count, read in chunk.reads(BLOCK_EDGES):
-                    found = uncounted._read_block(first, read, where)
-                    dtype = check_dtype(first, found.weight.dtype, dtype)
-                    largest, first = max(largest, found.num_vertices), first + count
-                    report_progress("count edges", first - self.first_id, self.num_edges or 0)
-            segments.append(_counted(segment, first - begin, tuple(checksums)))
-        known = largest if self.num_vertices is None else self.num_vertices
-        return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
+            sizes.append(self.counted(segment, first))
+            first += sizes[-1].num_edges
+        return self.of_sizes(sizes)
+
+    def counted(self, segment: Segment, first: int) -> Counted:
+        """Read and check a segment whose first edge has id `first`; return its sizes."""
+        count, largest, dtype, checksums = 0, 0, None, []
+        uncounted, where = replace(self, is_checked=False), _Where.of(segment, first)
+        for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
+            largest = max(largest, chunk.num_vertices)
+            if isinstance(segment, ChunkSegment) and isinstance(chunk, ArraySegment):
+                checksums.append((chunk.num_edges, chunk.checksum()))
+            for length, read in chunk.reads(BLOCK_EDGES):
+                found = uncounted._read_block(first + count, read, where)
+                dtype = check_dtype(first + count, found.weight.dtype, dtype)
+                largest, count = max(largest, found.num_vertices), count + length
+                done = first + count - self.first_id
+                report_progress("count edges", done, self.num_edges or 0)
+        return Counted(count, largest, dtype, tuple(checksums))
 
     def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
-        """Return this source with the sizes that other tasks have counted, one for each segment.
-
-        Raises
-        ------
-        GraphError
-            If the dtypes differ. Names the edge.
-        """
+        """Return this source with the sizes that were counted, one for each segment."""
         first, dtype, segments = self.first_id, self.weight_dtype, []
         for segment, size in zip(self.segments, sizes, strict=True):
-            if size.num_edges and size.weight_dtype is not None:
+            if size.weight_dtype is not None:
                 dtype = check_dtype(first, size.weight_dtype, dtype)
             segments.append(_counted(segment, size.num_edges, size.checksums))
             first += size.num_edges
-        largest = max((size.num_vertices for size in sizes), default=0)
-        known = self.num_vertices if self.num_vertices is not None else largest
+        known = self.num_vertices
+        if known is None:
+            known = max([self.least_vertices, *(size.num_vertices for size in sizes)])
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:

@@ -1,23 +1,46 @@
-"""The dataflow: a sequence of steps that can be checked, described and drawn."""
+"""The dataflow: a sequence of steps that can be checked, described and drawn.
+
+A check goes through the steps in order with the kinds of all fields that exist.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..stages.fields import ANYTHING
-from .check import Known, check
+from ..errors import PipelineError
+from ..stages import Stage
+from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import check_steps, stages_of
+from .steps import Loop, check_steps, needed_before, stages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from ..stages import Stage
-    from .steps import Step
+    from .steps import Compound, Step
+
+_VERDICT = Field("", "verdict")
+
+
+@dataclass(frozen=True)
+class Known:
+    """The declared properties of a field between two steps.
+
+    Attributes
+    ----------
+    field : Field
+    in_partitions : bool
+        Whether each partition has its own value.
+    lost : str
+        Why the field no longer exists; empty if it exists.
+    """
+
+    field: Field
+    in_partitions: bool = False
+    lost: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,13 +89,34 @@ class Dataflow:
         check_steps(self.steps, self.name)
 
     def check(self) -> None:
-        """Check that the steps fit together; every run calls this first. See `check.check`."""
+        """Check that the steps fit together; every run calls this first.
+
+        The body of a loop is checked twice, because a second pass reads fields of the first.
+
+        Raises
+        ------
+        PipelineError
+            If a stage reads a field that does not exist, or that has another axis or kind than the
+            stage declares. A vertex-wise field no longer exists after the vertices have changed.
+            After a stage that writes ``edges``, later stages must not read only ``columns``: they
+            would ignore the change. Names the stage and the field.
+        """
         return self._checked
 
     @cached_property
     def _checked(self) -> None:
         known = {**self.inputs, **dict.fromkeys(self.values, Known(ANYTHING))}
-        check(self.name, self.steps, known, self.result)
+        after = _after_steps(self.steps, known)
+        for field in self.result:
+            _find(after, field, f"pipeline {self.name!r}: its result")
+        for position, step in enumerate(self.steps, 1):
+            if not isinstance(step, Stage) or "edges" not in step.writes:
+                continue
+            needed = needed_before(self.steps[position:], frozenset(self.result))
+            if "columns" in needed and "edges" not in needed:
+                problem = "writes 'edges', but later stages read only 'columns'"
+                message = f"stage {step.name!r}: {problem}"
+                raise PipelineError(message)
 
     @cached_property
     def moves_edges(self) -> bool:
@@ -113,3 +157,85 @@ class Dataflow:
 
     def __repr__(self) -> str:
         return f"<pipeline {self.name}: {' -> '.join(stage.name for stage in self.stages())}>"
+
+
+def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Known]:
+    for step in steps:
+        if isinstance(step, Stage):
+            known = _after_stage(step, known)
+        else:
+            known = _after_compound(step, known)
+    return known
+
+
+def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known]:
+    verdict = step.verdict
+    skipped = _after_stage(verdict, before)
+    written = list(verdict.writes)
+    is_verdict = len(written) == 1 and _VERDICT.accepts(verdict.writes[written[0]])
+    if not is_verdict or skipped[written[0]].in_partitions:
+        message = (
+            f"stage {verdict.name!r}: it decides a {type(step).__name__}, so it must write one "
+            "verdict for all partitions"
+        )
+        raise PipelineError(message)
+    entered = skipped
+    for _ in range(2 if isinstance(step, Loop) else 1):
+        entered = _after_steps(step.steps, entered)
+        if isinstance(step, Loop):
+            entered = _after_stage(verdict, entered)
+    return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}
+
+
+def _after_either(skipped: Known | None, entered: Known) -> Known:
+    """Return the properties of a field after optional steps, from those before and within."""
+    if skipped is None:
+        return replace(entered, lost="written only inside a loop or condition, which may not run")
+    if entered.lost or skipped.lost:
+        return entered if entered.lost else skipped
+    if entered != skipped:
+        return replace(entered, lost="changed in kind by a loop or condition, which may not run")
+    return entered
+
+
+def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
+    reader = f"stage {stage.name!r}"
+    found = {name: _find(known, name, reader) for name in (*stage.reads, *stage.combiner_reads)}
+    for name, wanted in stage.reads.items():
+        if not wanted.accepts(found[name].field):
+            message = f"{reader}: reads {name!r} as {wanted}, but it is {found[name].field}"
+            raise PipelineError(message)
+    for name in stage.combiner_reads:
+        if found[name].in_partitions:
+            message = (
+                f"{reader}: its combination reads {name!r}, which is in partitions; a combination "
+                "can read only shared fields"
+            )
+            raise PipelineError(message)
+    is_split = any(found[name].in_partitions for name in stage.reads)
+    in_partitions = is_split and stage.combine is None
+    after = dict(known)
+    if "num_vertices" in stage.writes:
+        lost = f"lost when {stage.name!r} changed the vertices"
+        for name, entry in known.items():
+            if entry.field.axis == "vertices":
+                after[name] = replace(entry, lost=entry.lost or lost)
+    for name, field in stage.writes.items():
+        if in_partitions and field.kind == "chosen":
+            message = f"{reader}: writes {name!r} in each partition; it needs combine="
+            raise PipelineError(message)
+        if field.kind == "chosen" and name in known and known[name].field.kind != "chosen":
+            message = f"{reader}: adds to {name!r} as {field}, but it is {known[name].field}"
+            raise PipelineError(message)
+        after[name] = Known(field, in_partitions)
+    return after
+
+
+def _find(known: dict[str, Known], name: str, reader: str) -> Known:
+    if name not in known:
+        message = f"{reader}: reads {name!r}, which no earlier stage writes"
+        raise PipelineError(message)
+    if known[name].lost:
+        message = f"{reader}: reads {name!r}, which was {known[name].lost}"
+        raise PipelineError(message)
+    return known[name]

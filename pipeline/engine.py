@@ -19,10 +19,9 @@ from ..runtime.memory import keeping_blocks, release_idle
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from .options import check_count, check_flag, choose_backend, parse_bytes
-from .plan import FEW, Graph, Request, Where, plan
-from .run.chunks import as_field, fingerprint_input, num_chunks, sized
+from .plan import FEW, Graph, Request, plan
 from .run.execute import execute, forest_ids
-from .run.partitions import split
+from .run.partitions import as_field, fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
 from .streaming.bounds import check_reading, check_vertices
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 
     from ..progress import Listener
     from .dataflow import Dataflow
-    from .plan_record import Plan
-    from .report.report import Report
+    from .report.report import Plan, Report
     from .run.schedulers import Scheduler
 
 #: The fields that exist before the first step of a pipeline.
@@ -138,7 +136,7 @@ def run_on(
         # Reading the first chunk of an iterator would consume it.
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
-        decided = plan(request, facts, Where.of(where))
+        decided = plan(request, facts, where)
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import PipelineError
 from ..stages.fields import ANYTHING, EDGES, Field
-from .check import Known
-from .dataflow import ByBackend, Dataflow
+from .dataflow import ByBackend, Dataflow, Known
 from .engine import OF_EVERY_RUN, run_on
 from .steps import edited
 
@@ -174,14 +173,8 @@ class Pipeline(Dataflow):
         return self._edit(name, lambda _: ())
 
     def _copy(self, **changes: Any) -> Pipeline:
-        fields = {
-            "name": self.name,
-            "steps": self.steps,
-            "result": self.result,
-            "summary": self.summary,
-            "values": self.values,
-            **changes,
-        }
+        kept = ("name", "steps", "result", "summary", "values")
+        fields = {name: getattr(self, name) for name in kept} | changes
         return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 
     def _edit(self, name: str, change: Callable[[Stage], Sequence[Step]]) -> Pipeline:

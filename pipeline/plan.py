@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ..errors import MemoryBoundError, OptionError
 from .options import show_bytes
-from .plan_record import Plan
+from .report.report import Plan
 from .strategies import SCANNING
 from .streaming.bounds import (
     LIGHT,
@@ -22,7 +22,7 @@ from .streaming.estimate import Rates, estimate
 
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
-    from .run.schedulers import Scheduler
+    from .run.schedulers import Workers
 
 #: The largest number of edges for which `Request.for_few` replaces the pipeline.
 FEW = 2**16
@@ -32,12 +32,11 @@ STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 
 @dataclass(frozen=True)
-class Graph:
-    """The properties of a graph that a plan depends on.
+class Graph(Size):
+    """The properties of a graph on which a plan depends.
 
     Attributes
     ----------
-    size : Size
     is_in_memory : bool
         Whether all edges are in memory.
     is_read_once : bool
@@ -50,7 +49,6 @@ class Graph:
         If the graph is a grid, the largest number of edges that remain after its tiles are joined.
     """
 
-    size: Size
     is_in_memory: bool = False
     is_read_once: bool = False
     num_chunks: int = 0
@@ -58,49 +56,15 @@ class Graph:
     tiles_leave: int | None = None
 
     @classmethod
-    def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Graph:
+    def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Self:
         """Return the properties of a source whose sizes are known."""
-        size, device = Size.of(source), device_bytes(source) if for_device else 0
-        facts = source.is_in_memory, source.is_read_once, num_chunks, device, source.tiles_leave
-        return cls(size, *facts)
-
-
-@dataclass(frozen=True)
-class Where:
-    """The properties of a scheduler that a plan depends on.
-
-    Attributes
-    ----------
-    name : str
-    workers : int
-        Number of tasks that run at once.
-    threads : int
-        Threads of each task.
-    is_cluster : bool
-        Whether each task has its own memory.
-    is_inline : bool
-        Whether tasks run in the calling thread.
-    worker_memory : int, optional
-        Limit in bytes of each task of a cluster.
-    """
-
-    name: str = "inline"
-    workers: int = 1
-    threads: int = 1
-    is_cluster: bool = False
-    is_inline: bool = True
-    worker_memory: int | None = None
-
-    @classmethod
-    def of(cls, scheduler: Scheduler) -> Where:
-        """Return the properties of a scheduler."""
-        return cls(
-            scheduler.name,
-            scheduler.workers,
-            scheduler.task_threads,
-            scheduler.is_cluster,
-            scheduler.eager,
-            scheduler.worker_memory,
+        return replace(
+            super().of(source),
+            is_in_memory=source.is_in_memory,
+            is_read_once=source.is_read_once,
+            num_chunks=num_chunks,
+            device_bytes=device_bytes(source) if for_device else 0,
+            tiles_leave=source.tiles_leave,
         )
 
 
@@ -152,7 +116,7 @@ class Request:
         return min((each for each in (self.memory, device) if each is not None), default=None)
 
 
-def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = None) -> Plan:
+def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = None) -> Plan:
     """Plan a run.
 
     Raises
@@ -167,7 +131,7 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     if partitions is None:
         is_one = strategy in ("whole", "fold")
         partitions = 1 if is_one else graph.num_chunks or where.workers
-    partitions = max(1, min(partitions, graph.size.num_edges))
+    partitions = max(1, min(partitions, graph.num_edges))
     reason = "as asked"
     if strategy == "auto":
         strategy, reason = _choose(request, graph, where, partitions)
@@ -177,12 +141,12 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     algorithm, backend = request.algorithm, request.backend
     if strategy in SCANNING:
         algorithm = request.for_scans
-    elif strategy == "whole" and request.for_few and graph.size.num_edges <= FEW:
+    elif strategy == "whole" and request.for_few and graph.num_edges <= FEW:
         algorithm, backend = request.for_few, request.backend_for_few
     unbounded = Plan(
         strategy,
         partitions,
-        graph.size.num_edges,
+        graph.num_edges,
         reason,
         where.name,
         algorithm=algorithm,
@@ -199,20 +163,30 @@ def plan(request: Request, graph: Graph, where: Where, rates: Rates | None = Non
     return _bounded(unbounded, request, graph, where, rates or Rates()) if is_bounded else unbounded
 
 
-def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Where, rates: Rates) -> Plan:
+def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Workers, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
-    strategy, size, bound = unbounded.strategy, graph.size, request.bound
-    scans = _scans(request, graph, where, strategy, unbounded.partitions)
+    strategy, partitions, bound = unbounded.strategy, unbounded.partitions, request.bound
+    scans = ScanMemory(
+        graph,
+        strategy,
+        partitions,
+        request.split_every,
+        where.task_threads,
+        _num_tasks(where, partitions),
+        where.workers,
+        spills=where.is_cluster and strategy == "iterate",
+        by_dask=not where.eager,
+    )
     if bound is None and where.worker_memory is not None:
         bound = max(where.worker_memory, scans.least_memory)  # this limit never refuses a run
     capacity = scans.capacity(bound)
-    num_light = _num_light(size, capacity, unbounded.partitions) if strategy == "two-scan" else 0
-    known = size.num_edges < sys.maxsize and strategy in SCANNING
-    taken = scans.tasks * scans.memory(min(capacity, size.num_edges))
+    num_light = _num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
+    known = graph.num_edges < sys.maxsize and strategy in SCANNING
+    taken = scans.tasks * scans.memory(min(capacity, graph.num_edges))
     return replace(
         unbounded,
         capacity=capacity,
-        holds_forests=strategy == "iterate" and capacity < size.num_edges,
+        holds_forests=strategy == "iterate" and capacity < graph.num_edges,
         num_light=num_light,
         memory=max(taken, scans.least_memory),
         least_memory=scans.least_memory,
@@ -220,13 +194,13 @@ def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Where, rate
     )
 
 
-def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Where) -> Plan:
+def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Workers) -> Plan:
     """Return the plan of the strategy "tiles", completed by its memory."""
     memory = _tiles_bytes(graph, where, unbounded.partitions)
     if request.memory is not None and request.memory < memory:
         message = (
             f"memory: {show_bytes(request.memory)} is not enough; strategy 'tiles' needs "
-            f"{show_bytes(memory)} for {graph.size.num_vertices:,} vertices"
+            f"{show_bytes(memory)} for {graph.num_vertices:,} vertices"
         )
         raise MemoryBoundError(message, memory)
     return replace(unbounded, capacity=graph.tiles_leave or 0, memory=memory, least_memory=memory)
@@ -268,7 +242,7 @@ def _check(request: Request, graph: Graph) -> None:
         raise OptionError(message)
 
 
-def _choose(request: Request, graph: Graph, where: Where, partitions: int) -> tuple[str, str]:
+def _choose(request: Request, graph: Graph, where: Workers, partitions: int) -> tuple[str, str]:
     if request.gives_fields:
         return (
             "iterate" if partitions > 1 else "whole",
@@ -291,7 +265,7 @@ def _choose(request: Request, graph: Graph, where: Where, partitions: int) -> tu
     return "whole", "the graph is in memory"
 
 
-def _suit_tiles(request: Request, graph: Graph, where: Where, partitions: int) -> bool:
+def _suit_tiles(request: Request, graph: Graph, where: Workers, partitions: int) -> bool:
     """Return whether the graph is a grid, and memory and options allow the strategy "tiles"."""
     if graph.tiles_leave is None or request.is_own or request.keeps_checkpoint:
         return False
@@ -300,36 +274,20 @@ def _suit_tiles(request: Request, graph: Graph, where: Where, partitions: int) -
     return is_enough and request.device_memory is None
 
 
-def _tiles_bytes(graph: Graph, where: Where, partitions: int) -> int:
+def _tiles_bytes(graph: Graph, where: Workers, partitions: int) -> int:
     left, tasks = graph.tiles_leave or 0, _num_tasks(where, partitions)
-    return tiles_bytes(graph.size, left, partitions, where.threads, tasks)
+    return tiles_bytes(graph, left, partitions, where.task_threads, tasks)
 
 
-def _fits(graph: Graph, where: Where) -> bool:
+def _fits(graph: Graph, where: Workers) -> bool:
     """Return whether rounds over all edges use at most half of each worker's memory."""
     if where.worker_memory is None:
         return True
     # `worker_memory` is a quarter of a worker's memory per task.
-    return rounds_bytes(graph.size) <= 2 * where.worker_memory * where.workers
+    return rounds_bytes(graph) <= 2 * where.worker_memory * where.workers
 
 
-def _scans(
-    request: Request, graph: Graph, where: Where, strategy: str, partitions: int
-) -> ScanMemory:
-    return ScanMemory(
-        graph.size,
-        strategy,
-        partitions,
-        request.split_every,
-        where.threads,
-        _num_tasks(where, partitions),
-        where.workers,
-        spills=where.is_cluster and strategy == "iterate",
-        by_dask=not where.is_inline,
-    )
-
-
-def _num_tasks(where: Where, partitions: int) -> int:
+def _num_tasks(where: Workers, partitions: int) -> int:
     """Return the number of tasks that share the memory."""
     if where.is_cluster:
         return 1

@@ -22,8 +22,7 @@ from weakref import WeakKeyDictionary
 from ..stages.edges import choose_weight_order, count_edges, find_signs, order_weights
 from ..stages.fields import ANYTHING, Field
 from ..stages.fragments import contract_fragments, list_forest
-from .check import Known
-from .dataflow import Dataflow
+from .dataflow import Dataflow, Known
 from .run.partitions import load_partition
 from .steps import Loop, needed_before
 from .streaming.scan import (

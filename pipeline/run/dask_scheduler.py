@@ -15,8 +15,7 @@ from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
 from ..report.report import Note, StageCall, Work
-from .schedulers import InProcess
-from .workers import this_worker
+from .schedulers import Scheduler, this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,18 +26,14 @@ _PAUSE = 0.1
 _TOPIC_TASKS = 500
 
 
-class LocalDask(InProcess):
-    """Dask's schedulers "synchronous" and "threads" with the interface of `Scheduler`.
+class LocalDask(Scheduler):
+    """Dask's schedulers "synchronous" and "threads".
 
     Tasks are collected until `gather` is called, which computes the results of all live handles.
     """
 
-    task_threads = 1
-    eager = False
-
     def __init__(self, name: str, workers: int) -> None:
-        super().__init__()
-        self.name, self.workers = name, workers
+        super().__init__(name, workers, eager=False)
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self._token = uuid.uuid4().hex[:8]
 
@@ -81,7 +76,7 @@ class _Handle:
         self.delayed, self.is_computed = delayed, False
 
 
-class Cluster:
+class Cluster(Scheduler):
     """The workers that a `distributed.Client` is connected to.
 
     Parameters
@@ -97,19 +92,16 @@ class Cluster:
         Whether each task has its own memory; false if all workers are on this machine.
     """
 
-    eager = False
     leaves_on_host = True
 
     def __init__(
         self, client: Any, folder: str, name: str, *, task_threads: int = 1, is_cluster: bool
     ) -> None:
-        self.name, self._client = name, client
-        self.task_threads, self.is_cluster = task_threads, is_cluster
-        self.input_folder: str | None = folder
-        self.workers = sum(client.nthreads().values()) or 1
-        self.worker_memory = _task_memory(client)
+        workers, memory = sum(client.nthreads().values()) or 1, _task_memory(client)
+        super().__init__(name, workers, task_threads, is_cluster, False, memory)
+        self._client, self.input_folder = client, folder
         self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
-        self.note = _WorkerLog(f"mstflow-{self._token}")
+        self._log = self.note = _WorkerLog(f"mstflow-{self._token}")
         self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[Any]] = {}
         self._live: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -150,7 +142,7 @@ class Cluster:
         """Return the notes that workers have logged since the last call."""
         notes: dict[int, Note] = {}
         for first in range(self._taken - self._taken % _TOPIC_TASKS, self._submitted, _TOPIC_TASKS):
-            for _, logged in self._client.get_events(self.note.topic(first)):
+            for _, logged in self._client.get_events(self._log.topic(first)):
                 number, (turn, stage, partition, work), scalars = logged
                 # If a worker died, a task may have run twice, but it counts once.
                 if number >= self._taken:

@@ -15,7 +15,7 @@ from ...runtime.team import ascends, copied
 from ...stages.combine import concatenation
 from ..report.report import Note, Report
 from ..steps import Loop, walk
-from .chunks import Chunked
+from .partitions import Chunked
 from .tasks import Collected, Slot, Task
 
 if TYPE_CHECKING:
@@ -75,36 +75,12 @@ def execute(
     run.report.counts[0] = dict(run.counts)
     for stage, needed in walk(flow.steps, frozenset(flow.result), run.decide):
         for fields in (*partitions, values):
-            _keep_only(needed, fields)
+            keep_only(needed, fields)
         run.apply(stage)
     found = [run.gather(run.fields(name)) for name in flow.result]
     run.report.final = run.counts
     report_progress("done", run.total, run.total)
     return dict(zip(flow.result, found, strict=True)), run.report
-
-
-def execute_here(flow: Dataflow, fields: dict[str, Any], backend: Backend) -> dict[str, Any]:
-    """Run a dataflow on one partition within the calling task; return its result fields.
-
-    The steps are checked as in `execute`, but there is no scheduler and no report.
-
-    Raises
-    ------
-    PipelineError
-        As `execute`.
-    """
-    flow.check()
-    values = {**fields, **flow.values_on(backend.name), "forest": Collected()}
-
-    def decide(step: Compound) -> Any:
-        (name,) = step.verdict.writes
-        return values[name]
-
-    for stage, needed in walk(flow.steps, frozenset(flow.result), decide):
-        _keep_only(needed, values)
-        task = Task(stage, backend, {name: values[name] for name in stage.reads})
-        _store(values, stage, task())
-    return {name: values[name] for name in flow.result}
 
 
 @dataclass
@@ -210,11 +186,9 @@ class _Run:
             return value
         if type(value) is not Chunked:
             return _slots(value, handles)
-        slots = []
-        for chunk in value.chunks:
-            handles.append(self.scheduler.compute(chunk.collection))
-            slots.append(Slot(len(handles) - 1, 0))
-        return value._replace(chunks=tuple(slots))
+        first = len(handles)
+        handles += map(self.scheduler.compute, value.chunks)
+        return value._replace(chunks=tuple(Slot(at, 0) for at in range(first, len(handles))))
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
         """Store in `places` the fields that a stage wrote; drop their older values everywhere."""
@@ -225,7 +199,7 @@ class _Run:
         for fields, result in zip(places, results, strict=True):
             if not self.scheduler.eager:
                 result = [_Item(result, item) for item in range(len(stage.writes))]
-            _store(fields, stage, result)
+            store(fields, stage, result)
 
     def fields(self, name: str) -> list[Any]:
         """Return the values of a field: one if it is shared, otherwise one for each partition."""
@@ -319,13 +293,13 @@ def joins_after(
         level += 1
 
 
-def _keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
+def keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
     """Drop the fields that no later step needs."""
     for name in [name for name in fields if name not in needed]:
         del fields[name]
 
 
-def _store(fields: dict[str, Any], stage: Stage, written: Sequence[Any]) -> None:
+def store(fields: dict[str, Any], stage: Stage, written: Sequence[Any]) -> None:
     """Store the fields that a stage wrote; add `Chosen` edges to earlier ones."""
     for (name, declared), value in zip(stage.writes.items(), written, strict=True):
         is_chosen = declared.kind == "chosen"

@@ -14,7 +14,7 @@ from ...errors import OptionError, WorkerError
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import processors
 from .dask_scheduler import Cluster, LocalDask
-from .workers import this_worker
+from .schedulers import this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The interface of schedulers, and the scheduler that runs tasks in the calling thread.
+"""Schedulers run tasks: their interface, and the scheduler that runs tasks in the calling thread.
 
 The interface resembles `distributed.Client`. `submit` takes a function and handles of results, and
 returns the handle of a new result. Results stay on the workers until `gather` fetches them.
@@ -6,8 +6,13 @@ returns the handle of a new result. Results stay on the workers until `gather` f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from ...errors import KernelError, MstflowError
+from ...primitives import Backend, known_backends, why_not
 from ...runtime.team import kernel_threads
 
 if TYPE_CHECKING:
@@ -15,14 +20,18 @@ if TYPE_CHECKING:
 
     from ..report.report import Note
 
+#: Libraries whose errors mean that the GPU failed; lack of memory is a MemoryError.
+_DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
 
-class Scheduler(Protocol):
-    """The interface of schedulers that the executor uses.
+
+@dataclass(eq=False)
+class Workers:
+    """The workers of a scheduler: the properties on which a plan depends.
 
     Attributes
     ----------
     name : str
-        The name in reports.
+        The name of the scheduler in reports.
     workers : int
         Number of tasks that can run at once.
     task_threads : int
@@ -30,28 +39,35 @@ class Scheduler(Protocol):
     is_cluster : bool
         Whether each task has its own memory.
     eager : bool
-        Whether `submit` calls the function at once, so that a handle is the result itself.
-    leaves_on_host : bool
-        Whether results must be in host memory, because they may be sent to other processes.
-    input_folder : str or None
-        A folder for the caller's arrays; None if tasks share the caller's memory.
-    worker_memory : int or None
-        Limit in bytes of each task, if the scheduler has one.
+        Whether tasks run in the calling thread when they are submitted, so that a handle is the
+        result itself.
+    worker_memory : int, optional
+        Limit in bytes of each task.
     """
 
-    name: str
-    workers: int
-    task_threads: int
-    is_cluster: bool
-    eager: bool
-    leaves_on_host: bool
-    input_folder: str | None
-    worker_memory: int | None
+    name: str = "inline"
+    workers: int = 1
+    task_threads: int = 1
+    is_cluster: bool = False
+    eager: bool = True
+    worker_memory: int | None = None
 
-    @property
-    def note(self) -> Callable[[Note], object]:
-        """The callback that a task calls with its `Note`, on any worker."""
 
+@dataclass(eq=False)
+class Scheduler(Workers, ABC):
+    """The base of schedulers; by default, tasks run in this process and share its memory."""
+
+    #: Whether results must be in host memory, because they may be sent to other processes.
+    leaves_on_host = False
+    #: A folder for the caller's arrays; None if tasks share the caller's memory.
+    input_folder: str | None = None
+
+    def __post_init__(self) -> None:
+        self._notes: list[Note] = []
+        #: The callback that a task calls with its `Note`, on any worker.
+        self.note: Callable[[Note], object] = self._notes.append
+
+    @abstractmethod
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Return a handle for the result of `function` called with the results of `handles`.
 
@@ -59,9 +75,7 @@ class Scheduler(Protocol):
         group tasks by this start.
         """
 
-    def compute(self, collection: Any) -> Any:
-        """Return a handle for the value of a Dask collection or future."""
-
+    @abstractmethod
     def gather(
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
@@ -70,36 +84,18 @@ class Scheduler(Protocol):
         `done` is called with the name of each task that finishes.
         """
 
-    def take_notes(self) -> list[Note]:
-        """Return the notes since the last call."""
-
-
-class InProcess:
-    """The base of schedulers whose tasks run in this process."""
-
-    is_cluster = False
-    leaves_on_host = False
-    input_folder: str | None = None
-    worker_memory: int | None = None
-
-    def __init__(self) -> None:
-        self._notes: list[Note] = []
-
     def compute(self, collection: Any) -> Any:
-        """Return the collection unchanged: Dask computes it for the task that reads it."""
+        """Return a handle for a Dask collection or future; in this process Dask computes it."""
         return collection
 
-    def note(self, note: Note) -> None:
-        """Keep a note."""
-        self._notes.append(note)
-
     def take_notes(self) -> list[Note]:
         """Return the notes since the last call."""
-        notes, self._notes = self._notes, []
+        notes = self._notes[:]
+        del self._notes[: len(notes)]
         return notes
 
 
-class Inline(InProcess):
+class Inline(Scheduler):
     """The scheduler that calls each task when it is submitted.
 
     Parameters
@@ -108,13 +104,8 @@ class Inline(InProcess):
         Threads of each task; by default those of `kernel_threads`.
     """
 
-    name = "inline"
-    workers = 1
-    eager = True
-
     def __init__(self, threads: int | None = None) -> None:
-        super().__init__()
-        self.task_threads = threads or kernel_threads()
+        super().__init__(task_threads=threads or kernel_threads())
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Call the function."""
@@ -125,3 +116,41 @@ class Inline(InProcess):
     ) -> list[Any]:
         """Return the values."""
         return list(handles)
+
+
+def this_worker() -> Any:
+    """Return the cluster's worker that runs this task; None outside a cluster."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return distributed and distributed.get_worker()
+    except ValueError:
+        return None
+
+
+def worker_backend(backend: Backend) -> Backend:
+    """Return the backend named in this worker's Dask resources, or `backend` if there is none.
+
+    Workers of one cluster may use different backends. The command that starts a worker selects one:
+    ``dask worker ADDRESS --resources numba=1``. Any worker may run any task, because all backends
+    find the same edges.
+    """
+    worker = this_worker()
+    if worker is None:
+        return backend
+    resources = worker.state.total_resources
+    named = [name for name in known_backends() if name in resources and not why_not(name)]
+    return backend._replace(name=named[0]) if named else backend
+
+
+def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
+    """Add the address of the worker to an error of this package; raise a KernelError for the GPU's.
+
+    For a task inside another task, `on_cluster` is false: the outer task adds the address.
+    """
+    if isinstance(error, MstflowError):
+        worker = this_worker() if on_cluster else None
+        if worker is not None:  # the error may occur only on this worker
+            error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
+    elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
+        message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
+        raise KernelError(message) from error

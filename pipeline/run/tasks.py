@@ -16,8 +16,8 @@ from ...errors import MstflowError, PipelineError
 from ...primitives import array_module
 from ...runtime.device import is_on_device
 from ..report.report import Note, StageCall, Work
-from .chunks import Chunked
-from .workers import add_place, worker_backend
+from .partitions import Chunked
+from .schedulers import add_place, worker_backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ...errors import MemoryBoundError, OutOfMemoryError
 from ...graphs.source import BLOCK_EDGES
@@ -82,7 +82,7 @@ class Size:
     at_once: int = 0
 
     @classmethod
-    def of(cls, source: EdgeSource) -> Size:
+    def of(cls, source: EdgeSource) -> Self:
         """Return the size of a source; an iterator may have any number of edges."""
         num_edges = sys.maxsize if source.num_edges is None else source.num_edges
         weight = 8 if source.weight_dtype is None else source.weight_dtype.itemsize

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from .solver import Solver
 
-#: Edges per fragment above which the buffer searches for the fragments that its edges touch.
-_MANY = 2
-
 
 class Selected(NamedTuple):
     """The edges with keys up to `limit` among the `seen` edges from id `first` on."""
@@ -125,50 +122,20 @@ class EdgeBuffer:
 
     def reduce(self, *, above: int = 0) -> None:
         """Replace the edges by their forest if there are more than `above` of them."""
-        if self.is_forest or self._size <= above:
-            return
-        touched, count = self._number_touched()
-        u, v, *rest = self._solver.forest(self.columns, count)
-        if touched is not None:
-            u, v = (self.ops.gather(touched, ends) for ends in (u, v))
-        if self._capacity:
-            self._place(0, (u, v, *rest))
-        else:  # a buffer of a merge, which takes no more edges
-            self._columns, self._size = [u, v, *rest], len(u)
-        self.is_forest = True
+        if not self.is_forest and self._size > above:
+            self._place(0, self._solver.forest(self.columns, self._num_fragments))
+            self.is_forest = True
 
     def restore(self, columns: Iterable[Any], *, is_forest: bool) -> None:
-        """Hold the edges of an earlier run or a merge; arrays of full size are not copied."""
-        self._columns = list(map(self.ops.asarray, columns))
-        self._size = len(self._columns[0])
-        if self._size < self._capacity:
-            columns = tuple(self._columns)
-            self._columns = self._allocated(self._capacity, _dtypes(columns))
-            self._place(0, columns)
+        """Hold the edges of an earlier run."""
+        columns = list(map(self.ops.asarray, columns))
+        self._columns = self._allocated(self._capacity, _dtypes(columns))
+        self._place(0, columns)
         self.is_forest = is_forest
 
     def _allocated(self, size: int, dtypes: Iterable[Any]) -> list[NDArray[Any]]:
         """Return writable arrays in the memory of the array module."""
         return [self.ops.empty(size, dtype) for dtype in dtypes]
-
-    def _number_touched(self) -> tuple[NDArray[Any] | None, int]:
-        """Renumber the touched fragments consecutively, if they are at most half of all fragments.
-
-        Return the fragment of each number, or None if nothing was renumbered, and their count.
-        """
-        ops, size = self.ops, self._num_fragments
-        u, v = self.columns[:2]
-        if len(u) < _MANY * size:
-            return None, size
-        is_touched = ops.scatter(u, True, size, False, dtype=np.bool_)
-        is_touched |= ops.scatter(v, True, size, False, dtype=np.bool_)
-        count = ops.count(is_touched)
-        if 2 * count > size:
-            return None, size
-        number = ops.scan(is_touched, dtype=u.dtype, exclusive=True)
-        for ends in (u, v):
-            ends[:] = ops.gather(number, ends)
-        return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
     def _keep_lightest(self, count: int) -> None:
         """Keep the `count` lightest edges; from now on, take only edges lighter than these."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..plan_record import Estimate
+from ..report.report import Estimate
 
 if TYPE_CHECKING:
     from .bounds import ScanMemory, Size

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from ...primitives.vocabulary import ArrayModule
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Verdict
-from .buffer import EdgeBuffer
-from .reading import Progress, Scan, leave, read_partition, resume
+from .reading import Progress, Scan, leave, read_partition
 from .solver import Cut, Solver
 
 
@@ -160,13 +159,15 @@ def _reduced(
     solver: Solver, candidates: Candidates, num_fragments: int, record: Any, *, trim: bool
 ) -> Candidates:
     """Return the forest of candidates; with `trim`, without the edges after their cut."""
-    buffer = EdgeBuffer(solver, num_fragments, 0, None, folds=True)
-    if not resume(buffer, record):
-        concatenate, columns = solver.ops.concat, zip(*candidates.edges, strict=True)
-        edges = Columns(*(concatenate(list(parts)) for parts in columns))
+    ops, saved = solver.ops, record and record.load()
+    if saved:
+        edges = Columns(*map(ops.asarray, saved[0]))
+    else:
+        columns = zip(*candidates.edges, strict=True)
+        edges = Columns(*(ops.concat(list(parts)) for parts in columns))
         if trim:
             edges = solver.up_to(candidates.cut, edges)
-        buffer.restore(edges, is_forest=False)
-        buffer.reduce()
-        leave(buffer, record, 1)
-    return Candidates((Columns(*buffer.release()),), candidates.cut, is_forest=True)
+        edges = solver.forest(edges, num_fragments)
+        if record is not None:
+            record.save(map(ops.to_host, edges), {})
+    return Candidates((edges,), candidates.cut, is_forest=True)

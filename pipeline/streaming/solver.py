@@ -1,17 +1,27 @@
-"""The solver of scans and merges: the forest of edges in memory."""
+"""The solver of scans and merges: it runs an algorithm on edges in memory, within a task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...primitives import Backend, array_module
 from ...stages.fields import Columns
-from ..run.execute import execute_here, forest_ids
-from ..run.workers import worker_backend
+from ..run.execute import forest_ids, keep_only, store
+from ..run.schedulers import worker_backend
+from ..run.tasks import Collected, Task
+from ..steps import walk
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..dataflow import Dataflow
+    from ..steps import Compound
+
+#: Edges per fragment above which the solver searches for the fragments that the edges touch.
+_MANY = 2
 
 
 class Cut(NamedTuple):
@@ -51,21 +61,59 @@ class Solver:
         return self.ops.order_key(weight, signed=True, descending=self.maximum)
 
     def forest(self, columns: Columns, num_vertices: int) -> Columns:
-        """Return the forest of these edges."""
+        """Return the forest of these edges; the ends in `columns` may be overwritten."""
         ops = self.ops
-        u, v, weight = map(ops.asarray, columns[:3])
+        columns = Columns(*map(ops.asarray, columns))
+        touched, count = self._number_touched(columns, num_vertices)
         # Positions replace edge ids: their order is the same, and they need fewer bits.
-        position = ops.consecutive(0, len(u), dtype=ops.index_dtype(len(u)))
+        position = ops.consecutive(0, len(columns.u), dtype=ops.index_dtype(len(columns.u)))
+        found = self._run(columns._replace(edge_id=position), count)
+        chosen = forest_ids(self.flow.name, found, 0, len(columns.u))
+        u, v, *others = (ops.gather(column, chosen) for column in columns)
+        if touched is not None:
+            u, v = ops.gather(touched, u), ops.gather(touched, v)
+        return Columns(u, v, *others)
+
+    def _run(self, columns: Columns, num_vertices: int) -> Any:
+        """Run the dataflow without a scheduler and without a report."""
+        self.flow.check()
         fields = {
-            "columns": Columns(u, v, weight, position),
+            **self.flow.values_on(self.backend.name),
+            "columns": columns,
             "num_vertices": num_vertices,
-            "num_edges": len(u),
+            "num_edges": len(columns.u),
             "maximum": self.maximum,
-            "weight_dtype": weight.dtype,
+            "weight_dtype": columns.weight.dtype,
+            "forest": Collected(),
         }
-        found = execute_here(self.flow, fields, self.backend)
-        chosen = forest_ids(self.flow.name, found["forest"], 0, len(u))
-        return Columns(*(ops.gather(column, chosen) for column in columns))
+
+        def decide(step: Compound) -> Any:
+            (name,) = step.verdict.writes
+            return fields[name]
+
+        for stage, needed in walk(self.flow.steps, frozenset(self.flow.result), decide):
+            keep_only(needed, fields)
+            task = Task(stage, self.backend, {name: fields[name] for name in stage.reads})
+            store(fields, stage, task())
+        return fields["forest"]
+
+    def _number_touched(self, columns: Columns, size: int) -> tuple[NDArray[Any] | None, int]:
+        """Renumber the touched vertices consecutively, if they are at most half of `size` vertices.
+
+        Return the vertex of each number, or None if nothing was renumbered, and their count.
+        """
+        ops, (u, v, *_) = self.ops, columns
+        if len(u) < _MANY * size:
+            return None, size
+        is_touched = ops.scatter(u, True, size, False, dtype=np.bool_)
+        is_touched |= ops.scatter(v, True, size, False, dtype=np.bool_)
+        count = ops.count(is_touched)
+        if 2 * count > size:
+            return None, size
+        number = ops.scan(is_touched, dtype=u.dtype, exclusive=True)
+        for ends in (u, v):
+            ends[:] = ops.gather(number, ends)
+        return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
     def up_to(self, cut: Cut | None, columns: Columns) -> Columns:
         """Return the edges up to a cut; all edges if there is no cut."""

@@ -13,7 +13,8 @@ from mstflow.commands import plan as command
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
 from mstflow.pipeline.options import show_bytes
-from mstflow.pipeline.plan import Graph, Request, Where, plan
+from mstflow.pipeline.plan import Graph, Request, plan
+from mstflow.pipeline.run.schedulers import Workers
 from mstflow.pipeline.streaming.bounds import Size
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.solver import Solver
@@ -108,8 +109,8 @@ def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, m
 
 
 def test_workers_memory_reduces_graphs_that_do_not_fit():
-    graph = Graph(Size(10**6, 10**9))
-    roomy = Where("distributed", 4, 1, is_cluster=True, is_inline=False, worker_memory=10**12)
+    graph = Graph(10**6, 10**9)
+    roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=10**12)
     tight = replace(roomy, worker_memory=10**9)
     request = Request("p", "p", "numpy", "iterate", partitions=4)
     assert not plan(request, graph, roomy).holds_forests
@@ -139,7 +140,7 @@ def test_tiles_give_nothing_but_the_forest():
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = Graph.of(open_files([folder]).with_sizes())
-    found = plan(Request("a", "b", "numpy"), graph, Where())
+    found = plan(Request("a", "b", "numpy"), graph, Workers())
     assert (found.strategy, found.partitions) == ("two-scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == ("b", "numpy", "inline")
     assert found.estimate.scans == 2

@@ -155,7 +155,7 @@ FAULTS = [
     ),
     Fault(
         "a check follows loops once",
-        "pipeline/check.py", "range(2 if isinstance(step, Loop) else 1)", "range(1)", PIPELINE,
+        "pipeline/dataflow.py", "range(2 if isinstance(step, Loop) else 1)", "range(1)", PIPELINE,
     ),
     Fault(
         "partitions that are left over join in the wrong order",

@@ -23,8 +23,7 @@ from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.run import opening
 from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
-from mstflow.pipeline.run.schedulers import Inline
-from mstflow.pipeline.run.workers import worker_backend
+from mstflow.pipeline.run.schedulers import Inline, worker_backend
 from mstflow.primitives import Backend
 from mstflow.runtime.scratch import scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
