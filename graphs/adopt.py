@@ -90,13 +90,7 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
 
 
 def _check_list(items: list[Any]) -> None:
-    """Check that a list is a list of columns, and cannot be a list of edges.
-
-    Raises
-    ------
-    GraphError
-        If it is or could be a list of edges.
-    """
+    """Check that a list is a list of columns, and cannot be a list of edges."""
     rows = [item for item in items if isinstance(item, tuple | list)]
     is_narrow = all(len(row) in (2, 3) for row in rows)
     if len(items) in (2, 3) and all(isinstance(item, list) for item in items) and is_narrow:

@@ -166,38 +166,20 @@ def checked(
 
 
 def check_names(names: VertexNames | None, num_vertices: int) -> None:
-    """Check that there is a name for each vertex, if there are names.
-
-    Raises
-    ------
-    GraphError
-        If the numbers of names and vertices differ.
-    """
+    """Check that there is a name for each vertex, if there are names."""
     if names is not None and len(names) != num_vertices:
         message = f"there are {len(names)} names for {num_vertices} vertices"
         raise GraphError(message)
 
 
 def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
-    """Return a graph with its weights, which are called "weight"; without weights for None.
-
-    Raises
-    ------
-    OptionError
-        If `weight` is another name.
-    """
+    """Return a graph with its weights, which are called "weight"; without weights for None."""
     check_weight(weight)
     return graph if weight else graph._changed(weight=ones(graph.u))
 
 
 def check_weight(weight: str | None, owner: str = "the graph") -> None:
-    """Check that `weight` is "weight" or None, for a graph without named columns.
-
-    Raises
-    ------
-    OptionError
-        If `weight` is another name. The message begins with the owner.
-    """
+    """Check that `weight` is "weight" or None, for a graph without named columns."""
     if weight not in ("weight", None):
         message = f"{owner} has no weights called {weight!r}; it has: 'weight'"
         raise OptionError(message)
@@ -210,13 +192,7 @@ def ones(column: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
-    """Concatenate edge lists, in order, into one graph.
-
-    Raises
-    ------
-    GraphError
-        If no dtype represents all weights exactly.
-    """
+    """Concatenate edge lists, in order, into one graph."""
     if len(graphs) == 1:
         return graphs[0]
     joined = EdgeList(
@@ -240,11 +216,6 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
     """Concatenate weights in a dtype that represents all of them exactly.
 
     Messages count edges from `first`.
-
-    Raises
-    ------
-    GraphError
-        If no dtype represents all weights. Names the first edge whose weight would be rounded.
     """
     dtype = np.result_type(*columns)
     if dtype.kind == "f" and all(column.dtype.kind != "f" for column in columns):
@@ -274,13 +245,7 @@ def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
 
 
 def checked_column(name: str, values: Any) -> NDArray[Any]:
-    """Return values as a one-dimensional array in native byte order, without rounding.
-
-    Raises
-    ------
-    GraphError
-        If this is not possible. Names the column.
-    """
+    """Return values as a one-dimensional array in native byte order, without rounding."""
     if isinstance(values, np.ma.MaskedArray):
         message = f"{name} must not be a masked array; drop the masked edges first"
         raise GraphError(message)
@@ -333,13 +298,7 @@ def _weights(values: Any, first_id: int) -> NDArray[Any]:
 
 
 def checked_num_vertices(given: Any) -> int:
-    """Return a number of vertices as a Python int.
-
-    Raises
-    ------
-    GraphError
-        If it is not an integer from 0 to 2^63 - 1.
-    """
+    """Return a number of vertices as a Python int."""
     is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not is_integer or not 0 <= given <= LARGEST_ID + 1:
         message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"

@@ -22,13 +22,7 @@ _BYTES, _PLACES = 4096, 64
 
 @contextlib.contextmanager
 def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
-    """Convert errors of the system, and exceptions of these kinds, to errors that name the file.
-
-    Raises
-    ------
-    FileFormatError
-        Replaces OSError and `kinds`.
-    """
+    """Convert errors of the system, and exceptions of these kinds, to errors that name the file."""
     reasons: tuple[type[Exception], ...] = (OSError, *kinds)
     try:
         yield
@@ -49,13 +43,7 @@ def most_from(path: Path) -> int:
 
 
 def check_decompressed(path: Path, size: int) -> None:
-    """Check the size that a file states for its decompressed content.
-
-    Raises
-    ------
-    FileFormatError
-        If it is implausible for a graph. Names the file.
-    """
+    """Check the size that a file states for its decompressed content."""
     if size > most_from(path):
         message = (
             f"{path}: decompresses to {size:,} bytes, which is far more than graphs do; save it "
@@ -85,13 +73,7 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> FileState:
-        """Return the current state of a file.
-
-        Raises
-        ------
-        FileFormatError
-            If the file is missing. Names the file.
-        """
+        """Return the current state of a file."""
         with file_errors(path):
             return cls._from(path.stat())
 
@@ -107,13 +89,7 @@ class FileState(NamedTuple):
 
 @contextlib.contextmanager
 def unchanged(path: Path, known: FileState) -> Iterator[None]:
-    """Check that a file is still in a known state, before and after it is read.
-
-    Raises
-    ------
-    FileFormatError
-        If the file has changed. Names the file.
-    """
+    """Check that a file is still in a known state, before and after it is read."""
     check_state(path, known)
     try:
         yield
@@ -124,13 +100,7 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
 
 
 def check_state(path: Path, known: FileState, found: FileState | None = None) -> None:
-    """Check that a file is still in a known state. `found` is its current one, if it was read.
-
-    Raises
-    ------
-    FileFormatError
-        If it is not. Names the file.
-    """
+    """Check that a file is still in a known state. `found` is its current one, if it was read."""
     found = found or FileState.of(path)
     if found == known:
         return
@@ -153,13 +123,7 @@ def digest(*data: Any) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Return a digest of a file's name, its state and a sample of its bytes.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read. Names the file.
-    """
+    """Return a digest of a file's name, its state and a sample of its bytes."""
     state = FileState.of(path)
     data = [repr((path.name, *state)).encode()]
     with file_errors(path), path.open("rb") as file:

@@ -58,11 +58,6 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
     Weights in text are parsed in the dtype of the graph's weights, so they are not rounded. The
     columns are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If
     `name_type` (a `pyarrow.DataType`) is given, u and v are names of this type.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read, or is not a forest. Names the file.
     """
     with file_errors(path):
         path.stat()

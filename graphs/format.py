@@ -118,13 +118,7 @@ class Format:
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
-    """Parse the identity of a graph; return None if `text` is None.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a JSON object.
-    """
+    """Parse the identity of a graph; return None if `text` is None."""
     if text is None:
         return None
     found = json.loads(text)

@@ -103,11 +103,6 @@ def open_files(
 
     Folders of `.npy` columns and Parquet files are streamed. Other files are loaded. If memory is
     bounded, they are read in each scan instead: text and `.bin` in blocks, others as a whole.
-
-    Raises
-    ------
-    FileFormatError, OptionError
-        As `read`.
     """
     sources = []
     for path in map(Path, paths):
@@ -193,13 +188,7 @@ def _is_dask_array(item: Any) -> bool:
 
 
 def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
-    """Yield the chunks of Dask arrays: two or three arrays, or an array of two or three columns.
-
-    Raises
-    ------
-    GraphError
-        If there is another number of columns, or their lengths differ.
-    """
+    """Yield the chunks of Dask arrays: two or three arrays, or an array of two or three columns."""
     import dask
     from dask.array import unify_chunks
 

@@ -66,13 +66,7 @@ class Segment(Protocol):
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
 
     def fingerprint(self) -> str:
-        """Return a digest that identifies the edges.
-
-        Raises
-        ------
-        GraphError
-            If it can be read only once.
-        """
+        """Return a digest that identifies the edges."""
 
 
 @dataclass(frozen=True)
@@ -142,13 +136,7 @@ def checksum(columns: Iterable[NDArray[Any]]) -> int:
 
 
 def column_segment(columns: Any, name: str) -> ArraySegment:
-    """Return a tuple (u, v) or (u, v, weight) of arrays as a segment.
-
-    Raises
-    ------
-    GraphError
-        If `columns` is anything else. The message begins with `name`.
-    """
+    """Return a tuple (u, v) or (u, v, weight) of arrays as a segment."""
     if not isinstance(columns, tuple | list) or len(columns) not in (2, 3):
         message = f"{name}: expected (u, v) or (u, v, weight), found {type(columns).__name__}"
         raise GraphError(message)
@@ -270,13 +258,7 @@ class Chunks(ChunkSegment):
         return isinstance(self.chunks, Iterator)
 
     def fingerprint(self) -> str:
-        """Return a digest of the checksums, or of all values if there are no checksums yet.
-
-        Raises
-        ------
-        GraphError
-            If the chunks can be read only once.
-        """
+        """Return a digest of the checksums, or of all values if there are no checksums yet."""
         if self.is_iterator:
             message = (
                 "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
@@ -286,13 +268,7 @@ class Chunks(ChunkSegment):
         return super().fingerprint()
 
     def arrays(self) -> Iterator[ArraySegment]:
-        """Iterate over the chunks again.
-
-        Raises
-        ------
-        GraphError
-            If the iterable fails. Names the chunk.
-        """
+        """Iterate over the chunks again."""
         chunks = iter(self.chunks)
         for position in itertools.count():
             try:

@@ -130,13 +130,7 @@ class EdgeSource:
         return found
 
     def check(self) -> None:
-        """Check all edges by reading them.
-
-        Raises
-        ------
-        GraphError
-            If an edge is invalid. Names the first one.
-        """
+        """Check all edges by reading them."""
         for *_, read in self.blocks():
             read()
 
@@ -221,13 +215,7 @@ class EdgeSource:
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:
-        """Return a digest that identifies the edges.
-
-        Raises
-        ------
-        GraphError
-            If computing a digest would need a scan.
-        """
+        """Return a digest that identifies the edges."""
         found = [segment.fingerprint() for segment in self.segments]
         removed = [] if self.removed is None else [np.ascontiguousarray(self.removed).data]
         return digest(repr((self.first_id, self.unweighted, found)).encode(), *removed)
@@ -391,13 +379,7 @@ def _place(segment: Segment, row: int, edge: int) -> str:
 
 
 def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:
-    """Check that weights from edge `first` on have the known dtype; return it.
-
-    Raises
-    ------
-    GraphError
-        If the dtypes differ. Names the edge.
-    """
+    """Check that weights from edge `first` on have the known dtype; return it."""
     if known is None or known == found:  # NumPy would convert None to float64
         return found
     message = (

@@ -66,14 +66,6 @@ def choose_columns(
         default of all callers, may be missing if the table has only ends and edge ids.
     ends : sequence of two str, optional
         Names of the columns of the two ends. Default: the first pair of `END_NAMES` that exists.
-
-    Raises
-    ------
-    GraphError
-        If the columns of the ends are missing, or if the column "weight" is missing and there are
-        other columns.
-    OptionError
-        If a column `weight` of any other name is missing.
     """
     # Show only the start: if the file is prose, a line may look like many long names.
     found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
@@ -111,13 +103,7 @@ def is_dask_table(value: Any) -> bool:
 
 
 def as_arrow(table: Any) -> Any:
-    """Convert a table of pandas, or of any library that supports Arrow's stream interface.
-
-    Raises
-    ------
-    GraphError
-        If this is not possible.
-    """
+    """Convert a table of pandas, or of any library that supports Arrow's stream interface."""
     import pyarrow as pa
 
     try:
@@ -135,13 +121,7 @@ _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
-    """Return the NumPy dtype of an Arrow column of numbers.
-
-    Raises
-    ------
-    GraphError
-        If the column holds anything else. Names the column.
-    """
+    """Return the NumPy dtype of an Arrow column of numbers."""
     import pyarrow.types as kinds
 
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
@@ -153,13 +133,7 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
 
 
 def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
-    """Check that no value is missing in an Arrow column, or in its rows from `first_edge` on.
-
-    Raises
-    ------
-    GraphError
-        If a value is missing. Names the edge.
-    """
+    """Check that no value is missing in an Arrow column, or in its rows from `first_edge` on."""
     if column.null_count:
         edge = first_edge + column.is_null().index(True).as_py()
         message = f"edge {edge}: column {name!r} has no value"
@@ -167,13 +141,7 @@ def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
 
 
 def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
-    """Return an Arrow column, or rows of it from `first_edge` on, as an array.
-
-    Raises
-    ------
-    GraphError
-        If a value is missing. Names the edge.
-    """
+    """Return an Arrow column, or rows of it from `first_edge` on, as an array."""
     check_no_nulls(name, column, first_edge)
     chunks = column.chunks
     return plain_values(chunks[0] if len(chunks) == 1 else column.combine_chunks())
@@ -189,13 +157,7 @@ def plain_values(values: Any) -> NDArray[Any]:
 
 
 def arrow_graph(table: Any, weight: str | None) -> EdgeList:
-    """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns.
-
-    Raises
-    ------
-    GraphError, OptionError
-        If the columns are missing or invalid, as in the functions above and in `EdgeList`.
-    """
+    """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns."""
     columns = []
     for name in choose_columns(table.column_names, weight).present:
         arrow_dtype(name, table.schema.field(name).type)
@@ -204,13 +166,7 @@ def arrow_graph(table: Any, weight: str | None) -> EdgeList:
 
 
 def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
-    """Return the number of vertices in a table's metadata, or None if they have no number.
-
-    Raises
-    ------
-    GraphError
-        If the entry is not a number.
-    """
+    """Return the number of vertices in a table's metadata, or None if they have no number."""
     stated = (metadata or {}).get(NUM_VERTICES.encode())
     if stated is not None and not stated.isdigit():
         message = f"metadata {NUM_VERTICES!r} must be a number, not {stated!r}"

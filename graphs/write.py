@@ -28,15 +28,7 @@ def check_output(
     *,
     has_names: bool = False,
 ) -> None:
-    """Check that an output can be written to `path`, before it is computed.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is unknown, coordinates are missing or not supported, names of vertices are
-        not supported, the parent folder is missing, `path` exists and is a folder instead of a file
-        or a file instead of a folder, or the folder is not empty.
-    """
+    """Check that an output can be written to `path`, before it is computed."""
     writer_of(path, has_coordinates=coordinates is not None, has_names=has_names)
     _check_place(path)
 
@@ -52,11 +44,6 @@ def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
         As for `write_columns`, except for `.geojson`.
     graph : EdgeSource
         Its sizes must be known, and each column must have one dtype in all segments.
-
-    Raises
-    ------
-    OptionError
-        As `write_table`.
     """
     check_overwrite([path], source_paths(graph))
     names = graph.names
@@ -118,13 +105,7 @@ def write_columns(
 
 
 def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
-    """Write edges; the suffix of `path` selects the format. An existing file is replaced.
-
-    Raises
-    ------
-    OptionError
-        As `check_output`, or if writing fails. Partial output is removed.
-    """
+    """Write edges; the suffix of `path` selects the format. An existing file is replaced."""
     has_coordinates = table.coordinates is not None
     write = writer_of(path, has_coordinates=has_coordinates, has_names=table.has_names)
     with replacing(path) as draft:
@@ -133,14 +114,7 @@ def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path; when the block ends, rename it to `path`.
-
-    Raises
-    ------
-    OptionError
-        If `path` cannot be replaced (see `check_output`), or if writing fails. Partial output is
-        removed.
-    """
+    """Yield a temporary path; when the block ends, rename it to `path`."""
     _check_place(path)
     target = Path(path)
     try:
@@ -192,13 +166,7 @@ def _write_problem(target: Path, draft: Path, error: OSError) -> str:
 def check_overwrite(
     outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]
 ) -> None:
-    """Check that no output would replace an input, a file of an input folder, or another output.
-
-    Raises
-    ------
-    OptionError
-        If it would. Names both paths.
-    """
+    """Check that no output would replace an input, a file of an input folder, or another output."""
     paths = [Path(path) for path in inputs]
     folders = (path for path in paths if path.is_dir())
     known = dict.fromkeys([*paths, *(file for each in folders for file in each.iterdir())], "input")

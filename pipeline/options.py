@@ -19,13 +19,7 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
-    """Check that an option is an integer of at least `least`, or None if it is optional.
-
-    Raises
-    ------
-    OptionError
-        If the option is invalid. Names the option.
-    """
+    """Check that an option is an integer of at least `least`, or None if it is optional."""
     if value is None and optional:
         return
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
@@ -34,13 +28,7 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Check that an option is True or False; a string such as "no" would count as true.
-
-    Raises
-    ------
-    OptionError
-        If the option is anything else. Names the option.
-    """
+    """Check that an option is True or False; a string such as "no" would count as true."""
     if not isinstance(value, bool | np.bool_):
         message = f"{name} must be True or False, not {value!r}"
         raise OptionError(message)
@@ -51,11 +39,6 @@ def choose_backend(backend: str, num_edges: int, *, on_device: bool, are_few: bo
 
     `are_few` states that one function of the module joins all edges. Compiled kernels then pay
     from fewer edges on.
-
-    Raises
-    ------
-    OptionError
-        If the backend does not exist or does not support arrays on a GPU.
     """
     if not on_device:
         return resolve_backend(backend, num_edges, are_few=are_few)
@@ -72,11 +55,6 @@ def parse_bytes(value: int | str, name: str = "memory") -> int:
     """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
 
     `name` is used in the message.
-
-    Raises
-    ------
-    OptionError
-        If `value` is not a size.
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
     unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0

@@ -73,13 +73,7 @@ class When(Compound):
 
 
 def check_steps(steps: Iterable[Any], pipeline: str) -> None:
-    """Check that all steps are stages, loops or conditions.
-
-    Raises
-    ------
-    PipelineError
-        If one is not. Names the pipeline and the step.
-    """
+    """Check that all steps are stages, loops or conditions."""
     for step in steps:
         if isinstance(step, Compound):
             check_steps((*step.steps, step.verdict), pipeline)
@@ -128,11 +122,6 @@ def walk(
         The fields that must exist after the steps.
     decide : callable
         Returns the verdict of a loop or a condition, after the stage that writes it has run.
-
-    Raises
-    ------
-    PipelineError
-        If a verdict is not a bool: a loop might never end.
     """
     for position, step in enumerate(steps):
         needed = needed_before(steps[position:], after)

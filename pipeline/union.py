@@ -88,13 +88,6 @@ def unions_of(graphs: Iterable[Any], weight: str | None) -> Iterator[Union]:
     """Convert graphs as `edge_list` does; yield unions of at most `TOGETHER` small graphs.
 
     The weights of the members of a union have one dtype.
-
-    Raises
-    ------
-    GraphError, OptionError
-        As `edge_list`. Names the graph by its position in the sequence.
-    OutOfMemoryError
-        If a graph has too many vertices. Also names the graph.
     """
     remaining = iter(graphs)
     for first in itertools.count(0, TOGETHER):

@@ -45,15 +45,7 @@ def format_names() -> list[str]:
 
 
 def format_of(path: Path, name: str | None = None) -> Format:
-    """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content.
-
-    Raises
-    ------
-    OptionError
-        If no readable format has this name.
-    FileFormatError
-        If the format of the content is unknown, or the file is a pipe.
-    """
+    """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content."""
     with file_errors(path):
         if path.is_fifo() or path.is_char_device():
             message = f"{path}: cannot read from a pipe; write its output to a file first"
@@ -81,14 +73,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
 def writer_of(
     path: str | PathLike[str], *, has_coordinates: bool = False, has_names: bool = False
 ) -> Callable[[Path, EdgeTable], None]:
-    """Return the function that writes a file or folder of this name.
-
-    Raises
-    ------
-    OptionError
-        If the suffix cannot be written, coordinates are missing or not supported, or names are not
-        supported.
-    """
+    """Return the function that writes a file or folder of this name."""
     suffix = Path(path).suffix.lower()
     found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
     if found is None and suffix[1:] in _plugins():

@@ -52,13 +52,7 @@ def _table(path: Path) -> Any:
 
 
 def decompressed_bytes(path: Path) -> int:
-    """Return the bytes of all columns that the metadata state; read only the metadata.
-
-    Raises
-    ------
-    FileFormatError
-        If the metadata are damaged, or state an implausible size for a compressed graph.
-    """
+    """Return the bytes of all columns that the metadata state; read only the metadata."""
     with naming(path), path.open("rb") as handle:
         try:
             starts = _blocks(handle) if _is_file(handle) else _messages(handle)

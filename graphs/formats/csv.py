@@ -103,13 +103,7 @@ class _Head(NamedTuple):
 
 
 def _read_head(path: Path, handle: IO[bytes], choose: Choose) -> _Head:
-    """Read the first line, and choose the columns.
-
-    Raises
-    ------
-    FileFormatError
-        If the columns of a graph are missing. Names the line.
-    """
+    """Read the first line, and choose the columns."""
     number, line = first_row(path, head_lines(path, handle), b"#", "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
     ((_, fields),) = records(path, line.rstrip(b"\n"), number, delimiter)

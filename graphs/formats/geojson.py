@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
-    """Return coordinates as an array of shape (n, 2), in degrees east and north.
-
-    Raises
-    ------
-    OptionError
-        If the shape is wrong, or a value is out of range. Names the vertex.
-    """
+    """Return coordinates as an array of shape (n, 2), in degrees east and north."""
     places = checked_coordinates(coordinates, num_vertices)
     wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)
     if wrong.any():

@@ -100,13 +100,7 @@ def _blocks(path: Path, handle: IO[bytes], form: _Line, number: int) -> Iterator
 
 
 def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
-    """Return the degrees of the vertices from `vertex` on, and their arcs.
-
-    Raises
-    ------
-    ValueError
-        If a line is malformed; `_explain` finds it.
-    """
+    """Return the degrees of the vertices from `vertex` on and their arcs, or raise a ValueError."""
     _require(block.endswith(b"\n"), "a line that is too long")
     text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
     _require(not text.translate(None, b"0123456789- \n"), "a byte that is not part of a number")
@@ -127,13 +121,7 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
 
 
 def _numbers(text: bytes) -> NDArray[np.int64]:
-    """Return all numbers of a text of digits, signs and white space.
-
-    Raises
-    ------
-    ValueError
-        If the text has anything else, such as two signs, or a number of more than 64 bits.
-    """
+    """Return all numbers of a text of digits, signs and white space, or raise a ValueError."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 

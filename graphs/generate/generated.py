@@ -102,11 +102,6 @@ class Generated:
         -------
         u, v, weight : arrays of length stop - start
             Their dtypes are in `dtypes`.
-
-        Raises
-        ------
-        OptionError
-            If the range is not within the edges of the graph.
         """
         integer("stop", stop, 0, self.num_edges)
         integer("start", start, 0, stop)
@@ -161,13 +156,7 @@ class Generated:
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:
-    """Return an integer of Python or NumPy from `low` to `high`, as a Python int.
-
-    Raises
-    ------
-    OptionError
-        If the value is anything else.
-    """
+    """Return an integer of Python or NumPy from `low` to `high`, as a Python int."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -200,13 +200,7 @@ class GridSegment:
         return most_left(self.shape, self.offsets)
 
     def weights(self, extents: Box, dtype: DTypeLike) -> NDArray[Any]:
-        """Return the weights of the edges within a box as a table; see `Tile`.
-
-        Raises
-        ------
-        GraphError
-            If they do not have this dtype.
-        """
+        """Return the weights of the edges within a box as a table; see `Tile`."""
         planes, *rest = slices(extents)
         values = self.values[planes.start - self.first_plane : planes.stop - self.first_plane]
         values, shape = values[(slice(None), *rest)], tuple(map(len, extents))
@@ -369,13 +363,7 @@ def _flat(values: NDArray[Any], axes: int) -> NDArray[Any]:
 
 
 def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Return the weights of edges.
-
-    Raises
-    ------
-    GraphError
-        If the function does not return a weight for each edge.
-    """
+    """Return the weights of edges."""
     found = np.asarray(weight(left, right))
     if found.shape != (len(left),):
         message = f"weight= returned an array of shape {found.shape} for {len(left)} edges"

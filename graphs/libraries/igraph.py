@@ -11,15 +11,7 @@ from . import no_weights
 
 
 def from_igraph(graph: Any, weight: str | None) -> EdgeList:
-    """Convert an igraph graph; `weight` is an attribute of its edges.
-
-    Raises
-    ------
-    GraphError
-        If a weight is invalid. Names the edge.
-    OptionError
-        If no edge has the attribute `weight`.
-    """
+    """Convert an igraph graph; `weight` is an attribute of its edges."""
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
     names = graph.es.attributes()
     if weight not in ("weight", None, *names):

@@ -68,13 +68,7 @@ class Edges:
             return [data.get(weight, 1) for data in self.data]
 
     def edge_list(self, weights: list[Any] | None) -> EdgeList:
-        """Return the edges as an edge list.
-
-        Raises
-        ------
-        GraphError
-            If a weight is invalid. Names the nodes of the edge.
-        """
+        """Return the edges as an edge list."""
         try:
             column = None if weights is None else as_column(weights)
             return EdgeList(self.u, self.v, column, num_vertices=len(self.nodes))
@@ -109,28 +103,14 @@ def edges_of(graph: Any) -> Edges:
 
 
 def as_column(weights: list[Any]) -> NDArray[Any]:
-    """Return weights as an array, without rounding.
-
-    Raises
-    ------
-    GraphError
-        If this is not possible.
-    """
+    """Return weights as an array, without rounding."""
     if set(map(type, weights)) == {float}:  # the usual case needs no check of each weight
         return np.array(weights)
     return checked_column("weight", weights)
 
 
 def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeList:
-    """Convert a networkx graph; `weight` is an attribute or a function of (u, v, attributes).
-
-    Raises
-    ------
-    GraphError
-        If a weight is invalid. Names the nodes of the edge.
-    OptionError
-        If no edge has the attribute `weight`.
-    """
+    """Convert a networkx graph; `weight` is an attribute or a function of (u, v, attributes)."""
     edges = edges_of(graph)
     if weight is None:
         return edges.edge_list(None)

@@ -97,11 +97,6 @@ def read_rows(
 
     `number` is the number of the first line. The weights of a block are int64; uint64 if one
     exceeds int64; float64 if one is decimal.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is malformed. Names the first such line.
     """
     texts = whole_lines(handle, pending, is_quoted=bool(row.delimiter))
     parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
@@ -144,13 +139,7 @@ def whole_lines(
 
 
 def check_last_line(path: Path, block: bytes, number: int) -> None:
-    """Check that the last line of a block, which begins with line `number`, is not too long.
-
-    Raises
-    ------
-    FileFormatError
-        If it is. Names the line.
-    """
+    """Check that the last line of a block, which begins with line `number`, is not too long."""
     if not block.endswith(b"\n"):
         length = len(block) - block.rfind(b"\n") - 1
         fail(path, number + block.count(b"\n"), f"longer than {length} bytes")
@@ -195,13 +184,7 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
 def _parse_block(
     block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
 ) -> _Parsed:
-    """Parse a block of lines and return the columns and the number of lines.
-
-    Raises
-    ------
-    ValueError
-        If the block must be parsed line by line.
-    """
+    """Parse lines; return the columns and the number of lines, or raise a ValueError."""
     _require(block.endswith(b"\n"))
     if parse_lines and (columns := parse_lines(block)):
         return columns, len(columns[0])  # each plain line has an edge, so lines need no count
@@ -228,13 +211,7 @@ def _tidy(text: bytes, row: Row) -> bytes:
 
 
 def _parse(text: bytes, row: Row) -> Columns | None:
-    """Parse lines with pyarrow.
-
-    Raises
-    ------
-    ValueError
-        If pyarrow refuses or might misread them.
-    """
+    """Parse lines with pyarrow; raise a ValueError if it refuses or might misread them."""
     import pyarrow as pa
     from pyarrow import compute
     from pyarrow import csv as arrow_csv
@@ -279,13 +256,7 @@ def _parse(text: bytes, row: Row) -> Columns | None:
 
 
 def _weights(strings: Any) -> NDArray[Any]:
-    """Parse weights with pyarrow.
-
-    Raises
-    ------
-    ValueError
-        If pyarrow refuses or might round one.
-    """
+    """Parse weights with pyarrow; raise a ValueError if it refuses or might round one."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -303,13 +274,7 @@ def _weights(strings: Any) -> NDArray[Any]:
 
 
 def parse_weights(path: Path, strings: Any, number: int) -> NDArray[Any]:
-    """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`.
-
-    Raises
-    ------
-    FileFormatError
-        If a weight is malformed or would be rounded. Names the line, if no line is empty.
-    """
+    """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`."""
     from pyarrow import compute
 
     strings = compute.ascii_trim_whitespace(strings)
@@ -332,13 +297,7 @@ def _require(is_plain: bool) -> None:
 
 
 def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
-    """Parse a block line by line.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is malformed. Names the first such line.
-    """
+    """Parse a block line by line."""
     check_last_line(path, block, number)
     lines, rows = [], []
     for here, fields in records(path, block, number, row.delimiter):
@@ -376,13 +335,7 @@ def records(
 
 
 def _values(fields: list[bytes], row: Row) -> list[bytes]:
-    """Return u, v and the weight of one line.
-
-    Raises
-    ------
-    ValueError
-        If the line is malformed. Describes the problem.
-    """
+    """Return u, v and the weight of a line, or raise a ValueError that says what is wrong."""
     header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
     problem = None
     if row.tag and fields[0] != row.tag:
@@ -400,13 +353,7 @@ def _values(fields: list[bytes], row: Row) -> list[bytes]:
 
 
 def _exact_weights(path: Path, lines: list[int], tokens: tuple[bytes, ...]) -> NDArray[Any]:
-    """Return weights in the dtype that represents all of them.
-
-    Raises
-    ------
-    FileFormatError
-        If no dtype represents all weights. Names the first line whose weight would be rounded.
-    """
+    """Return weights in the dtype that represents all of them."""
     integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
     for at, value in integers.items():

@@ -77,13 +77,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
 
 
 def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
-    """Return coordinates as an array of shape (n, 2).
-
-    Raises
-    ------
-    OptionError
-        If this is not possible.
-    """
+    """Return coordinates as an array of shape (n, 2)."""
     try:
         places = np.asarray(coordinates, np.float64)
     except (TypeError, ValueError) as error:

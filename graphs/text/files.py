@@ -99,13 +99,7 @@ def open_text(path: Path) -> Iterator[IO[bytes]]:
 
 
 def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield lines one by one, with their numbers; the caller may stop at any line.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is too long, or the file is empty.
-    """
+    """Yield lines one by one, with their numbers; the caller may stop at any line."""
     number = 0
     while line := handle.readline(LONGEST_LINE):
         number += 1
@@ -122,13 +116,7 @@ def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 def first_row(
     path: Path, lines: Iterator[tuple[int, bytes]], comments: bytes, missing: str
 ) -> tuple[int, bytes]:
-    """Return the first line that is neither empty nor a comment, with its number.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no such line. The message is "holds no `missing`".
-    """
+    """Return the first line that is neither empty nor a comment, with its number."""
     for number, line in lines:
         fields = split_fields(line)
         if fields and fields[0][:1] not in comments:
@@ -144,13 +132,7 @@ def split_fields(line: bytes) -> list[bytes]:
 
 
 def check_line_ends(path: Path, number: int, line: bytes) -> None:
-    """Check that a line has no carriage return, except before its end.
-
-    Raises
-    ------
-    FileFormatError
-        If it has a carriage return. Names the line.
-    """
+    """Check that a line has no carriage return, except before its end."""
     if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
         fail(path, number, r"a carriage return within the line; end lines with \n or \r\n")
 
@@ -179,13 +161,7 @@ def parse_count(path: Path, number: int, token: bytes) -> int:
 
 
 def check_edges(path: Path, number: int, count: int, size: int) -> None:
-    """Check that a file can hold the number of edges that a line states, of `size` bytes each.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is too small. Names the line.
-    """
+    """Check that a file can hold the number of edges that a line states, of `size` bytes each."""
     is_compressed = path.suffix.lower() in DECOMPRESSORS
     held = most_from(path) if is_compressed else path.stat().st_size
     if count * size > held + _SLACK:
@@ -193,13 +169,7 @@ def check_edges(path: Path, number: int, count: int, size: int) -> None:
 
 
 def check_vertices(path: Path, number: int, count: int) -> None:
-    """Check that the number of vertices that a line states is plausible for the size of the file.
-
-    Raises
-    ------
-    FileFormatError
-        If it is far too large. Names the line.
-    """
+    """Check that the number of vertices that a line states is plausible for the size of a file."""
     most = _FREE_VERTICES + _VERTICES * path.stat().st_size
     if count > most:
         fail(path, number, f"states {count:,} vertices, out of all proportion to the file")

@@ -49,14 +49,7 @@ Blocks = Iterator["Header | Columns"]
 
 
 def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
-    """Concatenate the blocks of a text file into one graph.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is malformed, the header states a wrong or impossible number of edges, or no dtype
-        represents all weights exactly. Names the line or the edge.
-    """
+    """Concatenate the blocks of a text file into one graph."""
     header = _header(path, blocks)
     columns: list[list[Any]] = [[], [], []]
     for block in blocks:
@@ -86,11 +79,6 @@ def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> E
     """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
     The fingerprint of the source contains `options`, which must identify the options of `read`.
-
-    Raises
-    ------
-    FileFormatError
-        As `join_blocks`.
     """
     state, dtypes = FileState.of(path), set()
     count = largest = 0

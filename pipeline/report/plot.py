@@ -44,13 +44,7 @@ def plot_report(
 
 
 def pyplot() -> Any:
-    """Return matplotlib's pyplot.
-
-    Raises
-    ------
-    OptionError
-        If matplotlib is not installed.
-    """
+    """Return matplotlib's pyplot."""
     try:
         import matplotlib.pyplot
     except ModuleNotFoundError as error:

@@ -61,12 +61,6 @@ def execute(
         The largest number of results that one task combines.
     checkpoint : Checkpoint, optional
         Provides a record to each task that saves its work.
-
-    Raises
-    ------
-    PipelineError
-        If the steps do not fit together, which is checked before the first step runs, or if a
-        stage fails. Names the stage.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -247,11 +241,6 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
     """Return a sorted copy of the edge ids in the field ``forest`` of a run.
 
     Ids must be at least `first`, and less than `stop` if it is known.
-
-    Raises
-    ------
-    PipelineError
-        If the field is not a set of such ids. Names the pipeline.
     """
     edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"

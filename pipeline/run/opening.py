@@ -47,11 +47,6 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     threads : int, optional
         Workers of a local scheduler, by default one per processor. On a cluster, threads of each
         task, by default one.
-
-    Raises
-    ------
-    OptionError
-        If the scheduler is unknown or cannot be reached.
     """
     if choice == "dask":
         choice = dask.config.get("scheduler", None) or _active_client() or "threads"
@@ -100,11 +95,6 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
 
     Their files are in `folder`. Dask's configuration sets it, because a cluster has no option for
     the folder of its scheduler. An error while they end does not replace the result of a run.
-
-    Raises
-    ------
-    WorkerError
-        If the processes do not start in `_START_SECONDS`.
     """
     from distributed import Client, LocalCluster
 
@@ -196,13 +186,7 @@ def _connect(address: str) -> Any:
 
 @contextlib.contextmanager
 def reporting_client(address: str, path: str) -> Iterator[Any]:
-    """Yield a client of a cluster; write a performance report of its workers as HTML.
-
-    Raises
-    ------
-    OptionError
-        If no scheduler answers at the address, or bokeh is not installed.
-    """
+    """Yield a client of a cluster; write a performance report of its workers as HTML."""
     if importlib.util.find_spec("bokeh") is None:
         message = "a performance report needs the package bokeh"
         raise OptionError(message)

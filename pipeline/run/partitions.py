@@ -40,12 +40,6 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     Partitions of arrays are views if tasks share the caller's memory; otherwise the arrays are
     written to files first. If the number of partitions is that of Dask's chunks, each partition is
     one chunk.
-
-    Raises
-    ------
-    OptionError
-        If tasks do not share the caller's memory, and the graph is on a GPU or can be read only
-        once.
     """
     if scheduler.input_folder is not None:
         source = _for_others(source, scheduler.name, scheduler.input_folder)
@@ -213,7 +207,7 @@ def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
     chunks = [chunk for segment in source.segments if (chunk := chunk_of(segment)) is not None]
     if not chunks or scheduler.input_folder is None:
         return source
-    bare = tuple(_with_chunk(segment, itertools.repeat(None)) for segment in source.segments)
+    bare = tuple(_with_chunk(segment, itertools.repeat("to come")) for segment in source.segments)
     return Chunked(replace(source, segments=bare), tuple(chunks))
 
 

@@ -89,14 +89,7 @@ class Task:
         return self.stage.combine_name if self.parts else self.stage.name
 
     def __call__(self, *results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run on the results of other tasks; return the fields that the stage writes.
-
-        Raises
-        ------
-        PipelineError
-            If the stage fails, or a field does not match its declaration. Names the stage, and
-            lists the dtype and length of each field that it read.
-        """
+        """Run on the results of other tasks; return the fields that the stage writes."""
         try:
             backend = worker_backend(self.backend) if self.leaves_on_host else self.backend
             ops = array_module(backend)

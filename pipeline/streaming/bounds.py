@@ -208,13 +208,7 @@ class ScanMemory:
         return max(scan, self._rounds) if self._is_iterated else scan
 
     def capacity(self, memory: int | None) -> int:
-        """Return the number of edges that each task may hold if all tasks share `memory` bytes.
-
-        Raises
-        ------
-        MemoryBoundError
-            If `memory` is not enough. States the least memory.
-        """
+        """Return the number of edges that each task may hold if all tasks share `memory` bytes."""
         vertices, parts = self.size.num_vertices, self.partitions
         share = min(parts, _PARTS) if self.can_rescan else 1
         wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
@@ -311,11 +305,6 @@ def check_vertices(source: EdgeSource) -> None:
     """Check that the available memory can hold arrays over the vertices, before any is made.
 
     Every algorithm needs at least ten of them, of indices.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If it cannot. Names the file, and the edge with the largest id.
     """
     size = Size.of(source)
     needed = size.num_vertices * _VERTEX_ARRAYS * size.index
@@ -333,13 +322,7 @@ def check_vertices(source: EdgeSource) -> None:
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
-    """Check that a bound on memory holds the segment that is read as a whole, before it is read.
-
-    Raises
-    ------
-    MemoryBoundError
-        If it does not. Names the file, and states the least memory.
-    """
+    """Check that a bound on memory holds the segment that is read as a whole, before it is read."""
     for segment in source.segments:
         needed = _KERNELS + _THREAD + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:

@@ -86,13 +86,7 @@ class EdgeBuffer:
         return tuple(copies)
 
     def append(self, selected: Selected) -> None:
-        """Add the edges of a block; reduce the buffer first if it is full.
-
-        Raises
-        ------
-        GraphError
-            If the dtype of their weights differs from that of earlier edges. Names the edge.
-        """
+        """Add the edges of a block; reduce the buffer first if it is full."""
         if not len(self._columns[0]):
             self._columns = self._allocated(self._capacity, _dtypes(selected.columns))
         self._weight_dtype = check_dtype(

@@ -72,11 +72,6 @@ class Record:
         ----------
         state : dict
             Numbers and booleans that JSON can store.
-
-        Raises
-        ------
-        OptionError
-            If it cannot be written. Names the file.
         """
         path = Path(self.path)
         draft = path.with_name(_DRAFT.format(path.stem, uuid.uuid4().hex))
@@ -173,12 +168,6 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
     ----------
     identity : dict
         The identity of the run, in values that JSON can store.
-
-    Raises
-    ------
-    OptionError
-        If the folder has other contents or belongs to another run, or cannot be created. Names the
-        items of the identity that differ.
     """
     path = Path(folder)
     try:
