@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
 from .forest.forest import Forest
+from .graphs.union import unions_of
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
 from .pipeline.options import choose_backend
 from .pipeline.pipeline import Pipeline
 from .pipeline.plan import FEW
-from .pipeline.union import unions_of
 from .runtime.memory import keeping_blocks
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    from .pipeline.union import Union
+    from .graphs.union import Union
     from .progress import Listener
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: The code that a solve in memory runs, from the call to the edge ids.
 SOLVE = (
     "solve.py",
-    "graphs/adopt.py",
+    "graphs/read.py",
     "graphs/edge_list.py",
     "pipeline",
     "pipeline/catalogue",

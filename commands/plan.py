@@ -11,11 +11,12 @@ from ..errors import MemoryBoundError, OptionError
 from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
-from ..pipeline.options import check_count, parse_bytes, show_bytes
+from ..pipeline.options import check_count, parse_bytes
 from ..pipeline.plan import STRATEGIES, Graph, Request, plan
 from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.estimate import Rates
 from ..primitives import resolve_backend
+from ..runtime.host import show_bytes
 from ..runtime.team import kernel_threads, processors
 from .shared.terminal import THREADS, add_inputs, open_named, print_lines, rss_bytes
 

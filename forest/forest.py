@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..graphs.adopt import edge_list
 from ..graphs.forest_file import graph_identity
+from ..graphs.read import edge_list
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..pipeline.catalogue import algorithm

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import GraphError
-from ..graphs.adopt import edge_list
 from ..graphs.edge_list import EdgeList
+from ..graphs.read import edge_list
 from ..pipeline.options import check_count
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.steps import Loop

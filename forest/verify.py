@@ -32,7 +32,6 @@ from ..graphs.forest_file import FOREST_COLUMNS, column_problem, graph_identity,
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count, check_flag
-from ..pipeline.streaming.bounds import check_vertices
 from ..primitives import array_module
 from ..progress import report_progress, set_listener
 from ..runtime.device import host_array
@@ -132,7 +131,7 @@ def verify(
             raise GraphError(message)
         edges = source.with_sizes()
         if num_vertices is None:
-            check_vertices(edges)
+            edges.check_vertices()
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
         names = edges.names
         name_type = None if names is None else names.type

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..errors import OptionError
 from ..progress import report_progress
 from .edge_list import check_weight, chosen_weight
 from .files import FileState, unchanged
-from .text.table import join_blocks
+from .text.table import join_blocks, stream_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -107,14 +108,22 @@ class Format:
                 raise OptionError(message)
         return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
-    def source(self, path: Path, weight: str | None) -> EdgeSource | None:
-        """Return a graph as a source; None if the format cannot be streamed."""
-        if self.stream is None:
+    def source(
+        self, path: Path, weight: str | None, *, is_bounded: bool = False
+    ) -> EdgeSource | None:
+        """Return a graph as a source; None if the format cannot be streamed.
+
+        If memory is bounded, text is streamed, too: each scan parses it again.
+        """
+        options = {"weight": weight} if self.has_columns else {}
+        if not self.has_columns:
+            check_weight(weight)
+        if self.stream is not None:
+            return self.stream(path, *options.values())
+        if self.blocks is None or not is_bounded:
             return None
-        if self.has_columns:
-            return self.stream(path, weight)
-        check_weight(weight)
-        return self.stream(path)
+        source = stream_blocks(path, partial(self.blocks, **options), f"{self.name} {weight}")
+        return source if self.has_columns else replace(source, unweighted=weight is None)
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:

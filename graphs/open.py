@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,22 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
+from ..progress import set_listener
 from ..runtime.device import refuse_device
-from .adopt import edge_list, is_known
 from .edge_list import EdgeList, check_weight, checked_num_vertices
-from .files import FileState
+from .files import FileState, file_fingerprint, unchanged
 from .formats import format_of
 from .names.number import number_graph
-from .read import WholeFile
-from .segments import ArraySegment, Chunks, Delayed, column_segment
+from .read import edge_list, is_known, is_path, read
+from .segments import ArraySegment, Chunks, Delayed, Sequential, column_segment
 from .source import EdgeSource
 from .tables import class_names, is_dask_table, is_delayed
-from .text.table import stream_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from os import PathLike
 
-    from .format import Format
     from .segments import Adopt
 
 #: Bytes of an edge in columns of 64 bits.
@@ -41,7 +39,7 @@ def open_graph(
     *,
     ends: Sequence[str] | None = None,
     memory: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     is_streamed: bool = False,
     is_bounded: bool = False,
 ) -> EdgeList | EdgeSource:
@@ -93,7 +91,7 @@ def open_graph(
 
 
 def open_files(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[str | PathLike[str]],
     format: str | None = None,  # noqa: A002
     weight: str | None = "weight",
     *,
@@ -107,14 +105,11 @@ def open_files(
     sources = []
     for path in map(Path, paths):
         found = format_of(path, format)
-        source = found.source(path, weight)
-        if source is None and is_bounded and found.blocks:
-            source = text_source(found, path, weight)
-        elif source is None and is_bounded:
-            source = _whole_file(found, path, format, weight)
-        elif source is None:
-            source = EdgeSource.of(found.graph(path, weight))
-        sources.append(source)
+        source = found.source(path, weight, is_bounded=is_bounded)
+        if source is None and is_bounded:
+            most = 0 if found.size is None else -(-found.size(path) // _EDGE)
+            source = EdgeSource((WholeFile(path, format, weight, FileState.of(path), most),))
+        sources.append(source or EdgeSource.of(found.graph(path, weight)))
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     segments = tuple(segment for source in sources for segment in source.segments)
     least = max(stated, default=0)
@@ -127,23 +122,33 @@ def open_files(
     )
 
 
-def text_source(format: Format, path: Path, weight: str | None) -> EdgeSource:  # noqa: A002
-    """Return a text file as a source that is parsed again in each scan."""
-    read: Any = format.blocks
-    if format.has_columns:
-        return stream_blocks(path, partial(read, weight=weight), f"{format.name} {weight}")
-    check_weight(weight)
-    return replace(stream_blocks(path, read, format.name), unweighted=weight is None)
+@dataclass(frozen=True)
+class WholeFile(Sequential):
+    """A file that cannot be streamed: each scan reads all of it, and nothing reads it before.
 
-
-def _whole_file(found: Format, path: Path, name: str | None, weight: str | None) -> EdgeSource:
-    """Return a file as a source that is read as a whole in each scan, and not before.
-
-    The number of edges is not yet known; the size is taken from the headers of the file.
+    `edges_at_once` follows from the headers of the file.
     """
-    state = FileState.of(path)
-    most = 0 if found.size is None else -(-found.size(path) // _EDGE)
-    return EdgeSource((WholeFile(path, name, weight, state, most),))
+
+    path: Path
+    format: str | None
+    weight: str | None
+    state: FileState
+    edges_at_once: int = 0
+
+    def arrays(self) -> Iterator[ArraySegment]:
+        """Read the file."""
+        with set_listener(False), unchanged(self.path, self.state):  # the scan reports the progress
+            graph = read(self.path, format=self.format, weight=self.weight)
+        yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The file, and row 0."""
+        return str(self.path), 0
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the file, with the options of its reader."""
+        return f"{file_fingerprint(self.path)} {self.format} {self.weight}"
 
 
 def _source(
@@ -157,9 +162,9 @@ def _source(
         return graph
     adopt = partial(_adopted, weight=weight)
     items = graph if isinstance(graph, tuple | list) else ()
-    if isinstance(graph, str | os.PathLike) or is_delayed(graph):
+    if is_path(graph) or is_delayed(graph):
         items = [graph]
-    if items and all(isinstance(item, str | os.PathLike) for item in items):
+    if items and all(map(is_path, items)):
         if not is_streamed:
             return None
         return open_files(items, weight=weight, is_bounded=is_bounded)
@@ -221,7 +226,7 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
         return column_segment(chunk, name)
-    if isinstance(chunk, str | os.PathLike):
+    if is_path(chunk):
         message = f"{name}: expected columns, found a path; pass a list of paths instead"
         raise GraphError(message)
     try:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError
+from ..errors import FileFormatError, GraphError, OutOfMemoryError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
+from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from .edge_list import checked, join_ids, ones
 from .files import digest
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 BLOCK_EDGES = 2**19
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
+#: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
+#: counts them from this number of bytes on.
+_VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -249,7 +253,23 @@ class EdgeSource:
         runs = (self.slice(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
         return np.concatenate([run.columns()[2] for run in runs])
 
-    def largest_id(self) -> tuple[int, str]:
+    def check_vertices(self) -> None:
+        """Check that the available memory can hold arrays over the vertices, before any is made."""
+        count = self.num_vertices or 0
+        needed = count * _VERTEX_ARRAYS * (4 if count <= 2**31 else 8)
+        if needed < _NEGLIGIBLE or (known := available_bytes()) is None or needed <= known:
+            return
+        largest, place = self._largest_id()
+        cause = f"{place}: vertex id {largest}: " if largest == count - 1 else ""
+        message = (
+            f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
+            f"({show_bytes(needed)}; available are {show_bytes(known)}); if vertex ids are sparse, "
+            "renumber them from 0, or take them as names by ends= (--ends); if the graph has that "
+            "number of vertices, pass num_vertices="
+        )
+        raise OutOfMemoryError(message)
+
+    def _largest_id(self) -> tuple[int, str]:
         """Return the largest vertex id and its place: a file and a row, or an edge.
 
         This needs a scan. Without edges the id is -1 and the place is empty.

@@ -27,19 +27,12 @@ _VERDICT = Field("", "verdict")
 
 @dataclass(frozen=True)
 class Known:
-    """The declared properties of a field between two steps.
-
-    Attributes
-    ----------
-    field : Field
-    in_partitions : bool
-        Whether each partition has its own value.
-    lost : str
-        Why the field no longer exists; empty if it exists.
-    """
+    """The declared properties of a field between two steps."""
 
     field: Field
+    #: Whether each partition has its own value.
     in_partitions: bool = False
+    #: Why the field no longer exists; empty if it exists.
     lost: str = ""
 
 

@@ -24,7 +24,7 @@ from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
-from .streaming.bounds import check_reading, check_vertices
+from .streaming.bounds import check_reading
 from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
 
@@ -43,20 +43,13 @@ OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.re
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run.
+    """A finished run."""
 
-    Attributes
-    ----------
-    fields : dict
-        The result. For a graph that can be read only once, it also has ``found``, the columns of
-        the forest.
-    report : Report
-    graph : EdgeList or EdgeSource
-        The opened graph.
-    """
-
+    #: The result. For a graph that can be read only once, it also has ``found``, the columns of the
+    #: forest.
     fields: dict[str, Any]
     report: Report
+    #: The opened graph.
     graph: EdgeList | EdgeSource
 
 
@@ -112,7 +105,7 @@ def run_on(
             bound = max(1, bound - opened.nbytes)  # the names and numbers were made in this call
         source = _as_source(opened, bound, where)
         if bound is None and num_vertices is None and not source.is_on_device:
-            check_vertices(source)
+            source.check_vertices()
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         choose = partial(choose_backend, backend, num_edges, on_device=source.is_on_device)
         using = Backend(choose(), where.task_threads)

@@ -1,4 +1,4 @@
-"""Options: check them, and parse and show sizes in bytes."""
+"""Options: check them, and parse sizes in bytes."""
 
 from __future__ import annotations
 
@@ -63,11 +63,3 @@ def parse_bytes(value: int | str, name: str = "memory") -> int:
         message = f"{name} must be a number of bytes or a size like '2GB', not {value!r}"
         raise OptionError(message)
     return count
-
-
-def show_bytes(count: float) -> str:
-    """Format a number of bytes, rounded up."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB")):
-        if count >= unit:
-            return f"{-(-count * 100 // unit) / 100:g} {name}"
-    return f"{count:g} bytes"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from ..errors import MemoryBoundError, OptionError
-from .options import show_bytes
+from ..runtime.host import show_bytes
 from .report.report import Plan
 from .strategies import SCANNING
 from .streaming.bounds import (
@@ -33,26 +33,17 @@ STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 @dataclass(frozen=True)
 class Graph(Size):
-    """The properties of a graph on which a plan depends.
+    """The properties of a graph on which a plan depends."""
 
-    Attributes
-    ----------
-    is_in_memory : bool
-        Whether all edges are in memory.
-    is_read_once : bool
-        Whether the graph can be read only once.
-    num_chunks : int
-        Number of chunks that Dask computes; 0 for other graphs.
-    device_bytes : int
-        Bytes that the graph and its solution need on a GPU.
-    tiles_leave : int, optional
-        If the graph is a grid, the largest number of edges that remain after its tiles are joined.
-    """
-
+    #: Whether all edges are in memory.
     is_in_memory: bool = False
+    #: Whether the graph can be read only once.
     is_read_once: bool = False
+    #: Number of chunks that Dask computes; 0 for other graphs.
     num_chunks: int = 0
+    #: Bytes that the graph and its solution need on a GPU.
     device_bytes: int = 0
+    #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
     tiles_leave: int | None = None
 
     @classmethod
@@ -70,42 +61,27 @@ class Graph(Size):
 
 @dataclass(frozen=True)
 class Request:
-    """The options of a run that a plan depends on.
+    """The options of a run that a plan depends on."""
 
-    Attributes
-    ----------
-    algorithm, for_scans : str
-        Names of the pipeline, and of the pipeline that replaces it in scans.
-    backend : str
-        Name of the array module.
-    strategy : str
-    partitions : int, optional
-    split_every : int
-    memory : int, optional
-        Limit in bytes of all tasks that run at once; on a cluster, of each task.
-    is_own : bool
-        Whether the caller defined the pipeline: it may not find the minimum forest.
-    gives_fields : bool
-        Whether the caller requests fields other than the forest.
-    keeps_checkpoint : bool
-    device_memory : int, optional
-        Free bytes of the device, if tasks compute on one.
-    for_few, backend_for_few : str
-        Names of the pipeline that replaces `algorithm`, and of its array module, for at most `FEW`
-        edges in memory in one partition. Empty if no pipeline replaces it.
-    """
-
+    #: Names of the pipeline, and of the pipeline that replaces it in scans.
     algorithm: str
     for_scans: str
+    #: Name of the array module.
     backend: str
     strategy: str = "auto"
     partitions: int | None = None
     split_every: int = 4
+    #: Limit in bytes of all tasks that run at once; on a cluster, of each task.
     memory: int | None = None
+    #: Whether the caller defined the pipeline: it may not find the minimum forest.
     is_own: bool = False
+    #: Whether the caller requests fields other than the forest.
     gives_fields: bool = False
     keeps_checkpoint: bool = False
+    #: Free bytes of the device, if tasks compute on one.
     device_memory: int | None = None
+    #: Names of the pipeline that replaces `algorithm`, and of its array module, for at most `FEW`
+    #: edges in memory in one partition. Empty if no pipeline replaces it.
     for_few: str = ""
     backend_for_few: str = ""
 

@@ -15,17 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, init=False, eq=False)
 class Compound:
-    """Steps that run depending on the verdict of a stage.
+    """Steps that run depending on the verdict of a stage."""
 
-    Attributes
-    ----------
-    verdict : Stage
-        Writes one verdict; it runs before each pass, including the first.
-    steps : tuple of Stage, Loop or When
-        The body.
-    """
-
+    #: Writes one verdict; it runs before each pass, including the first.
     verdict: Stage
+    #: The body.
     steps: tuple[Step, ...]
 
     #: The word before the verdict in pictures.

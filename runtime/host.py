@@ -1,4 +1,4 @@
-"""The memory of the host that this process can still use."""
+"""The memory of the host that this process can still use, and sizes in bytes as text."""
 
 from __future__ import annotations
 
@@ -39,3 +39,11 @@ def _text(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+def show_bytes(count: float) -> str:
+    """Format a number of bytes, rounded up."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB")):
+        if count >= unit:
+            return f"{-(-count * 100 // unit) / 100:g} {name}"
+    return f"{count:g} bytes"

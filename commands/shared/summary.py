@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import memory_errors
-from ...pipeline.streaming.bounds import check_vertices
 from ...progress import report_progress
 from ...solve import minimum_spanning_forest
 
@@ -50,7 +49,7 @@ def summarise(graph: EdgeSource) -> Summary:
     The graph is read twice: block by block, and with the strategy "fold" for its components. This
     needs memory for an array over the vertices, for all weights, and for "fold".
     """
-    check_vertices(graph)
+    graph.check_vertices()
     with memory_errors(graph.num_vertices, graph.num_edges):
         degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]

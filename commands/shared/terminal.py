@@ -17,7 +17,8 @@ from ...graphs.names.number import number_graph
 from ...graphs.open import open_files
 from ...graphs.read import read
 from ...graphs.source import EdgeSource
-from ...pipeline.options import parse_bytes, show_bytes
+from ...pipeline.options import parse_bytes
+from ...runtime.host import show_bytes
 
 if TYPE_CHECKING:
     import argparse

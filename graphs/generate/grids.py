@@ -117,27 +117,16 @@ def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class GridSegment:
-    """Edges `start` to `stop` - 1 of a grid.
+    """Edges `start` to `stop` - 1 of a grid."""
 
-    Attributes
-    ----------
-    values : array
-        The planes that the edges touch; channels are the last axis.
-    shape : tuple of int
-        Of the whole grid, without channels.
-    offsets : tuple of tuples of int
-        The steps from the first end of an edge to the second, one for each direction that has
-        edges.
-    weight : callable
-    first_plane : int
-        The plane that `values` starts with.
-    start, stop : int
-    """
-
+    #: The planes that the edges touch; channels are the last axis.
     values: NDArray[Any]
+    #: Of the whole grid, without channels.
     shape: tuple[int, ...]
+    #: The steps from the first end of an edge to the second, one for each direction that has edges.
     offsets: tuple[tuple[int, ...], ...]
     weight: Weight
+    #: The plane that `values` starts with.
     first_plane: int = 0
     start: int = 0
     stop: int = 0
@@ -288,24 +277,16 @@ class GridSegment:
 
 @dataclass(frozen=True)
 class _Direction:
-    """The edges of one plane that lead in one direction.
+    """The edges of one plane that lead in one direction."""
 
-    Attributes
-    ----------
-    step : int
-        0 within the plane, 1 to the next.
-    shift : int
-        From the place of the first end in its plane to that of the second in its own.
-    left, right : tuples of slices
-        The first and the second ends, along the axes of a plane.
-    shape : tuple of int
-        Of a plane.
-    """
-
+    #: 0 within the plane, 1 to the next.
     step: int
+    #: From the place of the first end in its plane to that of the second in its own.
     shift: int
+    #: The first and the second ends, along the axes of a plane.
     left: tuple[slice, ...]
     right: tuple[slice, ...]
+    #: Of a plane.
     shape: tuple[int, ...]
 
     @classmethod

@@ -86,24 +86,15 @@ class Grid(Protocol):
 
 @dataclass(frozen=True)
 class Tile:
-    """A box of vertices, and all edges that touch it.
-
-    Attributes
-    ----------
-    grid : Grid
-    shape : Shape
-    extents : tuple of ranges
-        The box and the vertices next to it.
-    box : slices
-        The box, within the planes of the partition.
-    first_id : int
-        The id of the first edge of the grid.
-    """
+    """A box of vertices, and all edges that touch it."""
 
     grid: Grid
     shape: Shape
+    #: The box and the vertices next to it.
     extents: Box
+    #: The box, within the planes of the partition.
     box: Slices
+    #: The id of the first edge of the grid.
     first_id: int
 
     def weights(self, dtype: DTypeLike) -> NDArray[Any]:

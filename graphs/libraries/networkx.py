@@ -24,24 +24,16 @@ _LARGEST_TABLE = 8
 
 @dataclass(frozen=True)
 class Edges:
-    """The edges of a networkx graph, in the order of `G.edges`.
+    """The edges of a networkx graph, in the order of `G.edges`."""
 
-    Attributes
-    ----------
-    nodes : list of length n
-        The nodes in the order of `G.nodes`.
-    u, v : int64 arrays of length m
-        Positions of both ends in `nodes`.
-    keys : list of length m, or None
-        The keys of a multigraph's edges.
-    data : list of length m
-        The attributes of each edge. These are the dictionaries of the graph, not copies.
-    """
-
+    #: The nodes in the order of `G.nodes`.
     nodes: list[Any]
+    #: Positions of both ends in `nodes`.
     u: NDArray[np.int64]
     v: NDArray[np.int64]
+    #: The keys of a multigraph's edges.
     keys: list[Any] | None
+    #: The attributes of each edge. These are the dictionaries of the graph, not copies.
     data: list[Mapping[Any, Any]]
 
     def tuples(

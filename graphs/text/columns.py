@@ -55,31 +55,20 @@ _DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity
 
 @dataclass(frozen=True)
 class Row:
-    """The form of a line.
+    """The form of a line."""
 
-    Parameters
-    ----------
-    comments : bytes
-        Lines that start with one of these bytes are skipped.
-    fields : tuple of str
-        "tag", "u", "v" and "weight", in the order of the line. Fields of other names are skipped.
-    tag : bytes
-        The value of the field "tag".
-    first_id : int
-        Smallest vertex id; it becomes 0.
-    num_vertices : int, optional
-    delimiter : bytes
-        Separates fields, which may then be quoted. If empty, spaces and tabs separate fields.
-    header : str
-        Shown in messages; by default the names of the fields.
-    """
-
+    #: Lines that start with one of these bytes are skipped.
     comments: bytes
+    #: "tag", "u", "v" and "weight", in the order of the line. Fields of other names are skipped.
     fields: tuple[str, ...] = _WANTED
+    #: The value of the field "tag".
     tag: bytes = b""
+    #: Smallest vertex id; it becomes 0.
     first_id: int = 0
     num_vertices: int | None = None
+    #: Separates fields, which may then be quoted. If empty, spaces and tabs separate fields.
     delimiter: bytes = b""
+    #: Shown in messages; by default the names of the fields.
     header: str = ""
 
     @property

@@ -26,21 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Header:
-    """The numbers that a text file states before its edges.
-
-    Parameters
-    ----------
-    num_vertices : int, optional
-    num_edges : int, optional
-    line : int
-        The line that states the numbers.
-    size : int
-        The smallest number of bytes of an edge.
-    """
+    """The numbers that a text file states before its edges."""
 
     num_vertices: int | None = None
     num_edges: int | None = None
+    #: The line that states the numbers.
     line: int = 1
+    #: The smallest number of bytes of an edge.
     size: int = 4
 
 

@@ -125,16 +125,10 @@ def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
 
 
 class Chunked(NamedTuple):
-    """A source whose chunks Dask computes in separate tasks.
-
-    Attributes
-    ----------
-    source : EdgeSource
-    chunks : tuple
-        Each chunk in order: the collection or future, a placeholder for its value, or the value.
-    """
+    """A source whose chunks Dask computes in separate tasks."""
 
     source: EdgeSource
+    #: Each chunk in order: the collection or future, a placeholder for its value, or the value.
     chunks: tuple[Any, ...]
 
     def filled(self) -> EdgeSource:

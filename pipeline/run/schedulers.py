@@ -26,30 +26,20 @@ _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
 
 @dataclass(eq=False)
 class Workers:
-    """The workers of a scheduler: the properties on which a plan depends.
+    """The workers of a scheduler: the properties on which a plan depends."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the scheduler in reports.
-    workers : int
-        Number of tasks that can run at once.
-    task_threads : int
-        Threads of each task.
-    is_cluster : bool
-        Whether each task has its own memory.
-    eager : bool
-        Whether tasks run in the calling thread when they are submitted, so that a handle is the
-        result itself.
-    worker_memory : int, optional
-        Limit in bytes of each task.
-    """
-
+    #: The name of the scheduler in reports.
     name: str = "inline"
+    #: Number of tasks that can run at once.
     workers: int = 1
+    #: Threads of each task.
     task_threads: int = 1
+    #: Whether each task has its own memory.
     is_cluster: bool = False
+    #: Whether tasks run in the calling thread when they are submitted, so that a handle is the
+    #: result itself.
     eager: bool = True
+    #: Limit in bytes of each task.
     worker_memory: int | None = None
 
 

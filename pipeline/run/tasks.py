@@ -47,40 +47,26 @@ class Collected(tuple[Any, ...]):
 
 @dataclass(slots=True)  # creating a frozen one takes three times as long
 class Task:
-    """A call of a stage, or if `parts` is set, a combination of results of several partitions.
-
-    Attributes
-    ----------
-    stage : Stage
-    backend : Backend
-    fields : dict
-        The fields to read: values, `Slot` objects, or `Collected` tuples of these.
-    round, partition : int
-        The position of the task in the run, for reports.
-    parts : int
-        Number of results to combine: the first arguments of the call.
-    note : callable, optional
-        Called with a `Note`.
-    is_shared : bool
-        Whether it writes fields of the whole graph instead of a partition.
-    leaves_on_host : bool
-        Whether its arrays must be in host memory, because they may be sent to other processes.
-    number : int
-        Position in the order of submission.
-    record : Record, optional
-        Saves unfinished work. It is passed to a function with a parameter of this name.
-    """
+    """A call of a stage, or if `parts` is set, a combination of results of several partitions."""
 
     stage: Stage
     backend: Backend
+    #: The fields to read: values, `Slot` objects, or `Collected` tuples of these.
     fields: Mapping[str, Any]
+    #: The position of the task in the run, for reports.
     round: int = 0
     partition: int = 0
+    #: Number of results to combine: the first arguments of the call.
     parts: int = 0
+    #: Called with a `Note`.
     note: Callable[[Note], object] | None = None
+    #: Whether it writes fields of the whole graph instead of a partition.
     is_shared: bool = False
+    #: Whether its arrays must be in host memory, because they may be sent to other processes.
     leaves_on_host: bool = False
+    #: Position in the order of submission.
     number: int = 0
+    #: Saves unfinished work. It is passed to a function with a parameter of this name.
     record: Any = None
 
     @property

@@ -9,19 +9,15 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from ...errors import MemoryBoundError, OutOfMemoryError
+from ...errors import MemoryBoundError
 from ...graphs.source import BLOCK_EDGES
-from ...runtime.host import available_bytes
-from ..options import show_bytes
+from ...runtime.host import show_bytes
 
 if TYPE_CHECKING:
     from ...graphs.source import EdgeSource
 
 #: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
 _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
-#: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
-#: counts them from this number of bytes on.
-_VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
 #: Bytes per thread for its tile of a grid, and for the columns that tiles share.
 _TILE = 50_000_000
 #: Bytes per partition that the system's allocator keeps.
@@ -43,25 +39,17 @@ _COMFORTABLE, _PARTS = 2**24, 16
 
 
 class _Light(NamedTuple):
-    """Parameters of the first scan of the strategy "two-scan".
+    """Parameters of the first scan of the strategy "two-scan"."""
 
-    Attributes
-    ----------
-    per_vertex : float
-        Light edges per vertex. There are fewer than in `filter-boruvka`, to save memory.
-    filled : float
-        The share of the capacity to fill. The limit for light edges is estimated from a sample,
-        and a buffer that overflows drops its heavier half.
-    dense : float
-        Edges per vertex above which a second scan is faster than holding and joining all edges.
-    fold_share : int
-        A first scan without a limit replaces a full buffer by its forest only if a forest is at
-        most 1 / `fold_share` of the buffer. Otherwise a second scan takes less time.
-    """
-
+    #: Light edges per vertex. There are fewer than in `filter-boruvka`, to save memory.
     per_vertex: float = 1.5
+    #: The share of the capacity to fill. The limit for light edges is estimated from a sample, and
+    #: a buffer that overflows drops its heavier half.
     filled: float = 7 / 8
+    #: Edges per vertex above which a second scan is faster than holding and joining all edges.
     dense: float = 6
+    #: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
+    #: 1 / `fold_share` of the buffer. Otherwise a second scan takes less time.
     fold_share: int = 8
 
 
@@ -153,33 +141,21 @@ def tiles_bytes(size: Size, left: int, partitions: int, threads: int, tasks: int
 
 @dataclass(frozen=True)
 class ScanMemory:
-    """The memory of the tasks of a run that scans a graph.
-
-    Attributes
-    ----------
-    size : Size
-    strategy : {"fold", "tree", "two-scan", "iterate"}
-    partitions, split_every : int
-    threads : int
-        Threads of each task.
-    tasks : int
-        Number of tasks that share the memory.
-    workers : int
-        Number of tasks that run at once.
-    spills : bool
-        Whether workers spill waiting forests to disk.
-    by_dask : bool
-        Whether Dask runs the tasks.
-    """
+    """The memory of the tasks of a run that scans a graph."""
 
     size: Size
     strategy: str
     partitions: int
     split_every: int
+    #: Threads of each task.
     threads: int
+    #: Number of tasks that share the memory.
     tasks: int = 1
+    #: Number of tasks that run at once.
     workers: int = 1
+    #: Whether workers spill waiting forests to disk.
     spills: bool = False
+    #: Whether Dask runs the tasks.
     by_dask: bool = False
 
     @property
@@ -299,26 +275,6 @@ class ScanMemory:
         """Bytes per edge of the forests that wait to be merged."""
         is_kept = self.levels and not self.spills
         return self._in_memory * self.size.held_edge if is_kept else 0
-
-
-def check_vertices(source: EdgeSource) -> None:
-    """Check that the available memory can hold arrays over the vertices, before any is made.
-
-    Every algorithm needs at least ten of them, of indices.
-    """
-    size = Size.of(source)
-    needed = size.num_vertices * _VERTEX_ARRAYS * size.index
-    if needed < _NEGLIGIBLE or (available := available_bytes()) is None or needed <= available:
-        return
-    largest, place = source.largest_id()
-    cause = f"{place}: vertex id {largest}: " if largest == size.num_vertices - 1 else ""
-    message = (
-        f"{cause}not enough memory for {size.num_vertices:,} vertices and {size.num_edges:,} edges "
-        f"({show_bytes(needed)}; available are {show_bytes(available)}); if vertex ids are sparse, "
-        "renumber them from 0, or take them as names by ends= (--ends); if the graph has that "
-        "number of vertices, pass num_vertices="
-    )
-    raise OutOfMemoryError(message)
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:

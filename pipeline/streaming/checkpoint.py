@@ -7,6 +7,7 @@ the values of the stages, the input, and the partitions. A run with another iden
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import os
@@ -40,17 +41,11 @@ _DRAFT = "{}-{}.draft"
 
 @dataclass(frozen=True)
 class Record:
-    """The unfinished or finished work of one task: arrays and a state.
+    """The unfinished or finished work of one task: arrays and a state."""
 
-    Parameters
-    ----------
-    path : str
-        All workers must be able to read and write it.
-    seconds : float
-        Interval at which a task saves unfinished work.
-    """
-
+    #: All workers must be able to read and write it.
     path: str
+    #: Interval at which a task saves unfinished work.
     seconds: float = 20.0
 
     def load(self) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
@@ -62,7 +57,11 @@ class Record:
             ):
                 arrays = tuple(archive[f"arr_{place}"] for place in range(len(archive.files) - 1))
                 return arrays, json.loads(archive["state"].item())
-        except (FileNotFoundError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
+        except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
+            return None
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.EINVAL):  # offsets of a damaged archive
+                raise
             return None
 
     def save(self, arrays: Iterable[NDArray[Any]], state: dict[str, Any]) -> None:

@@ -39,23 +39,15 @@ T = TypeVar("T")
 
 
 class Scan(NamedTuple):
-    """The parameters of a scan that all partitions share.
-
-    Attributes
-    ----------
-    num_vertices, num_fragments : int
-    capacity : int
-        Number of edges that each task holds.
-    can_rescan : bool
-        Whether a later scan may take edges that this one skips.
-    limit : int or None
-        The largest key to take if `can_rescan`; None for no limit.
-    """
+    """The parameters of a scan that all partitions share."""
 
     num_vertices: int
     num_fragments: int
+    #: Number of edges that each task holds.
     capacity: int
+    #: Whether a later scan may take edges that this one skips.
     can_rescan: bool = False
+    #: The largest key to take if `can_rescan`; None for no limit.
     limit: int | None = None
 
     @property

@@ -22,20 +22,13 @@ from .solver import Cut, Solver
 
 
 class Candidates(NamedTuple):
-    """Edges of consecutive partitions that contain their minimum forest.
+    """Edges of consecutive partitions that contain their minimum forest."""
 
-    Attributes
-    ----------
-    edges : tuple of Columns
-        In the order of edge ids. The ends are fragments.
-    cut : Cut or None
-        The scan took every edge up to this one; None if it took all edges.
-    is_forest : bool
-        Whether there is one item and it is a forest.
-    """
-
+    #: In the order of edge ids. The ends are fragments.
     edges: tuple[Columns, ...]
+    #: The scan took every edge up to this one; None if it took all edges.
     cut: Cut | None
+    #: Whether there is one item and it is a forest.
     is_forest: bool
 
 

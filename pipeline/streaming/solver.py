@@ -33,16 +33,9 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Solver:
-    """Finds minimum forests within a task.
+    """Finds minimum forests within a task."""
 
-    Attributes
-    ----------
-    flow : Dataflow
-        From ``columns`` to ``forest``; see `strategies.from_columns`.
-    backend : Backend
-    maximum : bool
-    """
-
+    #: From ``columns`` to ``forest``; see `strategies.from_columns`.
     flow: Dataflow
     backend: Backend
     maximum: bool

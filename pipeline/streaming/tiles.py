@@ -33,24 +33,15 @@ if TYPE_CHECKING:
 
 
 class Joined(NamedTuple):
-    """A tile after its vertices were joined.
-
-    Attributes
-    ----------
-    box : slices
-    label : index array
-        The fragment of each vertex.
-    num_fragments : int
-    chosen : array
-        The ids of edges of the forest.
-    left : Columns
-        The edges that remain. Their ends are vertices.
-    """
+    """A tile after its vertices were joined."""
 
     box: tuple[slice, ...]
+    #: The fragment of each vertex.
     label: NDArray[Any]
     num_fragments: int
+    #: The ids of edges of the forest.
     chosen: NDArray[Any]
+    #: The edges that remain. Their ends are vertices.
     left: Columns
 
 

@@ -12,7 +12,6 @@ from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
-from mstflow.pipeline.options import show_bytes
 from mstflow.pipeline.plan import Graph, Request, plan
 from mstflow.pipeline.run.schedulers import Workers
 from mstflow.pipeline.streaming.bounds import Size
@@ -20,6 +19,7 @@ from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
 from mstflow.primitives.vocabulary import ArrayModule
+from mstflow.runtime.host import show_bytes
 from mstflow.stages.fields import Chosen, Count
 
 CASES = [

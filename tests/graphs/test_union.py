@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError, OutOfMemoryError
-from mstflow.pipeline.union import unions_of
+from mstflow.graphs.union import unions_of
 
 
 @given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
@@ -42,7 +42,7 @@ def test_plain_columns_are_adopted_together(ids, weights):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
 def test_several_unions_of_small_graphs(monkeypatch, weights, threads):
-    monkeypatch.setattr("mstflow.pipeline.union.TOGETHER", 30)
+    monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 30)
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
     rng = np.random.default_rng(4)
     many = [
@@ -77,7 +77,7 @@ def test_distant_vertices():
 
 @pytest.mark.parametrize("convert", [tuple, lambda columns: mstflow.EdgeList(*columns)])
 def test_graphs_of_many_vertices_are_in_several_unions(monkeypatch, convert):
-    monkeypatch.setattr("mstflow.pipeline.union._MOST_VERTICES", 60)
+    monkeypatch.setattr("mstflow.graphs.union._MOST_VERTICES", 60)
     rng = np.random.default_rng(6)
     many = [
         convert((*rng.integers(0, n, (2, 40)), rng.integers(0, 9, 40)))
@@ -98,7 +98,7 @@ def test_numbers_of_vertices_do_not_overflow(largest, backend):
 
 
 def test_errors_in_later_unions(monkeypatch):
-    monkeypatch.setattr("mstflow.pipeline.union.TOGETHER", 2)
+    monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 2)
     with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):
         mstflow.minimum_spanning_forests([GOOD, GOOD, GOOD, (np.array([0, -1]), *GOOD[1:])])
 

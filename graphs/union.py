@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError, OptionError, OutOfMemoryError
-from ..graphs.adopt import edge_list
-from ..graphs.edge_list import unchecked
-from ..graphs.source import EdgeSource
 from ..runtime.device import refuse_device
 from ..runtime.memory import empty
-from .streaming.bounds import check_vertices
+from .edge_list import unchecked
+from .read import edge_list
+from .source import EdgeSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
-    from ..graphs.edge_list import EdgeList
+    from .edge_list import EdgeList
 
 
 #: The largest number of graphs in a union. The columns of this many small graphs fit in a cache.
@@ -31,23 +30,15 @@ _MOST_VERTICES = 2**24
 
 
 class Union(NamedTuple):
-    """The disjoint union of k graphs.
+    """The disjoint union of k graphs."""
 
-    Attributes
-    ----------
-    graph : EdgeList
-        The edges of all graphs, in order, on the vertices of all graphs.
-    first_edge : int64 array of length k + 1
-        The first edge id of each graph in the union, and the number of edges.
-    members : sequence of EdgeList
-        The graphs.
-    places : sequence of int
-        The position of each graph in the caller's sequence.
-    """
-
+    #: The edges of all graphs, in order, on the vertices of all graphs.
     graph: EdgeList
+    #: The first edge id of each graph in the union, and the number of edges.
     first_edge: NDArray[np.int64]
+    #: The graphs.
     members: Sequence[EdgeList]
+    #: The position of each graph in the caller's sequence.
     places: Sequence[int]
 
     @classmethod
@@ -123,7 +114,7 @@ def _divide(members: dict[int, EdgeList]) -> Iterator[dict[int, EdgeList]]:
 def _adopted(graph: Any, weight: str | None, place: int) -> EdgeList:
     try:
         found = edge_list(graph, None, weight)
-        check_vertices(EdgeSource.of(found))
+        EdgeSource.of(found).check_vertices()
     except (GraphError, OptionError, OutOfMemoryError) as error:
         message = f"graph {place}: {error}"
         raise type(error)(message) from error
