@@ -41,58 +41,41 @@ class Format:
     names the file and the line, array, column or edge. Functions with the name of the weights as an
     argument raise OptionError if the file has no such column. All functions may raise OptionError
     for a missing package.
-
-    Parameters
-    ----------
-    name : str
-        Value of `format=`. For a plugin, the name of its entry point.
-    suffixes : tuple of str
-        Suffixes of its files, in lower case. Output has the first one.
-    read : callable, optional
-        Takes a path, returns an `EdgeList`.
-    blocks : callable, optional
-        For text, in place of `read`: takes a path and yields a `text.table.Header`, then blocks.
-    stream : callable, optional
-        Takes a path, returns an `EdgeSource` without reading the edges.
-    size : callable, optional
-        Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
-        memory is bounded, these bytes are checked before a whole file is read.
-    write : callable, optional
-        Takes a path that does not exist yet and an `EdgeTable`, and writes the file.
-    read_forest : callable, optional
-        Takes a path and the dtype of the graph's weights; returns all columns of a saved forest
-        and the identity of its graph.
-    tables : callable, optional
-        Takes a path and a function from the names of all columns to `tables.ColumnNames`; yields
-        `pyarrow.Table` objects with the chosen columns.
-    begins : callable, optional
-        Takes a line and returns whether a file of this format may begin with it. Called with
-        leading comments (`#`, `%`) and with the first other line.
-    has_columns : bool
-        Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
-        weights.
-    is_folder : bool
-        Whether a graph is a folder instead of a file.
-    needs_coordinates : bool
-        Whether `write` needs the coordinates of the vertices.
-    holds_names : bool
-        Whether `write` accepts columns of names; `read_forest` then has the optional argument
-        `name_type`, their `pyarrow.DataType`.
     """
 
+    #: Value of `format=`. For a plugin, the name of its entry point.
     name: str
+    #: Suffixes of its files, in lower case. Output has the first one.
     suffixes: tuple[str, ...] = ()
+    #: Takes a path, returns an `EdgeList`.
     read: Callable[..., EdgeList] | None = None
+    #: Takes a path, returns an `EdgeSource` without reading the edges.
     stream: Callable[..., EdgeSource] | None = None
+    #: Takes a path that does not exist yet and an `EdgeTable`, and writes the file.
     write: Callable[[Path, EdgeTable], None] | None = None
+    #: Takes a path and the dtype of the graph's weights; returns all columns of a saved forest and
+    #: the identity of its graph.
     read_forest: Callable[..., SavedForest] | None = None
+    #: Takes a line and returns whether a file of this format may begin with it. Called with leading
+    #: comments (`#`, `%`) and with the first other line.
     begins: Callable[[bytes], bool] | None = None
+    #: For text, in place of `read`: takes a path and yields a `text.table.Header`, then blocks.
     blocks: Callable[..., Iterator[Any]] | None = None
+    #: Takes a path and a function from the names of all columns to `tables.ColumnNames`; yields
+    #: `pyarrow.Table` objects with the chosen columns.
     tables: Callable[..., Iterator[Any]] | None = None
+    #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
+    #: memory is bounded, these bytes are checked before a whole file is read.
     size: Callable[[Path], int] | None = None
+    #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
+    #: weights.
     has_columns: bool = False
+    #: Whether a graph is a folder instead of a file.
     is_folder: bool = False
+    #: Whether `write` needs the coordinates of the vertices.
     needs_coordinates: bool = False
+    #: Whether `write` accepts columns of names; `read_forest` then has the optional argument
+    #: `name_type`, their `pyarrow.DataType`.
     holds_names: bool = False
 
     def graph(self, path: Path, weight: str | None) -> EdgeList:
@@ -139,34 +122,22 @@ def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """Columns of edges to be written: in memory, or computed block by block.
+    """Columns of edges to be written: in memory, or computed block by block."""
 
-    Parameters
-    ----------
-    dtypes : mapping of str to dtype
-        Dtype of each column, or for names of vertices their `pyarrow.DataType`.
-    num_edges : int
-    num_vertices : int, optional
-        Needed by formats that state it.
-    read : callable
-        Takes a number of edges; returns an iterator over blocks of about that size.
-    columns : mapping of str to array, optional
-        All columns, if they are in memory.
-    identity : mapping, optional
-        For a forest, the identity of its graph (see `forest_file.graph_identity`).
-    coordinates : array, optional
-        Degrees east and north of each vertex.
-    step : str
-        Name of the step in progress reports.
-    """
-
+    #: Dtype of each column, or for names of vertices their `pyarrow.DataType`.
     dtypes: Mapping[str, Any]
     num_edges: int
+    #: Needed by formats that state it.
     num_vertices: int | None
+    #: Takes a number of edges; returns an iterator over blocks of about that size.
     read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
+    #: All columns, if they are in memory.
     columns: NamedColumns | None = None
+    #: For a forest, the identity of its graph (see `forest_file.graph_identity`).
     identity: Mapping[str, Any] | None = None
+    #: Degrees east and north of each vertex.
     coordinates: ArrayLike | None = None
+    #: Name of the step in progress reports.
     step: str = "write edges"
 
     @property

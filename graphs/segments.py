@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,41 +36,49 @@ Read = tuple[int, Callable[[], "Columns"]]
 _LANES = 1021
 
 
-class Segment(Protocol):
+class Segment(ABC):
     """Consecutive edges of a source."""
 
     @property
+    @abstractmethod
     def num_edges(self) -> int | None:
         """Number of edges; None if it is unknown until they are read."""
 
     @property
     def is_direct(self) -> bool:
         """Whether a slice can be read without the edges before it."""
+        return True
 
     @property
     def edges_at_once(self) -> int:
         """Smallest number of edges that a read loads; 0 if it loads only the requested edges."""
+        return 0
 
     @property
     def num_vertices(self) -> int:
         """Number of vertices that the segment states; 0 if it states no number."""
+        return 0
 
     @property
     def origin(self) -> tuple[str, int]:
         """The file of the edges, and the row of the first edge; ("", 0) without a file."""
+        return "", 0
 
+    @abstractmethod
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that read the blocks, in order; usually of at most `size` edges."""
 
     def slice(self, start: int, stop: int) -> Segment:
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
+        return Rows(self, start, stop)
 
+    @abstractmethod
     def fingerprint(self) -> str:
         """Return a digest that identifies the edges."""
 
 
 @dataclass(frozen=True)
-class ArraySegment:
+class ArraySegment(Segment):
     """Columns in memory; slices are views. `num_vertices` may exceed the largest id plus one.
 
     `files` lists the files of the columns, with their numbers of edges.
@@ -81,9 +89,6 @@ class ArraySegment:
     weight: NDArray[Any] | None
     num_vertices: int = 0
     files: tuple[tuple[str, int], ...] = ()
-    is_direct = True
-    edges_at_once = 0
-    origin = ("", 0)
 
     @property
     def num_edges(self) -> int:
@@ -159,20 +164,13 @@ def column_segment(columns: Any, name: str) -> ArraySegment:
 Adopt = Callable[[Any, str], ArraySegment]
 
 
-class Sequential(ABC):
+class Sequential(Segment):
     """Base of segments that can only be read from the beginning; their length is unknown."""
 
     #: Whether less than the whole segment is loaded at once.
     is_in_blocks = False
     num_edges: int | None = None
-    edges_at_once: int = 0
     is_direct = False
-    num_vertices = 0
-
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file of the edges, and the row of the first edge; by default no file."""
-        return "", 0
 
     @abstractmethod
     def arrays(self) -> Iterator[ArraySegment]:
@@ -182,14 +180,6 @@ class Sequential(ABC):
         """Yield functions that return views."""
         for segment in self.arrays():
             yield from segment.reads(size)
-
-    def slice(self, start: int, stop: int) -> Rows:
-        """Return rows that are read from the beginning."""
-        return Rows(self, start, stop)
-
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Return a digest that identifies the edges."""
 
 
 class ChunkSegment(Sequential):
@@ -317,13 +307,12 @@ def _computed(chunk: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Segment):
     """Edges `start` to `stop` - 1 of a segment that is read from the beginning, in whole units."""
 
     segment: Segment
     start: int
     stop: int
-    num_vertices = 0
 
     @property
     def edges_at_once(self) -> int:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import PipelineError
-from ..stages.fields import ANYTHING, EDGES, Field
+from ..stages.fields import ANYTHING, EDGES
 from .dataflow import ByBackend, Dataflow, Known
 from .engine import OF_EVERY_RUN, run_on
 from .steps import edited
+from .strategies import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,11 +26,8 @@ __all__ = ["ByBackend", "Pipeline"]
 INPUTS = {
     "columns": Known(ANYTHING, in_partitions=True),
     "edges": Known(EDGES, in_partitions=True),
-    "weight_order": Known(Field("", "any")),
-    "num_vertices": Known(Field("", "count")),
-    "num_edges": Known(Field("", "count")),
-    "maximum": Known(Field("", "verdict")),
-    "forest": Known(Field("", "chosen")),
+    "weight_order": Known(ANYTHING),
+    **SHARED,
 }
 
 

@@ -47,14 +47,15 @@ if TYPE_CHECKING:
 _COUNT = Known(Field("", "count"))
 _IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
 
-#: The fields that exist before the first stage, in every strategy.
-_SHARED = {
+#: The fields that exist before the first stage, in every pipeline,
+SHARED = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
     "maximum": Known(Field("", "verdict")),
-    "weight_dtype": Known(ANYTHING),
     "forest": Known(Field("", "chosen")),
 }
+#: and in every strategy.
+_SHARED = {**SHARED, "weight_dtype": Known(ANYTHING)}
 
 #: The stages that compute keys from weights. They write the field `edges`.
 _COMPUTE_KEYS = (find_signs, choose_weight_order, order_weights)

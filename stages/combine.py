@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -16,38 +17,31 @@ Written = tuple[Any, ...]
 Combine = Callable[..., Written]
 
 
-def _each(ops: ArrayModule, parts: list[Written], join: Callable[[list[Any]], Any]) -> Written:
+def _each(parts: list[Written], join: Callable[[list[Any]], Any]) -> Written:
     """Apply `join` to each field: to the list of its values in all partitions."""
     return tuple(join(list(values)) for values in zip(*parts, strict=True))
 
 
+def _by_operator(apply: Callable[[Any, Any], Any]) -> Combine:
+    """Return the combination that applies an operator elementwise; Python integers are exact."""
+    return lambda ops, parts: _each(parts, lambda values: reduce(apply, values))
+
+
+def _by_order(name: str, of_scalars: Callable[[list[Any]], Any]) -> Combine:
+    """Return the combination by a function of the array module, or of Python for scalars."""
+
+    def combine(ops: ArrayModule, parts: list[Written]) -> Written:
+        def join(values: list[Any]) -> Any:
+            return of_scalars(values) if _is_scalar(values[0]) else reduce(apply, values)
+
+        apply = getattr(ops, name)
+        return _each(parts, join)
+
+    return combine
+
+
 def _is_scalar(value: Any) -> bool:
-    return isinstance(value, bool | int | float)  # Python integers do not overflow
-
-
-def add(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return the elementwise sum."""
-    return _each(ops, parts, lambda values: reduce(lambda a, b: a + b, values))
-
-
-def minimum(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return the elementwise minimum."""
-    return _each(ops, parts, lambda v: min(v) if _is_scalar(v[0]) else reduce(ops.minimum, v))
-
-
-def maximum(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return the elementwise maximum."""
-    return _each(ops, parts, lambda v: max(v) if _is_scalar(v[0]) else reduce(ops.maximum, v))
-
-
-def every(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return the elementwise logical and."""
-    return _each(ops, parts, lambda values: reduce(lambda a, b: a & b, values))
-
-
-def some(ops: ArrayModule, parts: list[Written]) -> Written:
-    """Return the elementwise logical or."""
-    return _each(ops, parts, lambda values: reduce(lambda a, b: a | b, values))
+    return isinstance(value, bool | int | float)
 
 
 def lexicographic_minimum(ops: ArrayModule, parts: list[Written]) -> Written:
@@ -76,15 +70,15 @@ def concatenation(ops: ArrayModule, parts: list[Written]) -> Written:
             return getattr(type(values[0]), "_make", tuple)(columns)
         return ops.concat(values)
 
-    return _each(ops, parts, joined)
+    return _each(parts, joined)
 
 
 COMBINE: dict[str, Combine] = {
-    "sum": add,
+    "sum": _by_operator(operator.add),
     "concatenation": concatenation,
-    "minimum": minimum,
-    "maximum": maximum,
-    "all": every,
-    "any": some,
+    "minimum": _by_order("minimum", min),
+    "maximum": _by_order("maximum", max),
+    "all": _by_operator(operator.and_),
+    "any": _by_operator(operator.or_),
     "lexicographic minimum": lexicographic_minimum,
 }

@@ -28,6 +28,7 @@ from ..files import (
     without_warnings,
 )
 from ..format import IDENTITY, Format, parse_identity
+from ..segments import Segment
 from ..source import EdgeSource
 
 if TYPE_CHECKING:
@@ -286,14 +287,12 @@ class _Column:
 
 
 @dataclass(frozen=True)
-class NpyColumns:
+class NpyColumns(Segment):
     """Edges `start` to `stop` - 1 of columns u, v and optionally weight."""
 
     columns: tuple[_Column, ...]
     start: int
     stop: int
-    is_direct = True
-    edges_at_once = num_vertices = 0
 
     @property
     def num_edges(self) -> int:

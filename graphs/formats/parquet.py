@@ -13,7 +13,7 @@ import numpy as np
 from ..edge_list import EdgeList
 from ..files import FileState, file_fingerprint, most_from, unchanged
 from ..format import IDENTITY, Format, parse_identity
-from ..segments import Rows
+from ..segments import Segment
 from ..source import EdgeSource
 from ..tables import (
     NUM_VERTICES,
@@ -92,22 +92,25 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
 
 
 @dataclass(frozen=True)
-class RowGroup:
+class RowGroup(Segment):
     """One row group of a file, which can only be read as a whole."""
 
     path: Path
     state: FileState
     group: int
     first_row: int
-    num_edges: int
+    count: int
     weight: str | None
-    is_direct = True
-    num_vertices = 0
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return self.count
 
     @property
     def edges_at_once(self) -> int:
         """Number of edges that any read loads: all of them."""
-        return self.num_edges
+        return self.count
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -117,10 +120,6 @@ class RowGroup:
     def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
         """Yield one function, which reads the row group."""
         yield self.num_edges, self._read
-
-    def slice(self, start: int, stop: int) -> Rows:
-        """Return a slice of its rows."""
-        return Rows(self, start, stop)
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the file, the row group and the name of the weights."""

@@ -39,40 +39,25 @@ class Generated:
     """A generated graph; `families` has a function for each family.
 
     Equal parameters and seeds give equal graphs, for any division into ranges.
-
-    Parameters
-    ----------
-    num_vertices : int
-    family_edges : int
-        Number of edges of the family, before edges are dropped.
-    ends : callable
-        Takes edge numbers (a uint64 array, less than `family_edges`) and the seed; returns the two
-        ends.
-    weights : str
-        "float32" or "float64", uniform in [0, 1), or an integer dtype and an inclusive range, such
-        as "uint8:0:255". "int:LOW:HIGH" is int32 if the range fits, otherwise int64.
-    keep : float
-        Fraction of the edges to keep, rounded to a number of edges. These edges are chosen at
-        random and keep their order.
-    shuffle_vertices, shuffle_edges : bool
-        Whether to number the vertices, and to list the edges, in random order. The choice of edges
-        and their weights remain the same.
-    seed : int
-        0 to 2^64 - 1.
-
-    Raises
-    ------
-    OptionError
-        If a parameter is out of range or malformed. Names it.
     """
 
     num_vertices: int
+    #: Number of edges of the family, before edges are dropped.
     family_edges: int
+    #: Takes edge numbers (a uint64 array, less than `family_edges`) and the seed; returns the two
+    #: ends.
     ends: Ends
+    #: "float32" or "float64", uniform in [0, 1), or an integer dtype and an inclusive range, such
+    #: as "uint8:0:255". "int:LOW:HIGH" is int32 if the range fits, otherwise int64.
     weights: str = "float32"
+    #: Fraction of the edges to keep, rounded to a number of edges. These edges are chosen at random
+    #: and keep their order.
     keep: float = 1.0
+    #: Whether to number the vertices, and to list the edges, in random order. The choice of edges
+    #: and their weights remain the same.
     shuffle_vertices: bool = False
     shuffle_edges: bool = False
+    #: 0 to 2^64 - 1.
     seed: int = 0
 
     def __post_init__(self) -> None:

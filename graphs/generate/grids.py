@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import GraphError, OptionError
 from ..files import digest
+from ..segments import Segment
 from ..source import EdgeSource, check_dtype
 from .tiles import Tile, divide, ends, most_left, moved, slices, table
 
@@ -116,7 +117,7 @@ def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class GridSegment:
+class GridSegment(Segment):
     """Edges `start` to `stop` - 1 of a grid."""
 
     #: The planes that the edges touch; channels are the last axis.
@@ -130,9 +131,6 @@ class GridSegment:
     first_plane: int = 0
     start: int = 0
     stop: int = 0
-    is_direct = True
-    edges_at_once = 0
-    origin = ("", 0)
 
     @property
     def num_edges(self) -> int:

@@ -12,7 +12,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,29 +66,12 @@ class Shape:
         self.leaving = np.flatnonzero((self.u < size) & (self.v == size)).astype(np.int32)
 
 
-class Grid(Protocol):
-    """The part of a grid that tiles need; see `grids.GridSegment`."""
-
-    @property
-    def num_vertices(self) -> int:
-        """Number of vertices."""
-
-    @property
-    def end(self) -> int:
-        """Number of edges."""
-
-    def weights(self, extents: Box, dtype: DTypeLike, /) -> NDArray[Any]:
-        """Return the weights of the edges within a box."""
-
-    def lines(self, extents: Box, /) -> NDArray[np.int64]:
-        """Return both ends and the id of the first edge of each line."""
-
-
 @dataclass(frozen=True)
 class Tile:
     """A box of vertices, and all edges that touch it."""
 
-    grid: Grid
+    #: A `grids.GridSegment`, which imports this module.
+    grid: Any
     shape: Shape
     #: The box and the vertices next to it.
     extents: Box
@@ -99,7 +82,8 @@ class Tile:
 
     def weights(self, dtype: DTypeLike) -> NDArray[Any]:
         """Return the weights of all edges, which must have this dtype."""
-        return self.grid.weights(self.extents, dtype).ravel()
+        found: NDArray[Any] = self.grid.weights(self.extents, dtype).ravel()
+        return found
 
     def edge_ids(self, places: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of edges in the table."""
@@ -116,7 +100,7 @@ class Tile:
     @cached_property
     def _lines(self) -> NDArray[Any]:
         """Both ends and the id of the first edge of each line, minus its place in the table."""
-        lines = self.grid.lines(self.extents)
+        lines: NDArray[np.int64] = self.grid.lines(self.extents)
         lines[2] += self.first_id
         lines -= len(self.extents[-1]) * np.arange(lines.shape[1])
         largest = max(self.grid.num_vertices, self.first_id + self.grid.end)

@@ -356,7 +356,7 @@ def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path):
 
 def test_a_large_num_vertices_of_the_caller_is_accepted(tmp_path, monkeypatch):
     monkeypatch.setattr("mstflow.graphs.source.available_bytes", lambda: 10**6)
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._NEGLIGIBLE", 0)
+    monkeypatch.setattr("mstflow.graphs.source._NEGLIGIBLE", 0)
     columns = [0, 1], [1, 200_000]
     with pytest.raises(OutOfMemoryError, match=r"^edge 1: vertex id 200000: not enough memory"):
         mstflow.minimum_spanning_forest(columns)
