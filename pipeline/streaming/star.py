@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 #: The hub is the most frequent end in a sample of this size. A wrong guess affects only speed.
 _SAMPLE = 2**12
+#: New spokes are stored when there is one for every eighth fragment, because storing takes time for
+#: each fragment.
+_STORED = 8
+#: A block is filtered again if more than an eighth of its edges were selected. Threads read it
+#: before the first spokes were known.
+_SELECTED = 8
 
 
 class Star:
@@ -29,47 +35,46 @@ class Star:
     ----------
     bound : unsigned integer array
         The key of this spoke; 0 for the hub, and the largest key for a fragment without a spoke. An
-        edge that is heavier than the bounds of both its ends is not in the forest. The keys only
-        decrease, so threads may read them while `select` stores lower ones.
+        edge that is heavier than the bounds of both its ends is not in the forest.
     """
 
     def __init__(self, ops: Any, num_fragments: int, weight_dtype: np.dtype[Any]) -> None:
         self._ops, key = ops, np.dtype(f"u{weight_dtype.itemsize}")
         self.bound = ops.full(num_fragments, ops.largest(key), dtype=key)
         self._hub: int | None = None
+        self._new: list[tuple[Any, Any]] = []  # fragments and keys of spokes that are not stored
 
     def select(self, selected: Selected) -> Selected:
-        """Return the edges that may be in the forest, and store the lightest spokes among them.
+        """Return the edges that may be in the forest, and remember the spokes among them.
 
         The caller must keep these spokes, except for those that close a cycle or exceed its limit.
         """
-        if not len(selected.key):
+        ops, key, (u, v, *_) = self._ops, selected.key, selected.columns
+        if not len(key):
             return selected
-        ops, (u, v, *_) = self._ops, selected.columns
         if self._hub is None:
             self._hub = self._most_frequent(u, v)
             self.bound[self._hub] = 0
-        heaviest = ops.maximum(ops.gather(self.bound, u), ops.gather(self.bound, v))
-        key, *columns = ops.compact(selected.key <= heaviest, selected.key, *selected.columns)
-        u, v, *_ = columns
+        if len(key) > selected.seen // _SELECTED:
+            heaviest = ops.maximum(ops.gather(self.bound, u), ops.gather(self.bound, v))
+            key, *columns = ops.compact(key <= heaviest, key, *selected.columns)
+            selected = selected._replace(key=key, columns=Columns(*columns))
+            u, v, *_ = columns
         is_spoke = (u == self._hub) | (v == self._hub)
         self._remember(*ops.compact(is_spoke, u ^ v ^ self._hub, key))
-        return selected._replace(key=key, columns=Columns(*columns))
+        return selected
 
     def _remember(self, fragment: Any, key: Any) -> None:
-        """Lower the key of the lightest spoke of each fragment.
-
-        Writes go to distinct places: on a GPU, writes to one place would race.
-        """
-        ops, size = self._ops, len(key)
-        if not size:
+        """Lower the bounds of fragments to the keys of their spokes, if there are enough spokes."""
+        self._new.append((fragment, key))
+        size = len(self.bound)
+        if sum(len(keys) for _, keys in self._new) <= size // _STORED:
             return
-        order = ops.argsort(fragment)
-        fragment, key = ops.gather(fragment, order), ops.gather(key, order)
-        is_first = ops.concat([ops.full(1, True, dtype=bool), fragment[1:] != fragment[:-1]])
-        fragment, start = ops.compact(is_first, fragment, ops.arange(size, order.dtype))
-        offsets = ops.concat([start, ops.full(1, size, dtype=order.dtype)])
-        self.bound[fragment] = ops.segmented_reduce(key, offsets, "min", ops.largest(key.dtype))
+        fragment, key = map(self._ops.concat, map(list, zip(*self._new, strict=True)))
+        largest = self._ops.largest(key.dtype)
+        lightest = self._ops.scatter_reduce(fragment, key, size, "min", largest)
+        # A new array, because threads may be reading the bounds.
+        self.bound, self._new = self._ops.minimum(self.bound, lightest), []
 
     def _most_frequent(self, u: Any, v: Any) -> int:
         """Return the most frequent end in a sample."""
