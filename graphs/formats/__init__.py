@@ -11,7 +11,7 @@ from ...plugins import Plugin, registered
 from ...progress import set_listener
 from ..files import file_errors
 from ..format import EdgeTable, Format
-from ..text.files import DECOMPRESSORS, head_lines, open_text, split_fields
+from ..text.files import DECOMPRESSORS, open_text, split_fields
 from . import arrow, bin, csv, geojson, gr, image, metis, mtx, npy, parquet, txt  # noqa: A004
 
 #: All formats, in the order in which a file's content is tried.
@@ -97,8 +97,8 @@ def names_folder(path: str | PathLike[str]) -> bool:
 
 def _sniffed(path: Path) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
-    with set_listener(False), open_text(path) as handle:  # these lines will be read again
-        for _, line in head_lines(path, handle):
+    with set_listener(False), open_text(path) as file:  # these lines will be read again
+        for _, line in file.lines():
             for each in FORMATS:
                 if each.begins and each.begins(line):
                     return each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,7 @@ from ..text.columns import (
     records,
     whole_lines,
 )
-from ..text.files import (
-    fail,
-    first_row,
-    head_lines,
-    is_number,
-    open_text,
-    split_fields,
-    write_rows,
-)
+from ..text.files import TextFile, is_number, open_text, split_fields, write_rows
 from ..text.table import Header
 
 if TYPE_CHECKING:
@@ -49,8 +41,8 @@ def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
     space that occurs in the first line. Comments are lines before it that start with `#`. Fields
     may be quoted. Ids and weights are parsed as in `txt_blocks`.
     """
-    with open_text(path) as handle:
-        head = _read_head(path, handle, lambda names: choose_columns(names, weight))
+    with open_text(path) as file:
+        head = _read_head(file, lambda names: choose_columns(names, weight))
         fields = zip(("u", "v", "weight"), head.chosen, strict=True)
         known = {name: field for field, name in fields}
         row = Row(
@@ -60,7 +52,7 @@ def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
             header=head.delimiter.decode().join(head.names),
         )
         yield Header()
-        yield from read_rows(path, handle, row, number=head.number, pending=head.pending)
+        yield from read_rows(file, row, number=head.number, pending=head.pending)
 
 
 def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:
@@ -68,12 +60,12 @@ def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    with open_text(path) as handle:
-        head = _read_head(path, handle, choose)
+    with open_text(path) as file:
+        head = _read_head(file, choose)
         number, wanted = head.number, head.chosen.present
         types = pa.schema([(name, pa.string()) for name in wanted])
-        for block in whole_lines(handle, head.pending, block_size, is_quoted=True):
-            check_last_line(path, block, number)
+        for block in whole_lines(file.handle, head.pending, block_size, is_quoted=True):
+            check_last_line(file, block, number)
             if block.isspace():
                 continue
             with naming(path):
@@ -86,7 +78,7 @@ def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[
                     ),
                 )
             if head.chosen.weight is not None:
-                weights = parse_weights(path, table[head.chosen.weight].combine_chunks(), number)
+                weights = parse_weights(file, table[head.chosen.weight].combine_chunks(), number)
                 table = table.set_column(len(wanted) - 1, head.chosen.weight, pa.array(weights))
             yield table
             number += block.count(b"\n")
@@ -102,14 +94,14 @@ class _Head(NamedTuple):
     pending: bytes
 
 
-def _read_head(path: Path, handle: IO[bytes], choose: Choose) -> _Head:
+def _read_head(file: TextFile, choose: Choose) -> _Head:
     """Read the first line, and choose the columns."""
-    number, line = first_row(path, head_lines(path, handle), b"#", "edges")
+    number, line = file.first_row(b"#", "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
-    ((_, fields),) = records(path, line.rstrip(b"\n"), number, delimiter)
+    ((_, fields),) = records(file, line.rstrip(b"\n"), number, delimiter)
     names, pending = [field.decode(errors="replace") for field in fields], b""
     if len(names) > _MOST_COLUMNS:
-        fail(path, number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
+        file.fail(number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
     try:
         if any(map(is_number, names)):
             names, pending = ["u", "v", "weight"][: len(names)], line
@@ -117,7 +109,7 @@ def _read_head(path: Path, handle: IO[bytes], choose: Choose) -> _Head:
     except OptionError:
         raise
     except ValueError as error:
-        fail(path, number, str(error))
+        file.fail(number, str(error))
     return _Head(delimiter, names, chosen, number + (not pending), pending)
 
 

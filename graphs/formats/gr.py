@@ -8,16 +8,7 @@ import numpy as np
 
 from ..format import Format
 from ..text.columns import Row, read_rows
-from ..text.files import (
-    fail,
-    first_row,
-    head_lines,
-    open_text,
-    parse_count,
-    shown,
-    split_fields,
-    write_rows,
-)
+from ..text.files import TextFile, open_text, shown, split_fields, write_rows
 from ..text.table import Header
 
 if TYPE_CHECKING:
@@ -39,17 +30,17 @@ def gr_blocks(path: Path) -> Blocks:
     without a `p` line, vertices are numbered from 0, and their number is the largest id plus one.
     Lines that start with `c` are comments.
     """
-    with open_text(path) as handle:
-        number, line = first_row(path, head_lines(path, handle), _COMMENT, "'p' line and no arcs")
+    with open_text(path) as file:
+        number, line = file.first_row(_COMMENT, "'p' line and no arcs")
         fields = split_fields(line)
         if fields[0] == b"p":
-            row, num_edges = _header(path, number, fields)
+            row, num_edges = _header(file, number, fields)
             yield Header(row.num_vertices, num_edges, number)
             start, line = number + 1, b""
         else:
             row, start = Row(_COMMENT, _ARC, b"a"), number
             yield Header()
-        yield from read_rows(path, handle, row, number=start, pending=line)
+        yield from read_rows(file, row, number=start, pending=line)
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:
@@ -61,11 +52,11 @@ def write_gr(path: Path, table: EdgeTable) -> None:
             write_rows(file, [*ends, columns["weight"]], tag="a")
 
 
-def _header(path: Path, number: int, fields: list[bytes]) -> tuple[Row, int]:
+def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int]:
     """Parse `p sp n m` or `p tw n m`; return the form of the lines that follow, and m."""
     if len(fields) != 4 or fields[1] not in _TAGS:
-        fail(path, number, f"expected 'p sp n m' or 'p tw n m', found {shown(b' '.join(fields))}")
-    num_vertices, num_edges = (parse_count(path, number, token) for token in fields[2:])
+        file.fail(number, f"expected 'p sp n m' or 'p tw n m', found {shown(b' '.join(fields))}")
+    num_vertices, num_edges = (file.count(number, token) for token in fields[2:])
     tag = _TAGS[fields[1]]
     return Row(_COMMENT, _ARC if tag else ("u", "v"), tag, 1, num_vertices), num_edges
 

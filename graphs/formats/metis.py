@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -11,18 +11,7 @@ from ...errors import FileFormatError
 from ..format import Format
 from ..tables import plain_values
 from ..text.columns import check_last_line, whole_lines
-from ..text.files import (
-    check_edges,
-    check_line_ends,
-    fail,
-    first_row,
-    head_lines,
-    open_text,
-    parse_count,
-    range_problem,
-    shown,
-    split_fields,
-)
+from ..text.files import TextFile, check_edges, open_text, range_problem, shown, split_fields
 from ..text.table import Header
 
 if TYPE_CHECKING:
@@ -67,36 +56,36 @@ def metis_blocks(path: Path) -> Blocks:
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
     """
-    with open_text(path) as handle:
-        number, line = first_row(path, head_lines(path, handle), _COMMENT, "line of counts")
-        form, stated = _header(path, number, split_fields(line))
+    with open_text(path) as file:
+        number, line = file.first_row(_COMMENT, "line of counts")
+        form, stated = _header(file, number, split_fields(line))
         check_edges(path, number, form.num_vertices, 1)
         yield Header(form.num_vertices, 2 * stated, number, 2)
-        yield from _blocks(path, handle, form, number + 1)
+        yield from _blocks(file, form, number + 1)
 
 
-def _header(path: Path, number: int, fields: list[bytes]) -> tuple[_Line, int]:
+def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, int]:
     kind = fields[2].zfill(3) if len(fields) > 2 else b"000"
     if not 2 <= len(fields) <= 4 or not _FORMAT.fullmatch(kind):
-        fail(path, number, f"expected 'n m [format [ncon]]', found {shown(b' '.join(fields))}")
-    counts = [parse_count(path, number, token) for token in (*fields[:2], *fields[3:])]
+        file.fail(number, f"expected 'n m [format [ncon]]', found {shown(b' '.join(fields))}")
+    counts = [file.count(number, token) for token in (*fields[:2], *fields[3:])]
     has_sizes, has_weights, weighted = (digit == ord("1") for digit in kind)
     num_weights = counts[2] if len(counts) > 2 else 1
     return _Line(counts[0], has_sizes + has_weights * num_weights, weighted), counts[1]
 
 
-def _blocks(path: Path, handle: IO[bytes], form: _Line, number: int) -> Iterator[Columns]:
+def _blocks(file: TextFile, form: _Line, number: int) -> Iterator[Columns]:
     vertex = 0
-    for block in whole_lines(handle, longest=_LONGEST_LINE):
+    for block in whole_lines(file.handle, longest=_LONGEST_LINE):
         try:
             degree, columns = _parse(block, form, vertex)
         except ValueError as doubt:
-            _explain(path, block, form, number, vertex, doubt)
+            _explain(file, block, form, number, vertex, doubt)
         yield columns
         vertex += len(degree)
         number += block.count(b"\n")
     if vertex < form.num_vertices:
-        fail(path, number, f"the lines end after {vertex} of {form.num_vertices} vertices")
+        file.fail(number, f"the lines end after {vertex} of {form.num_vertices} vertices")
 
 
 def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
@@ -164,29 +153,29 @@ def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.in
 
 
 def _explain(
-    path: Path, block: bytes, form: _Line, number: int, vertex: int, doubt: ValueError
+    file: TextFile, block: bytes, form: _Line, number: int, vertex: int, doubt: ValueError
 ) -> NoReturn:
     """Find the first malformed line of a block, and raise an error that names it."""
-    check_last_line(path, block, number)
+    check_last_line(file, block, number)
     for here, line in enumerate(block.split(b"\n"), number):
-        check_line_ends(path, here, line)
+        file.check_line_ends(here, line)
         fields = split_fields(line)
         if line.startswith(_COMMENT):
             continue
         vertex += 1
         if vertex > form.num_vertices and fields:
-            fail(path, here, f"there are only {form.num_vertices} vertices")
+            file.fail(here, f"there are only {form.num_vertices} vertices")
         for token in fields:
             if not _INTEGER.fullmatch(token):
-                fail(path, here, f"{shown(token)} is not an integer of at most 18 digits")
+                file.fail(here, f"{shown(token)} is not an integer of at most 18 digits")
         degree, odd = divmod(len(fields) - form.skip, form.step)
         if vertex <= form.num_vertices and (degree < 0 or odd):
             wanted = f"{form.skip} fields and {form.step} for each neighbour"
-            fail(path, here, f"expected {wanted}, found {len(fields)}")
+            file.fail(here, f"expected {wanted}, found {len(fields)}")
         for token in fields[form.skip :: form.step]:
             if not 1 <= int(token) <= form.num_vertices:
-                fail(path, here, range_problem(token.decode(), 1, form.num_vertices))
-    message = f"{path}: lines {number} to {here}: {doubt}"
+                file.fail(here, range_problem(token.decode(), 1, form.num_vertices))
+    message = f"{file.path}: lines {number} to {here}: {doubt}"
     raise FileFormatError(message)
 
 

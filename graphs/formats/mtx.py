@@ -8,16 +8,7 @@ import numpy as np
 
 from ..format import Format
 from ..text.columns import Row, read_rows
-from ..text.files import (
-    fail,
-    first_row,
-    head_lines,
-    open_text,
-    parse_count,
-    shown,
-    split_fields,
-    write_rows,
-)
+from ..text.files import TextFile, open_text, shown, split_fields, write_rows
 from ..text.table import Header
 
 if TYPE_CHECKING:
@@ -41,19 +32,18 @@ def mtx_blocks(path: Path) -> Blocks:
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
     """
-    with open_text(path) as handle:
-        lines = head_lines(path, handle)
-        values = _fields(path, *next(lines))
-        number, line = first_row(path, lines, _COMMENT, "line of sizes")
+    with open_text(path) as file:
+        values = _fields(file, *next(file.lines()))
+        number, line = file.first_row(_COMMENT, "line of sizes")
         fields = split_fields(line)
         if len(fields) != 3:
-            fail(path, number, f"expected 'rows columns entries', found {len(fields)} fields")
-        rows, columns, num_entries = (parse_count(path, number, token) for token in fields)
+            file.fail(number, f"expected 'rows columns entries', found {len(fields)} fields")
+        rows, columns, num_entries = (file.count(number, token) for token in fields)
         if rows != columns:
-            fail(path, number, f"expected a square matrix, found {rows} by {columns}")
+            file.fail(number, f"expected a square matrix, found {rows} by {columns}")
         row = Row(_COMMENT, values, first_id=1, num_vertices=rows)
         yield Header(rows, num_entries, number)
-        yield from read_rows(path, handle, row, number=number + 1)
+        yield from read_rows(file, row, number=number + 1)
 
 
 def write_mtx(path: Path, table: EdgeTable) -> None:
@@ -71,12 +61,12 @@ def write_mtx(path: Path, table: EdgeTable) -> None:
             write_rows(file, [np.maximum(*ends), np.minimum(*ends), columns["weight"]])
 
 
-def _fields(path: Path, number: int, line: bytes) -> tuple[str, ...]:
+def _fields(file: TextFile, number: int, line: bytes) -> tuple[str, ...]:
     """Parse the first line, and return the fields of an entry."""
     words = split_fields(line.lower())
     if len(words) != 5 or words[:2] != [b"%%matrixmarket", b"matrix"]:
         message = "expected '%%MatrixMarket matrix coordinate FIELD SYMMETRY', found "
-        fail(path, number, message + shown(b" ".join(words)))
+        file.fail(number, message + shown(b" ".join(words)))
     _, _, layout, field, symmetry = words
     for word, known in (
         (layout, (b"coordinate",)),
@@ -85,7 +75,7 @@ def _fields(path: Path, number: int, line: bytes) -> tuple[str, ...]:
     ):
         if word not in known:
             names = " or ".join(name.decode() for name in known)
-            fail(path, number, f"expected {names}, found {shown(word)}")
+            file.fail(number, f"expected {names}, found {shown(word)}")
     return _FIELDS[field]
 
 

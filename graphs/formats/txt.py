@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING
 from ...errors import FileFormatError
 from ..format import Format
 from ..text.columns import Row, read_rows
-from ..text.files import (
-    fail,
-    head_lines,
-    is_number,
-    open_text,
-    parse_count,
-    split_fields,
-)
+from ..text.files import TextFile, is_number, open_text, split_fields
 from ..text.table import Header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from ..text.table import Blocks
@@ -37,19 +29,16 @@ def txt_blocks(path: Path) -> Blocks:
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
     round an integer, the file is refused.
     """
-    with open_text(path) as handle:
-        lines = head_lines(path, handle)
-        counts, width, start, pending = _head(path, lines)
+    with open_text(path) as file:
+        counts, width, start, pending = _head(file)
         num_vertices = counts[0][1] if counts else None
         row = Row(_COMMENTS, ("u", "v", "weight")[:width], num_vertices=num_vertices)
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line)
-        yield from read_rows(path, handle, row, number=start, pending=pending)
+        yield from read_rows(file, row, number=start, pending=pending)
 
 
-def _head(
-    path: Path, lines: Iterator[tuple[int, bytes]]
-) -> tuple[list[tuple[int, int]], int, int, bytes]:
+def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
     """Read lines up to the first line that must be an edge.
 
     Return the counts with their line numbers, the number of fields of an edge, and the lines that
@@ -59,7 +48,7 @@ def _head(
     # `pending` begins with a line of two numbers. They are counts if edges with weights follow;
     # otherwise the line is an edge.
     start, pending, held = 1, b"", 0
-    for number, line in lines:
+    for number, line in file.lines():
         fields = split_fields(line)
         if pending:
             # Of comments keep only the line ends, to number the lines that follow.
@@ -67,24 +56,24 @@ def _head(
             held += 1
             pending += kept
             if held > _MOST_COMMENTS:
-                fail(path, number, f"more than {_MOST_COMMENTS} lines without edges")
+                file.fail(number, f"more than {_MOST_COMMENTS} lines without edges")
         if not fields or fields[0][:1] in _COMMENTS:
             continue
         if pending and len(fields) == 3:
             pair = split_fields(pending.partition(b"\n")[0])
-            return [(start, parse_count(path, start, token)) for token in pair], 3, number, line
+            return [(start, file.count(start, token)) for token in pair], 3, number, line
         if pending:
             return [], 2, start, pending
         if len(fields) == 1 and len(counts) < 2:
-            counts.append((number, parse_count(path, number, fields[0])))
+            counts.append((number, file.count(number, fields[0])))
         elif len(fields) == 2 and not counts:
             start, pending = number, line
         elif len(fields) in (2, 3):
             return counts, len(fields), number, line
         else:
-            fail(path, number, f"expected 'u v' or 'u v weight', found {len(fields)} fields")
+            file.fail(number, f"expected 'u v' or 'u v weight', found {len(fields)} fields")
     if not counts and not pending:
-        message = f"{path}: holds no edges"
+        message = f"{file.path}: holds no edges"
         raise FileFormatError(message)
     return counts, 2, start, pending
 

@@ -20,15 +20,7 @@ import numpy as np
 
 from ...runtime.native import has_numba
 from ..tables import plain_values
-from .files import (
-    LARGEST_EXACT,
-    LONGEST_LINE,
-    check_line_ends,
-    fail,
-    range_problem,
-    shown,
-    split_fields,
-)
+from .files import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
 from .lines import kernels, parse_lines
 
 if TYPE_CHECKING:
@@ -79,21 +71,19 @@ class Row:
         return self.first_id + self.num_vertices - 1
 
 
-def read_rows(
-    path: Path, handle: IO[bytes], row: Row, *, number: int, pending: bytes = b""
-) -> Iterator[Columns]:
+def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") -> Iterator[Columns]:
     """Parse lines that were already read, `pending`, and the rest of a file; yield blocks.
 
     `number` is the number of the first line. The weights of a block are int64; uint64 if one
     exceeds int64; float64 if one is decimal.
     """
-    texts = whole_lines(handle, pending, is_quoted=bool(row.delimiter))
-    parse = partial(_parse_block, row=row, parse_lines=_compiled(path, row))
+    texts = whole_lines(file.handle, pending, is_quoted=bool(row.delimiter))
+    parse = partial(_parse_block, row=row, parse_lines=_compiled(file.path, row))
     for block, parsed in _ahead(parse, texts):
         try:
             columns, num_lines = parsed.result()
         except ValueError:
-            columns, num_lines = _walk(path, block, number, row), block.count(b"\n")
+            columns, num_lines = _walk(file, block, number, row), block.count(b"\n")
         if columns is not None:
             yield columns
         number += num_lines
@@ -127,11 +117,11 @@ def whole_lines(
         pending = b""
 
 
-def check_last_line(path: Path, block: bytes, number: int) -> None:
+def check_last_line(file: TextFile, block: bytes, number: int) -> None:
     """Check that the last line of a block, which begins with line `number`, is not too long."""
     if not block.endswith(b"\n"):
         length = len(block) - block.rfind(b"\n") - 1
-        fail(path, number + block.count(b"\n"), f"longer than {length} bytes")
+        file.fail(number + block.count(b"\n"), f"longer than {length} bytes")
 
 
 def _rest_of_quote(handle: IO[bytes]) -> bytes:
@@ -262,7 +252,7 @@ def _weights(strings: Any) -> NDArray[Any]:
     return weight
 
 
-def parse_weights(path: Path, strings: Any, number: int) -> NDArray[Any]:
+def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
     """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`."""
     from pyarrow import compute
 
@@ -275,8 +265,8 @@ def parse_weights(path: Path, strings: Any, number: int) -> NDArray[Any]:
     for line, token in enumerate(tokens, number):
         problem = _weight_problem(token)
         if problem:
-            fail(path, line, problem)
-    return _exact_weights(path, list(range(number, number + len(tokens))), tuple(tokens))
+            file.fail(line, problem)
+    return _exact_weights(file, list(range(number, number + len(tokens))), tuple(tokens))
 
 
 def _require(is_plain: bool) -> None:
@@ -285,27 +275,27 @@ def _require(is_plain: bool) -> None:
         raise ValueError(message)
 
 
-def _walk(path: Path, block: bytes, number: int, row: Row) -> Columns | None:
+def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:
     """Parse a block line by line."""
-    check_last_line(path, block, number)
+    check_last_line(file, block, number)
     lines, rows = [], []
-    for here, fields in records(path, block, number, row.delimiter):
+    for here, fields in records(file, block, number, row.delimiter):
         if fields and not (fields[0] and fields[0][:1] in row.comments):
             lines.append(here)
             try:
                 rows.append(_values(fields, row))
             except ValueError as error:
-                check_line_ends(path, here, b" ".join(fields) + b" ")
-                fail(path, here, str(error))
+                file.check_line_ends(here, b" ".join(fields) + b" ")
+                file.fail(here, str(error))
     if not rows:
         return None
     columns = list(zip(*rows, strict=True))
     u, v = (np.array(list(map(_integer, ids))) - row.first_id for ids in columns[:2])
-    return u, v, _exact_weights(path, lines, columns[2]) if len(columns) > 2 else None
+    return u, v, _exact_weights(file, lines, columns[2]) if len(columns) > 2 else None
 
 
 def records(
-    path: Path, block: bytes, number: int, delimiter: bytes
+    file: TextFile, block: bytes, number: int, delimiter: bytes
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Yield the number and the fields of each line; with a delimiter, fields may be quoted."""
     if not delimiter:
@@ -319,8 +309,8 @@ def records(
             yield here, [field.strip().encode(errors=_ANY) for field in fields]
             here = number + reader.line_num
     except csv.Error as error:
-        check_line_ends(path, here, block.split(b"\n")[here - number])
-        fail(path, here, str(error))
+        file.check_line_ends(here, block.split(b"\n")[here - number])
+        file.fail(here, str(error))
 
 
 def _values(fields: list[bytes], row: Row) -> list[bytes]:
@@ -341,7 +331,7 @@ def _values(fields: list[bytes], row: Row) -> list[bytes]:
     return values
 
 
-def _exact_weights(path: Path, lines: list[int], tokens: tuple[bytes, ...]) -> NDArray[Any]:
+def _exact_weights(file: TextFile, lines: list[int], tokens: tuple[bytes, ...]) -> NDArray[Any]:
     """Return weights in the dtype that represents all of them."""
     integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
@@ -352,7 +342,7 @@ def _exact_weights(path: Path, lines: list[int], tokens: tuple[bytes, ...]) -> N
             cause = "negative weights make all of them int64"
         else:
             continue
-        fail(path, lines[at], f"integer weight {value} would not be exact: {cause}")
+        file.fail(lines[at], f"integer weight {value} would not be exact: {cause}")
     if is_decimal:
         return np.array(list(map(float, tokens)))
     dtype = np.uint64 if max(integers.values()) >= 2**63 else np.int64

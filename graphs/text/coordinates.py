@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from .files import (
-    check_edges,
-    fail,
-    first_row,
-    head_lines,
-    open_text,
-    parse_count,
-    range_problem,
-    shown,
-    split_fields,
-)
+from .files import check_edges, open_text, range_problem, shown, split_fields
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -49,30 +39,29 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
         If the file is malformed. Names the line, or the first vertex without coordinates.
     """
     path = Path(path)
-    with open_text(path) as handle:
-        lines = head_lines(path, handle)
-        start, line = first_row(path, lines, b"c", "'p' line")
+    with open_text(path) as file:
+        start, line = file.first_row(b"c", "'p' line")
         fields = split_fields(line)
         if fields[:-1] != [b"p", b"aux", b"sp", b"co"]:
-            fail(path, start, f"expected 'p aux sp co n', found {shown(line.strip())}")
-        size = parse_count(path, start, fields[-1])
+            file.fail(start, f"expected 'p aux sp co n', found {shown(line.strip())}")
+        size = file.count(start, fields[-1])
         check_edges(path, start, size, 8)
         places, has_place = np.empty((size, 2), np.int64), bytearray(size)
-        for number, line in lines:
+        for number, line in file.lines():
             fields = split_fields(line)
             if not fields or fields[0].startswith(b"c"):
                 continue
             tag, *values = fields
             if tag != b"v" or len(values) != 3 or not all(map(_INTEGER.fullmatch, values)):
-                fail(path, number, f"expected 'v id x y', found {shown(line.strip())}")
+                file.fail(number, f"expected 'v id x y', found {shown(line.strip())}")
             vertex, *place = map(int, values)
             if not 1 <= vertex <= size:
-                fail(path, number, range_problem(str(vertex), 1, size))
+                file.fail(number, range_problem(str(vertex), 1, size))
             if has_place[vertex - 1]:
-                fail(path, number, f"vertex {vertex} already has coordinates")
+                file.fail(number, f"vertex {vertex} already has coordinates")
             places[vertex - 1], has_place[vertex - 1] = place, True
     if not all(has_place):
-        fail(path, start, f"vertex {has_place.index(0) + 1} of {size} has no coordinates")
+        file.fail(start, f"vertex {has_place.index(0) + 1} of {size} has no coordinates")
     return places / _UNITS
 
 

@@ -83,8 +83,61 @@ class _Growing(io.RawIOBase):
         return len(block)
 
 
+class TextFile:
+    """A text file that is being read: its first lines one by one, and errors that name a line.
+
+    Attributes
+    ----------
+    path : Path
+    handle : binary file
+        The decompressed content after the lines that were read.
+    number : int
+        The number of the line that was read last.
+    """
+
+    def __init__(self, path: Path, handle: IO[bytes]) -> None:
+        self.path, self.handle, self.number = path, handle, 0
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield further lines with their numbers; the caller may stop at any line."""
+        while line := self.handle.readline(LONGEST_LINE):
+            self.number += 1
+            if len(line) == LONGEST_LINE:
+                self.fail(self.number, f"longer than {LONGEST_LINE} bytes")
+            self.check_line_ends(self.number, line)
+            # Some editors write a byte order mark at the start of a UTF-8 file.
+            yield self.number, line.removeprefix(b"\xef\xbb\xbf") if self.number == 1 else line
+        if self.number == 0:
+            message = f"{self.path}: empty file"
+            raise FileFormatError(message)
+
+    def first_row(self, comments: bytes, missing: str) -> tuple[int, bytes]:
+        """Return the next line that is neither empty nor a comment, with its number."""
+        for number, line in self.lines():
+            fields = split_fields(line)
+            if fields and fields[0][:1] not in comments:
+                return number, line
+        message = f"{self.path}: holds no {missing}"
+        raise FileFormatError(message)
+
+    def count(self, number: int, token: bytes) -> int:
+        """Parse a number of vertices or edges that line `number` states."""
+        if not token.isdigit() or len(token) > 18:
+            self.fail(number, f"{shown(token)} is not a count of vertices or edges")
+        return int(token)
+
+    def check_line_ends(self, number: int, line: bytes) -> None:
+        """Check that a line has no carriage return, except before its end."""
+        if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
+            self.fail(number, r"a carriage return within the line; end lines with \n or \r\n")
+
+    def fail(self, number: int, problem: str) -> NoReturn:
+        """Raise an error that names the line."""
+        fail(self.path, number, problem)
+
+
 @contextlib.contextmanager
-def open_text(path: Path) -> Iterator[IO[bytes]]:
+def open_text(path: Path) -> Iterator[TextFile]:
     """Open a plain or compressed file; errors inside the block name the file."""
     decompress = DECOMPRESSORS.get(path.suffix.lower())
     with (
@@ -92,49 +145,16 @@ def open_text(path: Path) -> Iterator[IO[bytes]]:
         io.BufferedReader(_ReportingFile(path), _BUFFER) as file,
     ):
         if decompress is None:
-            yield file
+            yield TextFile(path, file)
             return
         with decompress(file) as data:
-            yield io.BufferedReader(_Growing(path, data), _BUFFER)
-
-
-def head_lines(path: Path, handle: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield lines one by one, with their numbers; the caller may stop at any line."""
-    number = 0
-    while line := handle.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE:
-            fail(path, number, f"longer than {LONGEST_LINE} bytes")
-        check_line_ends(path, number, line)
-        # Some editors write a byte order mark at the start of a UTF-8 file.
-        yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-    if number == 0:
-        message = f"{path}: empty file"
-        raise FileFormatError(message)
-
-
-def first_row(
-    path: Path, lines: Iterator[tuple[int, bytes]], comments: bytes, missing: str
-) -> tuple[int, bytes]:
-    """Return the first line that is neither empty nor a comment, with its number."""
-    for number, line in lines:
-        fields = split_fields(line)
-        if fields and fields[0][:1] not in comments:
-            return number, line
-    message = f"{path}: holds no {missing}"
-    raise FileFormatError(message)
+            yield TextFile(path, io.BufferedReader(_Growing(path, data), _BUFFER))
 
 
 def split_fields(line: bytes) -> list[bytes]:
     """Split at spaces and tabs only. Other white space is part of a field, and makes it invalid."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
-
-
-def check_line_ends(path: Path, number: int, line: bytes) -> None:
-    """Check that a line has no carriage return, except before its end."""
-    if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
-        fail(path, number, r"a carriage return within the line; end lines with \n or \r\n")
 
 
 def range_problem(shown_id: str, first: int, last: int) -> str:
@@ -151,13 +171,6 @@ def is_number(token: bytes | str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def parse_count(path: Path, number: int, token: bytes) -> int:
-    """Parse a number of vertices or edges that line `number` states."""
-    if not token.isdigit() or len(token) > 18:
-        fail(path, number, f"{shown(token)} is not a count of vertices or edges")
-    return int(token)
 
 
 def check_edges(path: Path, number: int, count: int, size: int) -> None:

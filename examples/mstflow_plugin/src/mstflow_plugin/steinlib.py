@@ -7,7 +7,7 @@ import numpy as np
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError
 from mstflow.graphs.format import EdgeTable, Format
-from mstflow.graphs.text.files import fail, head_lines, open_text, shown, split_fields, write_rows
+from mstflow.graphs.text.files import open_text, shown, split_fields, write_rows
 
 
 def read_stp(path: Path) -> EdgeList:
@@ -25,8 +25,8 @@ def read_stp(path: Path) -> EdgeList:
         If the file is not valid. Names the line.
     """
     edges, num_vertices, section = [], None, b""
-    with open_text(path) as handle:
-        for number, line in head_lines(path, handle):
+    with open_text(path) as file:
+        for number, line in file.lines():
             word, *fields = split_fields(line.lower()) or [b""]
             if word == b"section":
                 section = b" ".join(fields)
@@ -37,7 +37,7 @@ def read_stp(path: Path) -> EdgeList:
             elif word in (b"e", b"a", b"nodes"):
                 count = 1 if word == b"nodes" else 3
                 if len(fields) != count or not all(field.isdigit() for field in fields):
-                    fail(path, number, f"expected {count} integers, found {shown(line.strip())}")
+                    file.fail(number, f"expected {count} integers, found {shown(line.strip())}")
                 if word == b"nodes":
                     num_vertices = int(fields[0])
                 else:
