@@ -20,6 +20,11 @@ _FREE, _GROWTH = 2**22, 64
 _BYTES, _PLACES = 4096, 64
 
 
+def is_path(value: Any) -> bool:
+    """Return whether an object is a path."""
+    return isinstance(value, str | os.PathLike)
+
+
 @contextlib.contextmanager
 def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
     """Convert errors of the system, and exceptions of these kinds, to errors that name the file."""

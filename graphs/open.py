@@ -14,10 +14,10 @@ from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from ..runtime.device import refuse_device
 from .edge_list import EdgeList, check_weight, checked_num_vertices
-from .files import FileState, file_fingerprint, unchanged
+from .files import FileState, file_fingerprint, is_path, unchanged
 from .formats import format_of
 from .names.number import number_graph
-from .read import edge_list, is_known, is_path, read
+from .read import edge_list, is_known, read
 from .segments import ArraySegment, Chunks, Delayed, Sequential, column_segment
 from .source import EdgeSource
 from .tables import class_names, is_dask_table, is_delayed
@@ -45,31 +45,16 @@ def open_graph(
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
+    The first arguments are those of `minimum_spanning_forest`.
+
     Parameters
     ----------
-    graph
-        Any form that `minimum_spanning_forest` accepts.
-    num_vertices : int, optional
-        Overrides the number of vertices that the graph states.
-    weight : str, callable or None
-        As for `edge_list`.
-    ends : sequence of two str, optional
-        Columns with the names of the vertices.
     memory, checkpoint : optional
         Used only with `ends`; see `names.number.number_graph`.
     is_streamed : bool
         Whether to stream files instead of loading them.
     is_bounded : bool
         Whether memory is bounded: of the files that cannot be streamed, hold one at a time.
-
-    Raises
-    ------
-    GraphError
-        If the argument is not a graph, or an edge is invalid. Names the edge.
-    FileFormatError
-        If a file cannot be read. Names the file.
-    OptionError
-        If `weight` is neither a name nor None, or the graph has no such weights.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)

@@ -6,7 +6,6 @@ Libraries are recognised by the names of their classes, so none of them is impor
 from __future__ import annotations
 
 from contextlib import nullcontext
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, chosen_weight, concatenate
-from .files import file_errors
+from .files import file_errors, is_path
 from .formats import format_of
 from .libraries.igraph import from_igraph
 from .libraries.networkx import from_networkx
@@ -24,6 +23,7 @@ from .tables import arrow_graph, as_arrow, choose_columns, class_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from os import PathLike
 
     from ..progress import Listener
 
@@ -185,11 +185,6 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
             return _LIBRARIES[name]
     is_table = hasattr(graph, "__arrow_c_stream__") and _ARROW_COLUMNS.isdisjoint(names)
     return _from_arrow if is_table else None
-
-
-def is_path(graph: Any) -> bool:
-    """Return whether an object is a path."""
-    return isinstance(graph, str | PathLike)
 
 
 def _is_paths(graph: Any) -> bool:

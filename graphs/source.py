@@ -164,7 +164,7 @@ class EdgeSource:
         for segment in self.segments:
             where = _Where.of(segment, first)
             for count, read in segment.reads(size):
-                yield first, count, partial(self._checked, first, read, where)
+                yield first, count, partial(self._block, first, read, where)
                 first += count
 
     def with_sizes(self) -> EdgeSource:
@@ -198,9 +198,9 @@ class EdgeSource:
             if isinstance(segment, ChunkSegment) and isinstance(chunk, ArraySegment):
                 checksums.append((chunk.num_edges, chunk.checksum()))
             for length, read in chunk.reads(BLOCK_EDGES):
-                found = uncounted._read_block(first + count, read, where)
-                dtype = check_dtype(first + count, found.weight.dtype, dtype)
-                largest, count = max(largest, found.num_vertices), count + length
+                (*_, weight), needed = uncounted._read(first + count, read, where)
+                dtype = check_dtype(first + count, weight.dtype, dtype)
+                largest, count = max(largest, needed), count + length
                 done = first + count - self.first_id
                 report_progress("count edges", done, self.num_edges or 0)
         return Counted(count, largest, dtype, tuple(checksums))
@@ -303,13 +303,15 @@ class EdgeSource:
         """
         return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
 
-    def _checked(
+    def _block(
         self, first: int, read: Callable[[], Columns], where: _Where
     ) -> tuple[NDArray[Any], ...]:
-        u, v, weight, _ = self._read_block(first, read, where)
-        return u, v, weight
+        return self._read(first, read, where)[0]
 
-    def _read_block(self, first: int, read: Callable[[], Columns], where: _Where) -> _Block:
+    def _read(
+        self, first: int, read: Callable[[], Columns], where: _Where
+    ) -> tuple[tuple[NDArray[Any], ...], int]:
+        """Read and check a block; return it, and the number of vertices that it implies."""
         u, v, weight = read()
         if self.unweighted or weight is None:
             weight = ones(u)
@@ -323,7 +325,7 @@ class EdgeSource:
                 raise
             message = f"{where.file}: {error}"
             raise FileFormatError(message) from error
-        return _Block(u, self._without_removed(first, u, v), weight, known)
+        return (u, self._without_removed(first, u, v), weight), known
 
     def _without_removed(self, first: int, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return `v` with the ends of removed edges replaced by those in `u`."""
@@ -335,15 +337,6 @@ class EdgeSource:
         v[:] = known
         v[place] = u[place]
         return v
-
-
-class _Block(NamedTuple):
-    """A checked block, and the number of vertices it implies."""
-
-    u: NDArray[Any]
-    v: NDArray[Any]
-    weight: NDArray[Any]
-    num_vertices: int
 
 
 class Counted(NamedTuple):

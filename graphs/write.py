@@ -36,14 +36,8 @@ def check_output(
 def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
     """Write all edges of a graph in order, with names of vertices in place of their numbers.
 
-    Hold one block in memory at a time.
-
-    Parameters
-    ----------
-    path : path
-        As for `write_columns`, except for `.geojson`.
-    graph : EdgeSource
-        Its sizes must be known, and each column must have one dtype in all segments.
+    Hold one block in memory at a time. The sizes of the graph must be known, and each column must
+    have one dtype in all segments.
     """
     check_overwrite([path], source_paths(graph))
     names = graph.names

@@ -159,12 +159,7 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
     """Return a strategy that loads the partitions, and then runs a pipeline on them.
 
-    Parameters
-    ----------
-    strategy : {"whole", "iterate", "tiles"}
-    pipeline : Dataflow
-    first : stages
-        `LOAD`, `HOLD` or `TILES`.
+    The stages `first`, which load them, are `LOAD`, `HOLD` or `TILES`.
     """
     flows = _built.setdefault(pipeline, {})
     if (strategy, first) not in flows:

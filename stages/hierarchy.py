@@ -31,19 +31,9 @@ def merge_clusters(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple
 
 
 def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int) -> Any:
-    """Return the cluster of each vertex if only the edges of the lowest ranks join clusters.
+    """Return the cluster of each vertex if only the `num_kept` edges of the lowest ranks join them.
 
-    Parameters
-    ----------
-    ops : ArrayModule
-    parent : index array
-        As `merge_clusters` returns it.
-    num_vertices, num_kept : int
-
-    Returns
-    -------
-    int64 array of length n
-        Clusters are numbered by their first vertices.
+    Clusters are numbered by their first vertices (int64). `parent` is that of `merge_clusters`.
     """
     size = num_vertices + num_kept
     parent = parent[:size]
@@ -58,16 +48,8 @@ def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tupl
     """Arrange the vertices in a line so that each cluster of the hierarchy is contiguous.
 
     The place of a node is the place of its first vertex. The first child of an edge has the same
-    place as the edge. The second child comes after the vertices of the first child.
-
-    Parameters
-    ----------
-    ops : ArrayModule
-    parent : index array of length n + f
-        As `merge_clusters` returns it.
-    size : int64 array of length f
-        As `merge_clusters` returns it.
-    num_vertices : int
+    place as the edge. The second child comes after the vertices of the first child. `parent` and
+    `size` are those of `merge_clusters`.
 
     Returns
     -------
@@ -97,23 +79,9 @@ def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, n
     """Return the highest rank on the path between each pair of vertices.
 
     This is the highest rank among the gaps between their places, because each edge joins two
-    neighboring clusters of the line.
-
-    Parameters
-    ----------
-    ops : ArrayModule
-    place : index array of length n
-        As `line_up` returns it.
-    table : tuple of arrays
-        The `max_table` of its gaps.
-    a, b : index arrays of length k
-    none : int
-        The rank that stands for no edge.
-
-    Returns
-    -------
-    index array of length k
-        `none` if both are the same vertex; the number of edges if no path joins them.
+    neighboring clusters of the line. It is `none` if both are the same vertex, and the number of
+    edges if no path joins them. `place` is that of `line_up`, and `table` the `max_table` of its
+    gaps.
     """
     a, b = ops.gather(place, a), ops.gather(place, b)
     low, high = ops.minimum(a, b), ops.maximum(a, b)

@@ -13,7 +13,7 @@ from ...progress import has_listener, report_progress
 from ...runtime.device import host_array, is_on_device
 from ...runtime.team import ascends, copied
 from ...stages.combine import concatenation
-from ..report.report import Note, Report
+from ..report.report import Report
 from ..steps import Loop, walk
 from .partitions import Chunked
 from .tasks import Collected, Slot, Task
@@ -49,18 +49,9 @@ def execute(
 ) -> tuple[dict[str, Any], Report]:
     """Run a dataflow and return its result fields and a report.
 
-    Parameters
-    ----------
-    flow : Dataflow
-    partitions : list of dict
-        The fields of each partition. The run modifies these dicts: it removes a field when no later
-        step needs it.
-    shared : dict
-        The initial fields of the whole graph.
-    split_every : int
-        The largest number of results that one task combines.
-    checkpoint : Checkpoint, optional
-        Provides a record to each task that saves its work.
+    `partitions` are the initial fields of each partition, and `shared` those of the whole graph.
+    The run removes a field from these dicts when no later step needs it. A task combines at most
+    `split_every` results. A `checkpoint` provides a record to each task that saves its work.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -71,7 +62,7 @@ def execute(
         for fields in (*partitions, values):
             keep_only(needed, fields)
         run.apply(stage)
-    found = [run.gather(run.fields(name)) for name in flow.result]
+    found = [run.gather(run.values(name)) for name in flow.result]
     run.report.final = run.counts
     report_progress("done", run.total, run.total)
     return dict(zip(flow.result, found, strict=True)), run.report
@@ -139,10 +130,7 @@ class _Run:
     ) -> Any:
         """Submit a call of a stage, or a combination of `parts`; return the handle of its result.
 
-        Parameters
-        ----------
-        place : int
-            The number of the partition, or of the combination within its level.
+        `place` is the number of the partition, or of the combination within its level.
         """
         name, reads, keeps = stage.name, tuple(stage.reads), "record" in stage.injected
         if parts:
@@ -195,11 +183,10 @@ class _Run:
                 result = [_Item(result, item) for item in range(len(stage.writes))]
             store(fields, stage, result)
 
-    def fields(self, name: str) -> list[Any]:
+    def values(self, name: str) -> list[Any]:
         """Return the values of a field: one if it is shared, otherwise one for each partition."""
-        if name in self.shared:
-            return [self.shared[name]]
-        return [fields[name] for fields in self.partitions]
+        places = [self.shared] if name in self.shared else self.partitions
+        return [fields[name] for fields in places]
 
     def gather(self, values: list[Any]) -> Any:
         """Fetch the values of a field; concatenate those of several partitions."""
@@ -208,17 +195,13 @@ class _Run:
         results = self.scheduler.gather(handles, self.done if has_listener() else None)
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
-            self.take(note)
+            self.report.calls.append(note.call)
+            self.counts |= note.scalars
         found = [_filled(slot, results) for slot in slots]
         if len(found) == 1:
             return found[0]
         ops = array_module("numpy" if self.scheduler.leaves_on_host else self.backend)
         return concatenation(ops, [(value,) for value in found])[0]
-
-    def take(self, note: Note) -> None:
-        """Add the note of a task to the report."""
-        self.report.calls.append(note.call)
-        self.counts |= note.scalars
 
     def done(self, name: str) -> None:
         """Count a finished task and report progress."""

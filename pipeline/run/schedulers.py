@@ -86,13 +86,7 @@ class Scheduler(Workers, ABC):
 
 
 class Inline(Scheduler):
-    """The scheduler that calls each task when it is submitted.
-
-    Parameters
-    ----------
-    threads : int, optional
-        Threads of each task; by default those of `kernel_threads`.
-    """
+    """The scheduler that calls each task when it is submitted, with `threads` threads."""
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(task_threads=threads or kernel_threads())

@@ -65,13 +65,7 @@ class Record:
             return None
 
     def save(self, arrays: Iterable[NDArray[Any]], state: dict[str, Any]) -> None:
-        """Replace the record.
-
-        Parameters
-        ----------
-        state : dict
-            Numbers and booleans that JSON can store.
-        """
+        """Replace the record; `state` has numbers and booleans that JSON can store."""
         path = Path(self.path)
         draft = path.with_name(_DRAFT.format(path.stem, uuid.uuid4().hex))
         try:
@@ -161,13 +155,7 @@ def _pickled(value: Any) -> str:
 
 
 def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) -> Checkpoint:
-    """Create a checkpoint, or open one of the same run.
-
-    Parameters
-    ----------
-    identity : dict
-        The identity of the run, in values that JSON can store.
-    """
+    """Create a checkpoint, or open one of a run with the same identity, which JSON can store."""
     path = Path(folder)
     try:
         if not path.parent.is_dir():

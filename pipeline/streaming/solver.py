@@ -55,26 +55,16 @@ class Solver:
 
     def forest(self, columns: Columns, num_vertices: int) -> Columns:
         """Return the forest of these edges; the ends in `columns` may be overwritten."""
-        ops = self.ops
+        ops, size = self.ops, len(columns.u)
         columns = Columns(*map(ops.asarray, columns))
         touched, count = self._number_touched(columns, num_vertices)
         # Positions replace edge ids: their order is the same, and they need fewer bits.
-        position = ops.consecutive(0, len(columns.u), dtype=ops.index_dtype(len(columns.u)))
-        found = self._run(columns._replace(edge_id=position), count)
-        chosen = forest_ids(self.flow.name, found, 0, len(columns.u))
-        u, v, *others = (ops.gather(column, chosen) for column in columns)
-        if touched is not None:
-            u, v = ops.gather(touched, u), ops.gather(touched, v)
-        return Columns(u, v, *others)
-
-    def _run(self, columns: Columns, num_vertices: int) -> Any:
-        """Run the dataflow without a scheduler and without a report."""
-        self.flow.check()
+        position = ops.consecutive(0, size, dtype=ops.index_dtype(size))
         fields = {
             **self.flow.values_on(self.backend.name),
-            "columns": columns,
-            "num_vertices": num_vertices,
-            "num_edges": len(columns.u),
+            "columns": columns._replace(edge_id=position),
+            "num_vertices": count,
+            "num_edges": size,
             "maximum": self.maximum,
             "weight_dtype": columns.weight.dtype,
             "forest": Collected(),
@@ -84,11 +74,16 @@ class Solver:
             (name,) = step.verdict.writes
             return fields[name]
 
+        self.flow.check()
         for stage, needed in walk(self.flow.steps, frozenset(self.flow.result), decide):
             keep_only(needed, fields)
             task = Task(stage, self.backend, {name: fields[name] for name in stage.reads})
             store(fields, stage, task())
-        return fields["forest"]
+        chosen = forest_ids(self.flow.name, fields["forest"], 0, size)
+        u, v, *others = (ops.gather(column, chosen) for column in columns)
+        if touched is not None:
+            u, v = ops.gather(touched, u), ops.gather(touched, v)
+        return Columns(u, v, *others)
 
     def _number_touched(self, columns: Columns, size: int) -> tuple[NDArray[Any] | None, int]:
         """Renumber the touched vertices consecutively, if they are at most half of `size` vertices.
