@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
+from .commands import SUMMARIES
 from .errors import MstflowError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _silence_libraries()
         _unwind_on_signals()
         try:
-            options = _parser(time.perf_counter()).parse_args(arguments)
+            options = _parse(sys.argv[1:] if arguments is None else arguments)
             code: int | None = options.run(options)
         finally:
             _flush()
@@ -113,19 +115,21 @@ class _Parser(argparse.ArgumentParser):
         raise OptionError(message)
 
 
-def _parser(started: float) -> argparse.ArgumentParser:
-    from .commands import COMMANDS  # loads NumPy; errors and interrupts in here print one line
-
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; load only the module of its subcommand, since loading takes time."""
     parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
     parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
     # The command completion prints the parser; others report the seconds since the start.
-    parser.set_defaults(parser=parser, started=started)
+    parser.set_defaults(parser=parser, started=time.perf_counter())
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    for name, module in COMMANDS.items():
-        command = commands.add_parser(name, help=module.SUMMARY)
-        command.set_defaults(run=module.run)
-        module.add_arguments(command)
-    return parser
+    chosen = next((argument for argument in arguments if argument in SUMMARIES), None)
+    for name, summary in SUMMARIES.items():
+        command = commands.add_parser(name, help=summary)
+        if chosen in (name, "completion"):
+            module = import_module(f"{__package__}.commands.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

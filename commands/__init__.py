@@ -1,19 +1,18 @@
-"""The subcommands of `mstflow`: modules with `SUMMARY`, `add_arguments` and `run`.
+"""The subcommands of `mstflow`: modules with `add_arguments` and `run`.
 
 The folder `shared` has their helpers.
 """
 
-from . import algorithms, clusters, completion, convert, generate, info, plan, solve, verify
-
-#: Modules of the subcommands by name, in the order of ``mstflow --help``.
-COMMANDS = {
-    "solve": solve,
-    "clusters": clusters,
-    "verify": verify,
-    "plan": plan,
-    "generate": generate,
-    "convert": convert,
-    "algorithms": algorithms,
-    "info": info,
-    "completion": completion,
+#: The summary of each subcommand, which is the module of that name, in the order of
+#: ``mstflow --help``.
+SUMMARIES = {
+    "solve": "compute the minimum spanning forest of a graph",
+    "clusters": "cluster scored pairs at one or several thresholds",
+    "verify": "check that a forest is the minimum spanning forest of a graph",
+    "plan": "show the plan for a graph, with estimates of memory and time",
+    "generate": "generate a graph of a family",
+    "convert": "write a graph in another format",
+    "algorithms": "list the algorithms and the strategies",
+    "info": "describe a graph, or this installation",
+    "completion": "print a completion script for a shell",
 }

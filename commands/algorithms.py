@@ -10,8 +10,6 @@ from ..pipeline.catalogue import algorithm, algorithms, strategies, strategy
 if TYPE_CHECKING:
     import argparse
 
-SUMMARY = "list the algorithms and the strategies"
-
 
 def add_arguments(_: argparse.ArgumentParser) -> None:
     """Add no arguments; the command has none."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..forest.cluster_table import ClusterTable
     from ..forest.forest import Forest
 
-SUMMARY = "cluster scored pairs at one or several thresholds"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""

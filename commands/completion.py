@@ -10,8 +10,6 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUMMARY = "print a completion script for a shell"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""

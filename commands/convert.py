@@ -11,8 +11,6 @@ from .shared.terminal import add_inputs, add_output, open_inputs, output_path, p
 if TYPE_CHECKING:
     import argparse
 
-SUMMARY = "write a graph in another format"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""

@@ -10,8 +10,6 @@ from ..graphs.write import write_table
 from ..progress import set_listener
 from .shared.terminal import add_output, output_path, print_size
 
-SUMMARY = "generate a graph of a family"
-
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from .shared.summary import Summary
 
-SUMMARY = "describe a graph, or this installation"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""

@@ -23,8 +23,6 @@ from .shared.terminal import THREADS, add_inputs, open_named, print_lines, rss_b
 if TYPE_CHECKING:
     from ..pipeline.report.report import Plan
 
-SUMMARY = "show the plan for a graph, with estimates of memory and time"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ..forest.forest import Forest
     from ..pipeline.pipeline import Pipeline
 
-SUMMARY = "compute the minimum spanning forest of a graph"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""

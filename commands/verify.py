@@ -23,8 +23,6 @@ from .shared.terminal import (
 if TYPE_CHECKING:
     import argparse
 
-SUMMARY = "check that a forest is the minimum spanning forest of a graph"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
