@@ -17,6 +17,7 @@ import statistics
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -25,6 +26,8 @@ from .machine import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from mstflow.runtime.team import Team
 
@@ -59,27 +62,22 @@ class Sections:
         self.stages[self.stage] = self.stages.get(self.stage, 0.0) + now - self.since
         self.stage, self.since = step.rpartition(" ")[2], now
 
-    def call(
-        self, _: Team, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
-    ) -> list[Any]:
-        """Call a function on each share in turn; replaces `Team.call`.
+    def call(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Call the functions of a section in turn; return their results.
 
         The calling thread's share is last. If it is done before helpers begin, they find no work.
         """
         results, seconds = [], []
-        for each in reversed(list(arguments)):
+        for each in reversed(calls):
             start = time.thread_time()
-            results.append(function(*each))
+            results.append(each())
             seconds.append(time.thread_time() - start)
         if len(seconds) > 1:
             self.spent.setdefault(self.stage, []).append(seconds)
         return results[::-1]
 
-    def drain(
-        self, team: Team, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Replace `Team.drain`: the first call finds all tasks, so its time is divided evenly."""
-        self.call(team, function, arguments)
+    def even(self) -> None:
+        """Divide the time of the last section evenly: the first call found all tasks."""
         if self.spent.get(self.stage):
             spent = self.spent[self.stage]
             spent[-1] = [sum(spent[-1]) / len(spent[-1])] * len(spent[-1])
@@ -154,15 +152,22 @@ def hand_over(threads: int) -> float:
 
 @contextmanager
 def _in_turn(sections: Sections) -> Iterator[None]:
+    from mstflow.runtime.native import call_block
     from mstflow.runtime.team import Team
 
-    def call(team: Team, function: Any, arguments: Any) -> list[Any]:
-        return sections.call(team, function, arguments)
+    run = Team.run
 
-    def drain(team: Team, function: Any, arguments: Any) -> None:
-        sections.drain(team, function, arguments)
+    def call(_: Team, function: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
+        return sections.call([partial(function, *each) for each in arguments])
 
-    with mock.patch.object(Team, "call", call), mock.patch.object(Team, "drain", drain):
+    def run_section(_: Team, blocks: NDArray[Any]) -> None:
+        sections.call([partial(call_block, block.ctypes.data) for block in blocks])
+
+    def drain(team: Team, *arguments: Any) -> None:
+        run(team, *arguments)
+        sections.even()
+
+    with mock.patch.multiple(Team, call=call, _run_section=run_section, drain=drain):
         yield
 
 

@@ -55,7 +55,7 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 
 An array module has four further groups of functions: the algorithm kernels (`primitives.joins`),
 hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), and its
-threads and memory (`runtime.resources`).
+threads and memory (`runtime.host`).
 
 Some positions do not exist, such as that of the minimum of an empty segment. They are represented
 by the length of the array; `gather` replaces them by a fill value. Positions have the dtype
@@ -67,7 +67,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
-from ..runtime.resources import Resources
+from ..runtime.host import Resources
 from .hierarchies import Hierarchies
 from .joins import Joins
 from .paths import Paths

@@ -1,10 +1,12 @@
-"""The memory of the host that this process can still use, and sizes in bytes as text."""
+"""The host: threads and memory of array modules, memory that is left, and sizes as text."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
+from typing import Any, Protocol
 
 try:
     import resource
@@ -13,6 +15,28 @@ except ImportError:  # Windows
 
 #: Where Linux states free memory in kB, and the limit of a container.
 _FREE, _LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+
+
+class Resources(Protocol):
+    """The part of an `ArrayModule` that describes its threads and its memory.
+
+    The defaults are those of the host.
+    """
+
+    #: The maximal number of threads that share a call.
+    threads: int
+
+    def device_memory(self) -> int | None:
+        """Return the size in bytes of the largest array on the device; None for the host."""
+        return None
+
+    def beside(self) -> contextlib.AbstractContextManager[Any]:
+        """Return a context in which another thread computes on the same device.
+
+        Work queued before entry runs first; work queued after exit runs last. On the host, where
+        nothing is queued, the context does nothing.
+        """
+        return contextlib.nullcontext()
 
 
 def available_bytes() -> int | None:

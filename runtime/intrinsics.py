@@ -135,13 +135,16 @@ def _make_array(context, builder, array, data, shape):
 
 
 @intrinsic
-def array_at(_, pointer, shape):
-    """Return the contiguous array of this shape whose first element is at `pointer`."""
-    signature = types.Array(pointer.dtype, len(shape), "C")(pointer, shape)
+def array_at(_, address, dtype, shape):
+    """Return the contiguous array of this dtype and shape whose first element is at an address."""
+    signature = types.Array(dtype.dtype, len(shape), "C")(address, dtype, shape)
 
     def generate(context, builder, signature, arguments):
-        extents = cgutils.unpack_tuple(builder, arguments[1])
-        return _make_array(context, builder, signature.return_type, arguments[0], extents)
+        array, extents = signature.return_type, cgutils.unpack_tuple(builder, arguments[2])
+        pointer = context.get_data_type(array.dtype).as_pointer()
+        return _make_array(
+            context, builder, array, builder.inttoptr(arguments[0], pointer), extents
+        )
 
     return signature, generate
 
@@ -203,5 +206,36 @@ def compare_and_swap(_, array, index, old, new):
         pointer = _pointer(context, builder, signature.args[0], value, index)
         result = builder.cmpxchg(pointer, old, new, "acq_rel", "acquire")
         return builder.extract_value(result, 1)
+
+    return signature, generate
+
+
+@intrinsic
+def exchange(_, array, index, value):
+    """Replace ``array[index]`` atomically; return the old value."""
+    signature = array.dtype(array, types.uint64, array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        return builder.atomic_rmw("xchg", pointer, arguments[2], "acq_rel")
+
+    return signature, generate
+
+
+@intrinsic
+def copy(_, values, source, out, target, count):
+    """Copy `count` elements from place `source` to place `target` of another array.
+
+    The function `memcpy` is faster than a loop.
+    """
+    signature = types.void(values, types.int64, out, types.int64, types.int64)
+
+    def generate(context, builder, signature, arguments):
+        values, source, out, target, count = arguments
+        array = signature.args[0]
+        start = _pointer(context, builder, array, values, source)
+        goal = _pointer(context, builder, signature.args[2], out, target)
+        cgutils.raw_memcpy(builder, goal, start, count, array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
 
     return signature, generate

@@ -41,8 +41,10 @@ _SMALL = 2_500
 
 #: The number of int64 values in each return type of a kernel.
 _NUM_RESULTS = {"none": 0, "bool": 1, "int64": 1, "UniTuple(int64 x 2)": 2}
-#: The status codes of calls without an exception: those that return a result, and None.
-_ENDED = (0, -2)
+#: The number of words in a block before those of the arguments.
+HEADER = 5
+#: In Numba's calling convention, the first arguments are pointers to a result and an exception.
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _NOTHING = ctypes.c_char * 0
 
 _lock = threading.Lock()
@@ -159,7 +161,7 @@ class NativeKernel:
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name
-        self._functions: dict[tuple[Any, ...], _Function] = {}
+        self._functions: dict[tuple[Any, ...], Function] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the kernel; load or compile it first if these types are new.
@@ -171,13 +173,18 @@ class NativeKernel:
         KernelError
             If the kernel cannot be compiled, or if it raises an exception.
         """
+        function, words = self.lowered(arguments)
+        return function(words)
+
+    def lowered(self, arguments: tuple[Any, ...]) -> tuple[Function, list[int]]:
+        """Return the function for the types of the arguments, and the words of the arguments."""
         types, words = _lowered(arguments)
         function = self._functions.get(types)
         if function is None:
             with _lock:
                 function = _load(self._module, self._name, tuple(map(_Type.of, arguments)))
             self._functions[types] = function
-        return function(words)
+        return function, words
 
 
 class _Type(NamedTuple):
@@ -200,24 +207,45 @@ class _Type(NamedTuple):
         return np.array(value, dtype) if self.ndim else dtype.type(value)
 
 
-class _Function(NamedTuple):
-    """A linked function in Numba's calling convention.
+class Function(NamedTuple):
+    """A linked function that reads its arguments from a block of 64-bit words.
 
-    The first arguments are pointers to memory for results and for an exception. Then each number is
-    one argument, and each array is an address and a shape. The function returns a status code.
+    The first words of a block are the address of the function, a word that is 0 as soon as the
+    function has returned, two results, and a word for Numba. Then each number is one word, and each
+    array is an address and a shape.
     """
 
     name: str
-    native: Callable[..., int]
+    address: int
     num_results: int
 
     def __call__(self, words: list[int]) -> Any:
-        results = (ctypes.c_int64 * 3)()
-        place = ctypes.addressof(results)
-        if self.native(place, place + 16, *words) not in _ENDED:
+        """Call the function with these words for the arguments; return its result."""
+        block = self.block(words)
+        call_block(ctypes.addressof(block))
+        return self.result(*block[1:4])
+
+    def block(self, words: list[int]) -> Any:
+        """Return a block with these words for the arguments."""
+        return (ctypes.c_int64 * (HEADER + len(words)))(self.address, 1, 0, 0, 0, *words)
+
+    def result(self, is_running: int, first: int, second: int) -> Any:
+        """Return the result of a call, from the words of its block.
+
+        Raises
+        ------
+        KernelError
+            If the kernel raised an exception.
+        """
+        if is_running:
             message = f"the kernel {self.name} raised an exception"
             raise KernelError(message)
-        return results[0] if self.num_results == 1 else tuple(results[: self.num_results]) or None
+        return (None, first, (first, second))[self.num_results]
+
+
+def call_block(place: int) -> None:
+    """Call the function of the block at an address."""
+    _PROTOTYPE(ctypes.c_int64.from_address(place).value)(place + 32, place + 32, place)
 
 
 def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
@@ -236,31 +264,26 @@ def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
 
 
 @functools.cache  # callers hold `_lock`; otherwise two threads could link the same code
-def _load(module: str, name: str, types: tuple[_Type, ...]) -> _Function:
+def _load(module: str, name: str, types: tuple[_Type, ...]) -> Function:
     def compiled() -> tuple[str, bytes]:
         label, code = _compile(module, name, types)
-        _prove(_link(name, types, label, code), _dispatcher(module, name), types)
+        _prove(_link(name, label, code), _dispatcher(module, name), types)
         return label, code
 
     entry = "-".join([f"{folder_of(module)}/{name}", *map(str, types)])
-    return _link(name, types, *load_or_compile(entry, compiled))
+    return _link(name, *load_or_compile(entry, compiled))
 
 
 @functools.cache
-def _link(name: str, types: tuple[_Type, ...], label: str, code: bytes) -> _Function:
+def _link(name: str, label: str, code: bytes) -> Function:
     symbol, num_results = label.split()
     binding, engine = _linker()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    kinds: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
-    for dtype, ndim in types:
-        number = np.ctypeslib.as_ctypes_type(np.dtype(dtype))
-        kinds += [ctypes.c_void_p, *[ctypes.c_int64] * ndim] if ndim else [number]
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)
-    return _Function(name, prototype(engine.get_function_address(symbol)), int(num_results))
+    return Function(name, engine.get_function_address(symbol), int(num_results))
 
 
-def _prove(function: _Function, dispatcher: Any, types: tuple[_Type, ...]) -> None:
+def _prove(function: Function, dispatcher: Any, types: tuple[_Type, ...]) -> None:
     """Compare machine code with Numba's dispatcher on the kernel's example.
 
     Raises
@@ -289,7 +312,7 @@ def _dispatcher(module: str, name: str) -> Any:
 
 
 def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, bytes]:
-    """Compile a function that creates arrays from addresses and shapes, and calls a kernel.
+    """Compile a function that reads the arguments of a kernel from a block, and calls the kernel.
 
     Returns
     -------
@@ -304,19 +327,32 @@ def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, byt
     if numba.config.DISABLE_JIT:
         message = f"the kernel {name} must be compiled, but NUMBA_DISABLE_JIT is set"
         raise KernelError(message)
-    parameters, arguments, signature = [], [], []
+    kernel = _dispatcher(module, name)
+    arguments, signature, size = [], [], HEADER
+    scope = {"__name__": module, "array_at": array_at, "call": kernel, "int64": numba.int64}
     for i, (dtype, ndim) in enumerate(types):
         number = numba.from_dtype(np.dtype(dtype))
-        shape = [f"n{i}_{axis}" for axis in range(ndim)]
-        parameters += [f"a{i}", *shape]
-        arguments.append(f"array_at(a{i}, ({', '.join(shape)},))" if ndim else f"a{i}")
-        signature += [numba.types.CPointer(number), *[numba.int64] * ndim] if ndim else [number]
-    scope = {"__name__": module, "array_at": array_at, "call": _dispatcher(module, name)}
-    exec(f"def {name}({', '.join(parameters)}): return call({', '.join(arguments)})", scope)
+        scope[f"type{i}"] = np.dtype(dtype).type
+        words = [f"block[{size + k}]" for k in range(1 + ndim)]
+        shape = f"({', '.join(words[1:])},)"
+        arguments.append(
+            f"array_at({words[0]}, type{i}, {shape})" if ndim else f"type{i}({words[0]})"
+        )
+        signature.append(numba.types.Array(number, ndim, "C") if ndim else number)
+        size += 1 + ndim
+    kernel.compile(tuple(signature))
+    num_results = _NUM_RESULTS[str(kernel.overloads[tuple(signature)].signature.return_type)]
+    results = ("", "block[2] = ", "block[2], block[3] = ")[num_results]
+    source = f"""
+def {name}(address):
+    block = array_at(address, int64, ({size},))
+    {results}call({", ".join(arguments)})
+    block[1] = 0
+"""
+    exec(source, scope)
     function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(scope[name])
-    function.compile(tuple(signature))
+    function.compile((numba.int64,))
     (compiled,) = function.overloads.values()
-    num_results = _NUM_RESULTS[str(compiled.signature.return_type)]
     _, _, (code, _) = compiled.library.serialize_using_object_code()
     return f"{compiled.fndesc.llvm_func_name} {num_results}", code
 

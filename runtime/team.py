@@ -5,21 +5,33 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from .crew import FUTEX, Crew
+from .native import HEADER, NativeKernel, call_block
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
+
+    from .native import Function
 
 #: The smallest number of elements for which waking a thread pays: in a share of a kernel, and in a
 #: NumPy reduction.
 _SMALLEST_SHARE, _SMALLEST_PASS = 2**16, 2**19
+
+
+class Each(NamedTuple):
+    """An argument that differs between shares: share i gets ``values[i]``, an integer or a row."""
+
+    values: Sequence[int] | NDArray[Any]
 
 
 class Team:
@@ -30,14 +42,58 @@ class Team:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._others: ThreadPoolExecutor | None = None
+        self._others: ThreadPoolExecutor | None
+        self._crew: Crew | None
+        self._is_claimed: threading.Lock
+        self._forget()
         if hasattr(os, "register_at_fork"):  # threads do not survive a fork
             os.register_at_fork(after_in_child=self._forget)
 
     def shares(self, length: int) -> list[tuple[int, int]]:
         """Divide the range up to `length` into consecutive shares, at most one per thread."""
-        count = max(1, min(self.size, length // _SMALLEST_SHARE))
-        return [(length * i // count, length * (i + 1) // count) for i in range(count)]
+        return divide(length, max(1, min(self.size, length // _SMALLEST_SHARE)))
+
+    def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
+        """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`."""
+        starts, stops = zip(*self.shares(length), strict=True)
+        return self.run(function, len(starts), Each(starts), Each(stops), *arguments)
+
+    def run(self, function: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
+        """Call a function `count` times concurrently; return the results in order.
+
+        Arguments of type `Each` differ between the calls. If calls fail, the exception of the first
+        failed call propagates after all calls have ended.
+        """
+        if count == 1 or not (FUTEX and isinstance(function, NativeKernel)):
+            return self.call(function, [_of_share(i, arguments) for i in range(count)])
+        own = _of_share(0, arguments)
+        compiled, words = function.lowered(own)
+        blocks, column = np.tile(compiled.block(words), (count, 1)), HEADER
+        for argument, value in zip(arguments, own, strict=True):
+            if isinstance(argument, Each) and isinstance(argument.values, np.ndarray):
+                blocks[:, column] += np.arange(count) * argument.values.strides[0]
+            elif isinstance(argument, Each):
+                blocks[:, column] = argument.values
+            column += 1 + getattr(value, "ndim", 0)
+        return self._run_blocks([compiled] * count, blocks)
+
+    def together(self, *calls: tuple[Callable[..., Any], tuple[Any, ...]]) -> list[Any]:
+        """Call different functions with their arguments concurrently, as `run` does."""
+        lowered = [
+            function.lowered(arguments)
+            for function, arguments in calls
+            if FUTEX and isinstance(function, NativeKernel)
+        ]
+        if not 1 < len(lowered) == len(calls):
+            return self.call(lambda function, arguments: function(*arguments), calls)
+        blocks = np.zeros((len(calls), HEADER + max(len(words) for _, words in lowered)), np.int64)
+        for block, (function, words) in zip(blocks, lowered, strict=True):
+            block[: HEADER + len(words)] = function.block(words)
+        return self._run_blocks([function for function, _ in lowered], blocks)
+
+    def drain(self, function: Callable[..., Any], count: int, *arguments: Any) -> None:
+        """Call a function that takes tasks from a common queue until it is empty, as `run` does."""
+        self.run(function, count, *arguments)
 
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on all tuples of arguments concurrently; return the results in order.
@@ -59,16 +115,38 @@ class Team:
                 task.exception()  # waits; takes half the time of `concurrent.futures.wait`
         return [result, *(task.result() for task in tasks)]
 
-    def drain(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> None:
-        """Call functions that take tasks from a common queue until it is empty, as `call` does."""
-        self.call(function, arguments)
+    def _run_blocks(self, functions: Sequence[Function], blocks: NDArray[Any]) -> list[Any]:
+        """Call the functions of all blocks concurrently; return their results."""
+        self._run_section(blocks)
+        results = blocks[:, 1:4].tolist()
+        return [function.result(*each) for function, each in zip(functions, results, strict=True)]
 
-    def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
-        """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`."""
-        return self.call(function, [(*share, *arguments) for share in self.shares(length)])
+    def _run_section(self, blocks: NDArray[Any]) -> None:
+        """Run all blocks; alone if another caller uses the threads."""
+        if self._is_claimed.acquire(blocking=False):
+            try:
+                if self._crew is None:
+                    self._crew = Crew(self.size, looks=self.size <= processors())
+                if self._crew.run(blocks):
+                    return
+            finally:
+                self._is_claimed.release()
+        for block in blocks:
+            call_block(block.ctypes.data)
 
     def _forget(self) -> None:
-        self._others = None
+        self._others = self._crew = None
+        self._is_claimed = threading.Lock()
+
+
+def divide(length: int, count: int) -> list[tuple[int, int]]:
+    """Divide the range up to `length` into `count` consecutive ranges."""
+    return [(length * i // count, length * (i + 1) // count) for i in range(count)]
+
+
+def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of one share."""
+    return tuple(each.values[place] if isinstance(each, Each) else each for each in arguments)
 
 
 @functools.cache

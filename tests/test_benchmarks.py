@@ -236,7 +236,8 @@ def test_model_of_threads():
 def test_shares_run_in_turn_and_the_first_one_last():
     order, sections = [], threads.Sections()
     sections.listen("round 0: a_stage", 0, 0)
-    assert sections.call(None, lambda x: order.append(x) or 2 * x, [(1,), (2,), (3,)]) == [2, 4, 6]
+    calls = [lambda x=x: order.append(x) or 2 * x for x in (1, 2, 3)]
+    assert sections.call(calls) == [2, 4, 6]
     assert order == [3, 2, 1]
     assert [len(shares) for shares in sections.spent["a_stage"]] == [3]
     assert list(sections.stages) == ["open and plan"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...runtime.memory import empty
 from ...runtime.native import Kernels
-from ...runtime.team import extreme, team
+from ...runtime.team import Each, divide, extreme, team
 from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
@@ -46,8 +46,6 @@ _MANY_LABELS = 2**17
 _NONE = np.uint64(2**64 - 1)
 #: The number of 64-bit words in a cache line.
 _LINE = 8
-#: With more shares than this, threads lower one row by atomic operations.
-_MANY_SHARES = 8
 #: The number of threads from which all of them join pairs. With fewer threads, one thread joins the
 #: pairs in order. This is faster: it needs no atomic operations, and half the memory for each node.
 _JOINED_TOGETHER = 4
@@ -118,7 +116,7 @@ class NumbaArrays(NumpyArrays):
         arrays = [_words(array) for array in (u, v, key)]
         arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
         dtypes = dtype, dtype, key.dtype, columns[0].dtype
-        return self._select(pairs.compact_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.compact_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
     def compact_light_pairs(
         self,
@@ -137,7 +135,7 @@ class NumbaArrays(NumpyArrays):
         limits = words.dtype.type(limit), *_ids(ids)
         arguments = [_words(u), _words(v), words, *options, *limits]
         dtypes = dtype, dtype, words.dtype, ids.dtype
-        return self._select(pairs.compact_light_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.compact_light_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
@@ -148,7 +146,7 @@ class NumbaArrays(NumpyArrays):
         arrays = [_words(array) for array in (label, inside, u, v, columns[0])]
         arguments = [*arrays, *_ids(columns[1])]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
-        return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.relabel_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
     def relabel_light_pairs(
         self,
@@ -168,7 +166,7 @@ class NumbaArrays(NumpyArrays):
         options = _key_options(weights.dtype, signed=True, descending=descending)
         arguments = [*arrays, *options, bound.dtype.type(limit), *_ids(ids)]
         dtypes = label.dtype, label.dtype, bound.dtype, ids.dtype
-        return self._select(pairs.relabel_light_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.relabel_light_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
@@ -185,34 +183,24 @@ class NumbaArrays(NumpyArrays):
 
     def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
         """Return the smallest value that is sent to each place, and its first position."""
-        none = len(values)
+        none, shares = len(values), len(self._team.shares(len(values)))
         is_packed = values.itemsize <= 4 and none < 2**32
-        lower: Any
-        lower, join, words = (
-            (pairs.lower_packed, pairs.join_packed, 1)
-            if is_packed
-            else (pairs.lower_wide, pairs.join_wide, 2)
-        )
-        # Rows use memory, so there are at most two. More threads share one row by atomic operations
-        # or, if a record has two words, divide the places of a row.
-        shares = len(self._team.shares(none))
-        is_shared = is_packed and shares > _MANY_SHARES
-        rows = 1 if shares % 2 or is_shared else 2
-        blocks = shares // rows
-        records = empty(rows * size * words, np.uint64).reshape(rows, size * words)
+        # Each of two threads lowers records in its own row. More threads share one row to save
+        # memory: they use atomic operations or, if a record has two words, divide the places.
+        rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
+        records = empty(rows * size * words, np.uint64).reshape(rows, -1)
+        own = records[0] if rows < shares else Each(records)
+        self._team.share(elements.fill, records.size, _NONE, records.ravel())
         arrays = [_words(array) for array in (u, v, values)]
-
-        def fill(row: int, block: int) -> None:
-            low, high = size * block // blocks, size * (block + 1) // blocks
-            records[row, low * words : high * words] = self.largest(np.uint64)
-            start, stop = none * row // rows, none * (row + 1) // rows
-            lower(start, stop, low, high, *arrays, records[row])
-
-        if is_shared:
-            self._team.share(elements.fill, size, _NONE, records[0])
-            self._team.share(pairs.lower_together, none, *arrays, records[0])
+        if is_packed:
+            lower = pairs.lower_together if rows < shares else pairs.lower_packed
+            self._team.share(lower, none, *arrays, own)
+        elif rows == shares:
+            self._team.share(pairs.lower_wide, none, 0, size, *arrays, own)
         else:
-            self._team.call(fill, itertools.product(range(rows), range(blocks)))
+            low, high = zip(*divide(size, shares), strict=True)
+            self._team.run(pairs.lower_wide, shares, 0, none, Each(low), Each(high), *arrays, own)
+        join = pairs.join_packed if is_packed else pairs.join_wide
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
         self._team.share(join, size, records, np.uint64(none), _words(smallest), _words(position))
         return smallest, position
@@ -259,10 +247,7 @@ class NumbaArrays(NumpyArrays):
             if is_shared:
                 self._team.share(sorting.mark_together, len(array), _words(array), base, rows[0])
                 continue
-            parts = zip(self._team.shares(len(array)), rows, strict=False)
-            self._team.call(
-                sorting.mark, [(*share, _words(array), base, row) for share, row in parts]
-            )
+            self._team.share(sorting.mark, len(array), _words(array), base, Each(rows))
         counts = self._team.share(sorting.join_marks, words, rows)
         out = empty(count, np.result_type(*arrays))
         self._write(sorting.list_marks, words, counts, rows[0], base, _words(out))
@@ -312,16 +297,13 @@ class NumbaArrays(NumpyArrays):
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))
         counts = np.zeros((len(shares), 2**digit), np.uint64)
-        tasks = zip(shares, counts, strict=True)
-        helpers.call(sorting.count_digits, [(*share, records, shift, row) for share, row in tasks])
+        helpers.share(sorting.count_digits, len(records), records, shift, Each(counts))
         if counts.sum(axis=0).max() == len(records):  # all records have the same digit
             return records
         by_digit = counts.T.ravel()  # for each digit, the shares in order
         places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
-        moved, tasks = empty(len(records), np.uint64), zip(shares, places, strict=True)
-        helpers.call(
-            sorting.sort_by_digit, [(*share, records, shift, row, moved) for share, row in tasks]
-        )
+        moved = empty(len(records), np.uint64)
+        helpers.share(sorting.sort_by_digit, len(records), records, shift, Each(places), moved)
         return moved
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
@@ -351,12 +333,14 @@ class NumbaArrays(NumpyArrays):
         joining = empty(min(len(runs.records), max(0, size - 1)), dtype)
         states, is_late = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
 
-        def work(kernel: Callable[..., Any], *arrays: Array) -> Any:
-            other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
-            return kernel(states, *runs[:-1], other, failed, is_late, _words(root), *arrays)
-
-        helpers = [(kruskal.sort_ahead,)] * (shares - 1)
-        count, *_ = self._team.call(work, [(kruskal.join_runs, _words(joining)), *helpers])
+        others = empty(shares * 2 * runs.longest, np.uint64).reshape(shares, -1, 2)
+        main, *helpers = (
+            (states, *runs[:-1], other, failed, is_late, _words(root)) for other in others
+        )
+        count, *_ = self._team.together(
+            (kruskal.join_runs, (*main, _words(joining))),
+            *((kruskal.sort_ahead, arguments) for arguments in helpers),
+        )
         trees.flatten(_words(root))
         return joining[:count], root
 
@@ -370,12 +354,12 @@ class NumbaArrays(NumpyArrays):
         queue = self.full((shares + 1) * _LINE, _NONE, np.uint64)
         queue[0] = 0
 
-        def work(thread: int) -> None:
-            other = empty(2 * runs.longest, np.uint64).reshape(-1, 2)
-            kruskal.join_runs_together(thread, queue, *runs[:-1], other, failed, links)
-
-        self._team.drain(work, ((thread,) for thread in range(shares)))
-        (joining,) = self._select(kruskal.list_joining, len(runs.records), [runs.records], dtype)
+        other = empty(shares * 2 * runs.longest, np.uint64).reshape(shares, -1, 2)
+        common = *runs[:-1], Each(other), failed, links
+        self._team.drain(kruskal.join_runs_together, shares, Each(range(shares)), queue, *common)
+        (joining,) = self._select(
+            kruskal.list_joining, elements.move, len(runs.records), [runs.records], dtype
+        )
         index = self.index_dtype(size)
         root, smallest = empty(size, index), empty(size, np.uint32)
         self._team.share(elements.fill, size, np.uint32(2**32 - 1), smallest)
@@ -428,8 +412,7 @@ class NumbaArrays(NumpyArrays):
         cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
         buckets = words, np.uint64(lowest), bits - dealt
         counts = np.zeros((len(shares), 2**dealt), np.uint64)
-        tasks = zip(shares, counts, strict=True)
-        self._team.call(kruskal.count_buckets, [(*share, *buckets, row) for share, row in tasks])
+        self._team.share(kruskal.count_buckets, length, *buckets, Each(counts))
         ends, unlike = find_runs(counts.sum(axis=0))
         unlike += bits - dealt - cut
         longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
@@ -438,8 +421,7 @@ class NumbaArrays(NumpyArrays):
         places = counts.T.ravel().cumsum().reshape(counts.T.shape).T - counts
         records = empty(2 * length, np.uint64).reshape(-1, 2)
         arguments = _words(u), _words(v), *buckets, cut
-        tasks = zip(shares, places, strict=True)
-        self._team.call(kruskal.deal, [(*share, *arguments, row, records) for share, row in tasks])
+        self._team.share(kruskal.deal, length, *arguments, Each(places), records)
         return Runs(ends, unlike, words if cut else words[:0], records, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
@@ -551,23 +533,26 @@ class NumbaArrays(NumpyArrays):
     ) -> None:
         """Call a kernel on all shares; `counts` has the number of elements that each writes."""
         ends = list(itertools.accumulate(counts, initial=0))
-        places = zip(self._team.shares(length), itertools.pairwise(ends), strict=True)
-        self._team.call(kernel, [(*share, *place, *arguments) for share, place in places])
+        self._team.share(kernel, length, Each(ends[:-1]), Each(ends[1:]), *arguments)
 
     def _select(
-        self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
+        self,
+        kernel: Callable[..., Any],
+        move: Callable[..., Any],
+        length: int,
+        arguments: list[Any],
+        *dtypes: Any,
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
         The first of two shares writes its elements to its back, and the second one to its front, so
-        both are adjacent. The elements of more shares are copied to new arrays.
+        both are adjacent. The kernel `move` copies the elements of more shares to new arrays.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         words = [_words(out) for out in outs]
         shares = self._team.shares(length)
         backward = [place == 0 and len(shares) == 2 for place in range(len(shares))]
-        tasks = zip(shares, backward, strict=True)
-        counts = self._team.call(kernel, [(*s, back, *arguments, *words) for s, back in tasks])
+        counts = self._team.share(kernel, length, Each(backward), *arguments, *words)
         starts = [
             stop - count if back else start
             for (start, stop), back, count in zip(shares, backward, counts, strict=True)
@@ -575,13 +560,9 @@ class NumbaArrays(NumpyArrays):
         if len(shares) <= 2:
             return tuple(out[starts[0] : starts[0] + sum(counts)] for out in outs)
         joined = [empty(sum(counts), dtype) for dtype in dtypes]
-
-        def copy(source: int, target: int, count: int) -> None:
-            for out, new in zip(outs, joined, strict=True):
-                new[target : target + count] = out[source : source + count]
-
-        targets = itertools.accumulate(counts, initial=0)
-        self._team.call(copy, zip(starts, targets, counts, strict=False))
+        targets = list(itertools.accumulate(counts, initial=0))[:-1]
+        bounds = Each(starts), Each(targets), Each(counts)
+        self._team.run(move, len(shares), *bounds, *words, *map(_words, joined))
         return tuple(joined)
 
     def _inside(self, label: Array, ends: Array) -> Array:

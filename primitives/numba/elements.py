@@ -2,13 +2,19 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, kernel
+from ...runtime.intrinsics import AHEAD, ONE, copy, fetch, helper, kernel
 
 
 @kernel(0, 3, 7, [0] * 3)
 def fill(start, stop, value, out):
     for i in range(start, stop):
         out[i] = value
+
+
+@kernel(1, 0, 2, [3, 4, 5], [0] * 3)
+def move(source, target, count, values, out):
+    """Copy `count` values from place `source` to place `target`."""
+    copy(values, source, out, target, count)
 
 
 @kernel(0, 3, [3, 0, 1], [5, 6, 7], [0] * 4)

@@ -9,6 +9,7 @@ from ...runtime.intrinsics import (
     ONE,
     at_most,
     compare_and_swap,
+    copy,
     fetch,
     helper,
     highest_bit,
@@ -175,19 +176,17 @@ def relabel_light_pairs(
     return stop - place if backward else place - start
 
 
-@kernel(0, 3, 0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
-def lower_packed(start, stop, low, high, u, v, key, records):
-    """Lower records of one word, key above position, at the places in ``[low, high)``."""
-    half, low, size = np.uint64(32), np.uint64(low), np.uint64(high - low)
+@kernel(0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
+def lower_packed(start, stop, u, v, key, records):
+    """Lower records of one word, key above position."""
+    half = np.uint64(32)
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
         fetch(records, u[ahead])
         fetch(records, v[ahead])
         record = np.uint64(key[i]) << half | np.uint64(i)
-        if np.uint64(u[i]) - low < size:
-            records[u[i]] = min(records[u[i]], record)
-        if np.uint64(v[i]) - low < size:
-            records[v[i]] = min(records[v[i]], record)
+        records[u[i]] = min(records[u[i]], record)
+        records[v[i]] = min(records[v[i]], record)
 
 
 @kernel(0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
@@ -266,3 +265,12 @@ def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_
         is_none = position[i] > last
         out_id[i] = no_id if is_none else id_at(pair, ids, first_id)
         out_other[i] = place if is_none else np.uint64(u[pair]) ^ np.uint64(v[pair]) ^ place
+
+
+@kernel(1, 0, 2, *[[0, 1, 2]] * 4, *[[0] * 3] * 4)
+def move_pairs(source, target, count, u, v, key, ids, new_u, new_v, new_key, new_ids):
+    """Copy pairs to other arrays."""
+    copy(u, source, new_u, target, count)
+    copy(v, source, new_v, target, count)
+    copy(key, source, new_key, target, count)
+    copy(ids, source, new_ids, target, count)

@@ -29,7 +29,6 @@ def module(request):
         patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
         patch.setattr("mstflow.runtime.memory._SMALLEST", 8)
         patch.setattr("mstflow.primitives.numba.arrays._LONG_RUN", 8)
-        patch.setattr("mstflow.primitives.numba.arrays._MANY_SHARES", 2)
         patch.setattr("mstflow.primitives.numba.runs._RUN", 4)
         yield type(array_module(name))(4)
 

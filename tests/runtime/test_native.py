@@ -124,7 +124,7 @@ def test_kernel_names_are_distinct():
 
     folder = Path(numba.__file__).parent
     modules = [f"{FOLDER}.{path.stem}" for path in folder.glob("[a-z]*.py")]
-    modules.append("mstflow.runtime.intrinsics")
+    modules += ["mstflow.runtime.intrinsics", "mstflow.runtime.sections"]
     modules = [line_kernels, *map(importlib.import_module, modules)]
     values = [value for module in modules for value in vars(module).values()]
     functions = set(filter(inspect.isfunction, (getattr(value, "py_func", 0) for value in values)))

@@ -1,0 +1,126 @@
+"""Kernels of the threads of a team: wait for a section, run its shares, sleep and wake.
+
+A section is one call of a kernel for each thread. The threads share an array of words, the board,
+with a cache line for each thread. The line of the calling thread has the section:
+
+- the number of shares, the address of the first block (see `native`), the bytes between two blocks,
+- how often a thread looks for work before it sleeps,
+- the address of the function `syscall`, and the number of the system call `futex`.
+
+The line of each other thread has the thread's state. The calling thread wakes two threads, each of
+which wakes two others, and so on. The states order all other reads and writes.
+"""
+
+import platform
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .intrinsics import LINE, compare_and_swap, exchange, helper, kernel, load
+
+#: A thread is idle and looks for work, is asleep, runs its share, or runs it while the calling
+#: thread sleeps until it has finished.
+IDLE, ASLEEP, BUSY, AWAITED = np.arange(4, dtype=np.uint64)
+COUNT, BLOCKS, STRIDE, LOOKS, SYSCALL, FUTEX = np.arange(6, dtype=np.uint64)
+#: The operations of the system call.
+_WAIT, _WAKE = np.uint64(128), np.uint64(129)
+
+_ZERO, _ONE, _TWO = np.arange(3, dtype=np.uint64)
+_WORD, _INT = ir.IntType(64), ir.IntType(32)
+
+
+@intrinsic
+def pause(_):
+    """Tell the processor that this thread looks for work in a loop."""
+
+    def generate(context, builder, _, __):
+        if platform.machine() in ("x86_64", "AMD64"):
+            function = ir.FunctionType(ir.VoidType(), [])
+            name = "llvm.x86.sse2.pause"
+            builder.call(cgutils.get_or_insert_function(builder.module, function, name), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
+def call_block(_, block):
+    """Call the function of the block at an address."""
+
+    def generate(context, builder, _, arguments):
+        (block,) = arguments
+        entry = ir.FunctionType(_INT, [_WORD, _WORD, _WORD]).as_pointer()
+        function = builder.load(builder.inttoptr(block, entry.as_pointer()))
+        unused = builder.add(block, _WORD(32))
+        builder.call(function, [unused, unused, block])
+        return context.get_dummy_value()
+
+    return types.void(block), generate
+
+
+@intrinsic
+def futex(_, board, index, operation, value):
+    """Call the system call `futex` on the lower half of a word of the board."""
+    signature = types.void(board, types.uint64, types.uint64, types.uint64)
+
+    def generate(context, builder, signature, arguments):
+        array, index, operation, value = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        syscall, number = (builder.load(builder.gep(data, [_WORD(k)])) for k in (SYSCALL, FUTEX))
+        pointer = ir.FunctionType(_WORD, [_WORD], var_arg=True).as_pointer()
+        word = builder.ptrtoint(builder.gep(data, [index]), _WORD)
+        forever = _WORD(0)
+        builder.call(builder.inttoptr(syscall, pointer), [number, word, operation, value, forever])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@helper
+def wait_while(board, place, state, asleep):
+    """Wait while a word is `state`; set it to `asleep` before sleeping."""
+    looks = board[LOOKS]
+    while load(board, place) == state:
+        if looks:
+            looks -= _ONE
+            pause()
+        elif compare_and_swap(board, place, state, asleep):
+            while load(board, place) == asleep:
+                futex(board, place, _WAIT, asleep)
+
+
+@helper
+def change(board, place, state, asleep):
+    """Set a word to `state`; if it was `asleep`, wake the thread that sleeps."""
+    if exchange(board, place, state) == asleep:
+        futex(board, place, _WAKE, _ONE)
+
+
+@helper
+def run_share(thread, board):
+    """Wake two other threads if the section has shares for them, and run the share of this one."""
+    for other in range(_TWO * thread + _ONE, min(_TWO * thread + _TWO + _ONE, board[COUNT])):
+        change(board, other * LINE, BUSY, ASLEEP)
+    call_block(board[BLOCKS] + thread * board[STRIDE])
+
+
+@kernel([0] * 8)
+def run_section(board):
+    """Run one share in this thread and each other share in another one; wait for all of them."""
+    if board[COUNT]:
+        run_share(_ZERO, board)
+    for thread in range(_ONE, board[COUNT]):
+        wait_while(board, thread * LINE, BUSY, AWAITED)
+
+
+@kernel(1, [0] * 16)
+def serve(thread, board):
+    """Run the shares of a thread in all sections, forever; return at once without a futex."""
+    place = np.uint64(thread) * LINE
+    while board[FUTEX]:
+        wait_while(board, place, IDLE, ASLEEP)
+        run_share(np.uint64(thread), board)
+        change(board, place, IDLE, AWAITED)
