@@ -1,12 +1,24 @@
 """Number the vertices of named pairs that do not fit in memory, by DuckDB, which spills to disk.
 
-DuckDB numbers the distinct names, joins the numbers to both ends of each pair, and sorts the pairs
-by edge id. The result is a folder of `.npy` columns, and a Parquet file of the names.
+Names are divided by a hash into parts, and pairs into blocks of consecutive pairs. Each step writes
+files that the next one reads:
+
+    divide   a block of pairs         weights; names with their places, by part
+    code     the names of a part      a dictionary; codes with their places, by block
+    rank     all dictionaries         the names in order of first appearance
+    scatter  the codes of a block     u and v
+
+DuckDB groups and joins the names of one part at a time. Nothing but the distinct names is sorted:
+joins lose the order of pairs, but every name and code keeps its place.
+
+A step writes to a temporary name and renames the result, so a killed run resumes at the block or
+part that it was working on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -17,36 +29,47 @@ from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import kernel_threads
-from ..format import EdgeTable
-from ..formats.npy import npy_source, write_folder
-from ..source import check_dtype
+from ..formats.npy import npy_source
+from ..source import EdgeSource, check_dtype
 from .in_memory import common_type
+from .pairs import Pairs
 from .vertex_names import StoredNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ..source import EdgeSource
-    from .pairs import Pairs
+    from numpy.typing import NDArray
 
-#: Rows of an Arrow table that DuckDB returns at once.
-_ROWS = 2**20
+#: Number of parts.
+_PARTS = 32
+#: Folders that only numbering needs.
+_TEMPORARY = ("names", "codes", "dictionaries")
+#: The size of a block: a share of the memory, and at most this number of bytes, so that places have
+#: 32 bits.
+_BLOCK_SHARE, _BLOCK_BYTES = 1 / 8, 2**31
+#: Few names of a block are equal, so a dictionary would save no space.
+_PARQUET = "FORMAT parquet, COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1"
 
-#: End s (0 or 1) of edge e has place 2e + s. Names are numbered by their first place.
-_NUMBER = """
-    CREATE TABLE names AS
-    SELECT name, row_number() OVER (ORDER BY first) - 1 AS number FROM (
-        SELECT name, min(place) AS first FROM (
-            SELECT l AS name, 2 * edge AS place FROM pairs
-            UNION ALL SELECT r AS name, 2 * edge + 1 AS place FROM pairs
-        ) GROUP BY name
-    )
+#: End s (0 or 1) of row e of a block has place 2e + s.
+_DIVIDE = """
+    COPY (
+        SELECT name, place, hash(name) % {parts} AS part FROM (
+            SELECT l AS name, place FROM arriving UNION ALL SELECT r, place + 1 FROM arriving
+        )
+    ) TO '{draft}' ({parquet}, PARTITION_BY part)
 """
-_JOIN = """
-    SELECT a.number AS u, b.number AS v, weight
-    FROM pairs JOIN names a ON l = a.name JOIN names b ON r = b.name ORDER BY edge
+_CODE = """
+    CREATE OR REPLACE TEMP VIEW found AS FROM read_parquet('{found}', hive_partitioning = true);
+    CREATE OR REPLACE TEMP TABLE dictionary AS
+    SELECT *, (row_number() OVER () - 1)::UINTEGER AS code FROM (
+        SELECT name, min((block::BIGINT << 32) + place) AS first FROM found GROUP BY name
+    );
+    COPY (SELECT name, first FROM dictionary ORDER BY code) TO '{dictionary}' ({parquet});
+    COPY (SELECT place, code, block FROM found JOIN dictionary USING (name))
+    TO '{draft}' ({parquet}, PARTITION_BY block)
 """
+_RANK = "COPY (SELECT name FROM '{dictionaries}' ORDER BY first) TO '{draft}' (FORMAT parquet)"
 
 
 def number_beyond_memory(
@@ -57,11 +80,12 @@ def number_beyond_memory(
     Parameters
     ----------
     pairs : iterator of Pairs
+        Without those that `pairs_divided` counts.
     memory : int
         The bytes that DuckDB may use.
     folder : Path, optional
-        A folder that keeps the files for `numbered_before`. Default: a scratch folder, which is
-        removed when the names are no longer used.
+        A folder that keeps the files for a later run. Default: a scratch folder, which is removed
+        when the names are no longer used.
     identity : JSON value
         Identifies the input.
 
@@ -74,36 +98,213 @@ def number_beyond_memory(
     """
     from pathlib import Path
 
-    with contextlib.ExitStack() as resources:
+    with contextlib.ExitStack() as resources, _option_errors():
         if folder is None:
-            place = Path(resources.enter_context(scratch_folder(None)))
-        else:
-            shutil.rmtree(folder, ignore_errors=True)  # files of a killed run
-            folder.mkdir(parents=True)
-            place = folder
-        _number(pairs, memory, place)
-        (place / "complete.json").write_text(json.dumps(identity))
-        return _source(place, resources.pop_all())
+            folder = Path(resources.enter_context(scratch_folder(None))) / "pairs"
+        if pairs_divided(folder, identity) is None:
+            shutil.rmtree(folder, ignore_errors=True)  # files of other pairs
+            for name in ("edges", *_TEMPORARY):
+                (folder / name).mkdir(parents=True)
+            _save(folder / "state.json", {"key": _key(identity), "rows": [], "divided": False})
+        with _connected(memory, folder) as connection:
+            rows = _divide(connection, pairs, folder, int(min(memory * _BLOCK_SHARE, _BLOCK_BYTES)))
+            _code(connection, folder)
+            _rank(connection, folder)
+        _scatter(rows, folder)
+        _save(folder / "complete.json", identity)
+        return _source(folder, resources.pop_all())
 
 
 def numbered_before(folder: Path, identity: Any) -> EdgeSource | None:
     """Return the source that an earlier run with the same input stored in a folder, or None."""
-    try:
-        known = json.loads((folder / "complete.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return _source(folder, contextlib.ExitStack()) if known == identity else None
+    known = _load(folder / "complete.json")
+    return _source(folder, contextlib.ExitStack()) if known == identity is not None else None
+
+
+def pairs_divided(folder: Path, identity: Any) -> int | None:
+    """Return the number of pairs that a killed run with the same input divided, or None."""
+    state = _load(folder / "state.json")
+    return sum(state["rows"]) if state and state["key"] == _key(identity) else None
+
+
+def _key(identity: Any) -> list[Any]:
+    """Return what must not change between runs: the hash depends on the version of DuckDB."""
+    return [identity, _duckdb().__version__, _PARTS]
 
 
 def _source(folder: Path, resources: contextlib.ExitStack) -> EdgeSource:
-    from dataclasses import replace
-
+    """Return numbered pairs as a source, and remove the files that only numbering needs."""
+    for name in _TEMPORARY:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / "state.json").unlink(missing_ok=True)
     names = StoredNames(folder / "names.parquet", resources)
-    return replace(npy_source(folder / "edges"), num_vertices=len(names), names=names)
+    blocks = [npy_source(path) for path in sorted((folder / "edges").iterdir())]
+    segments = tuple(segment for block in blocks for segment in block.segments)
+    return EdgeSource(segments, num_vertices=len(names), names=names)
 
 
-def _number(pairs: Iterator[Pairs], memory: int, folder: Path) -> None:
-    """Write `names.parquet` and the folder `edges`."""
+def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) -> list[int]:
+    """Write the weights of blocks of `size` bytes, and their names by part; return their rows."""
+    import pyarrow as pa
+
+    state: dict[str, Any] = _load(folder / "state.json")
+    rows: list[int] = state["rows"]
+    for block in () if state["divided"] else _blocks(_alike(pairs, state), size):
+        label = f"{len(rows):05}"
+        edges = folder / "edges" / label
+        edges.mkdir(exist_ok=True)
+        if block[0].weight is not None:
+            _save_array(edges / "weight.npy", np.concatenate([each.weight for each in block]))
+        count = sum(len(each.left) for each in block)
+        columns = {
+            "l": pa.chunked_array([c for each in block for c in each.left.chunks]),
+            "r": pa.chunked_array([c for each in block for c in each.right.chunks]),
+            "place": np.arange(0, 2 * count, 2, dtype=np.uint32),
+        }
+        connection.register("arriving", pa.table(columns))
+        with _replacing(folder / "names" / f"block={label}") as draft:
+            _execute(connection, _DIVIDE, parts=_PARTS, draft=draft)
+        connection.unregister("arriving")
+        rows.append(count)
+        _save(folder / "state.json", state)
+    _save(folder / "state.json", {**state, "divided": True})
+    return rows
+
+
+def _code(connection: Any, folder: Path) -> None:
+    """Write the dictionary of each part, and its codes by block; remove its names."""
+    for part in range(_PARTS):
+        report_progress("number names", part, _PARTS)
+        found = [block / f"part={part}" for block in (folder / "names").iterdir()]
+        codes = folder / "codes" / f"part={part}"
+        if not codes.exists() and any(path.exists() for path in found):
+            with (
+                _replacing(codes) as draft,  # renamed last: then the part is complete
+                _replacing(folder / "dictionaries" / f"{part}.parquet") as dictionary,
+            ):
+                names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
+                _execute(connection, _CODE, found=names, dictionary=dictionary, draft=draft)
+        for path in found:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _rank(connection: Any, folder: Path) -> None:
+    """Write the names in the order in which they first appear."""
+    report_progress("number names", _PARTS, _PARTS)
+    target = folder / "names.parquet"
+    if not target.exists():
+        with _replacing(target) as draft:
+            dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
+            _execute(connection, _RANK, dictionaries=dictionaries, draft=draft)
+
+
+def _scatter(rows: list[int], folder: Path) -> None:
+    """Write the columns u and v of each block."""
+    from pyarrow import parquet
+
+    numbers = _numbers(folder)
+    is_small = sum(map(len, numbers.values())) < 2**31
+    for block, count in enumerate(rows):
+        report_progress("number pairs", sum(rows[:block]), sum(rows))
+        label = f"{block:05}"
+        edges = folder / "edges" / label
+        if (edges / "v.npy").exists():
+            continue
+        ends = np.empty(2 * count, np.int32 if is_small else np.int64)
+        for part, number in numbers.items():
+            for path in (folder / "codes" / f"part={part}" / f"block={label}").glob("*"):
+                codes = parquet.read_table(path)
+                ends[np.asarray(codes["place"])] = number[np.asarray(codes["code"])]
+        _save_array(edges / "u.npy", ends[0::2])
+        _save_array(edges / "v.npy", ends[1::2])
+    report_progress("number pairs", sum(rows), sum(rows))
+
+
+def _numbers(folder: Path) -> dict[int, NDArray[np.int64]]:
+    """Return for each part the number of each code: the rank of its first appearance."""
+    from pyarrow import parquet
+
+    files = sorted((folder / "dictionaries").iterdir())
+    firsts = [np.asarray(parquet.read_table(file, columns=["first"])["first"]) for file in files]
+    ends = np.cumsum([len(first) for first in firsts])
+    order = np.argsort(np.concatenate(firsts))
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    parts = (int(file.stem) for file in files)
+    return dict(zip(parts, np.split(number, ends[:-1]), strict=True))
+
+
+def _blocks(pairs: Iterator[Pairs], size: int) -> Iterator[list[Pairs]]:
+    """Yield consecutive pairs in blocks of about `size` bytes."""
+    block: list[Pairs] = []
+    for each in pairs:
+        count = len(each.left)
+        step = max(1, count * size // max(1, each.nbytes))
+        for start in range(0, count, step):
+            columns = (each.left, each.right, each.weight)
+            block.append(Pairs(*(c if c is None else c[start : start + step] for c in columns)))
+            if sum(held.nbytes for held in block) >= size:
+                yield block
+                block = []
+    if block:
+        yield block
+
+
+def _alike(pairs: Iterator[Pairs], state: dict[str, Any]) -> Iterator[Pairs]:
+    """Yield pairs with the types of the first pairs, which the state keeps."""
+    import pyarrow as pa
+
+    first = sum(state["rows"])
+    for left, right, weight in pairs:
+        if "names" not in state:
+            state["names"] = str(common_type([left.type, right.type]))
+            state["weight"] = None if weight is None else weight.dtype.str
+        kind = pa.type_for_alias(state["names"])
+        common_type([kind, left.type, right.type])
+        if (weight is None) != (state["weight"] is None):
+            message = f"edge {first}: some tables have a column of weights, and others have none"
+            raise GraphError(message)
+        if weight is not None:
+            check_dtype(first, weight.dtype, np.dtype(state["weight"]))
+        try:
+            yield Pairs(left.cast(kind), right.cast(kind), weight)
+        except pa.ArrowInvalid as error:
+            message = f"names are not all of type {kind}: {error}"
+            raise GraphError(message) from error
+        first += len(left)
+
+
+@contextlib.contextmanager
+def _connected(memory: int, folder: Path) -> Iterator[Any]:
+    config = {
+        "memory_limit": f"{memory // 2**20}MiB",
+        "threads": kernel_threads(),
+        "temp_directory": str(folder / "spill"),
+        "preserve_insertion_order": False,
+    }
+    try:
+        with _duckdb().connect(config=config) as connection:
+            yield connection
+    finally:
+        shutil.rmtree(folder / "spill", ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _option_errors() -> Iterator[None]:
+    """Convert errors of DuckDB and of the disk."""
+    duckdb = _duckdb()
+    try:
+        yield
+    except (duckdb.OutOfMemoryException, duckdb.IOException, OSError) as error:
+        message = f"numbering the names failed: {error}"
+        raise OptionError(message) from error
+    except RuntimeError as error:  # DuckDB replaces the exception that a signal raises
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from error
+
+
+def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
@@ -112,85 +313,38 @@ def _number(pairs: Iterator[Pairs], memory: int, folder: Path) -> None:
             "install mstflow[duckdb]"
         )
         raise OptionError(message) from error
-    config = {
-        "memory_limit": f"{memory // 2**20}MiB",
-        "threads": kernel_threads(),
-        "temp_directory": str(folder / "spill"),
-    }
-    database = folder / "pairs.duckdb"
+    return duckdb
+
+
+def _execute(connection: Any, statements: str, **paths: Any) -> None:
+    quoted = {name: str(path).replace("'", "''") for name, path in paths.items()}
+    connection.execute(statements.format(parquet=_PARQUET, **quoted))
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Yield a temporary path; rename it to the target when the block ends."""
+    draft = target.with_name(f"draft-{target.name}")
+    for path in (draft, target):
+        if path.is_dir():  # of a killed run
+            shutil.rmtree(path)
+    yield draft
+    draft.replace(target)
+
+
+def _save_array(path: Path, values: NDArray[Any]) -> None:
+    with _replacing(path) as draft, draft.open("wb") as file:
+        np.save(file, values)
+
+
+def _save(path: Path, value: Any) -> None:
+    with _replacing(path) as draft:
+        draft.write_text(json.dumps(value))
+
+
+def _load(path: Path) -> Any:
+    """Return the content of a JSON file, or None if it is missing."""
     try:
-        with duckdb.connect(str(database), config=config) as connection:
-            _number_in(connection, pairs, folder)
-    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
-        message = f"numbering the names failed: {error}"
-        raise OptionError(message) from error
-    except RuntimeError as error:  # DuckDB replaces the exception that a signal raises
-        if "interrupted" not in str(error):
-            raise
-        raise KeyboardInterrupt from error
-    finally:
-        database.unlink(missing_ok=True)
-        shutil.rmtree(folder / "spill", ignore_errors=True)
-
-
-def _number_in(connection: Any, pairs: Iterator[Pairs], folder: Path) -> None:
-    import pyarrow as pa
-
-    num_edges, schema, dtype = 0, None, None
-    for each in pairs:
-        if schema is None:
-            dtype = None if each.weight is None else each.weight.dtype
-            name_type = common_type([each.left.type, each.right.type])
-            fields = (("edge", pa.int64()), ("l", name_type), ("r", name_type))
-            schema = pa.schema([*fields, ("weight", _stored(dtype))])
-        connection.register("arriving", _table(each, num_edges, schema, dtype))
-        insert = "INSERT INTO" if num_edges else "CREATE TABLE"
-        connection.execute(f"{insert} pairs {'AS ' * (not num_edges)}SELECT * FROM arriving")
-        num_edges += len(each.left)
-    report_progress("number names", 0, 0)
-    connection.execute(_NUMBER)
-    path = str(folder / "names.parquet").replace("'", "''")
-    connection.execute(
-        f"COPY (SELECT name FROM names ORDER BY number) TO '{path}' (FORMAT parquet)"
-    )
-    ((num_vertices,),) = connection.sql("SELECT count(*) FROM names").fetchall()
-    found = connection.sql(_JOIN)
-    index = np.dtype(np.int32 if num_vertices < 2**31 else np.int64)
-    dtypes = {"u": index, "v": index} | ({} if dtype is None else {"weight": dtype})
-
-    def read(_: int) -> Iterator[list[Any]]:
-        for batch in found.to_arrow_reader(_ROWS):
-            columns = (np.asarray(batch.column(name)) for name in dtypes)
-            kinds = dtypes.values()
-            yield [each.astype(kind) for each, kind in zip(columns, kinds, strict=True)]
-
-    table = EdgeTable(dtypes, num_edges, num_vertices, read, step="number pairs")
-    write_folder(folder / "edges", table)
-
-
-def _table(pairs: Pairs, first: int, schema: Any, dtype: Any) -> Any:
-    """Return pairs as a table of the schema, with edge ids from `first` on."""
-    import pyarrow as pa
-
-    count = len(pairs.left)
-    weight = pa.nulls(count, pa.int8())
-    if pairs.weight is not None:
-        check_dtype(first, pairs.weight.dtype, dtype)
-        weight = pa.array(pairs.weight)
-    edge = pa.array(np.arange(first, first + count))
-    common_type([schema.field("l").type, pairs.left.type, pairs.right.type])
-    try:
-        table = pa.table([edge, pairs.left, pairs.right, weight], names=schema.names)
-        return table.cast(schema)
-    except pa.ArrowInvalid as error:
-        message = f"names are not all of type {schema.field('l').type}: {error}"
-        raise GraphError(message) from error
-
-
-def _stored(dtype: np.dtype[Any] | None) -> Any:
-    """Return the Arrow type of weights in DuckDB, which does not support float16."""
-    import pyarrow as pa
-
-    if dtype is None:
-        return pa.int8()
-    return pa.from_numpy_dtype(np.float32 if dtype == np.float16 else dtype)
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import MemoryBoundError, OptionError
 from ..files import file_fingerprint
-from .beyond_memory import number_beyond_memory, numbered_before
+from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
 from .in_memory import number_in_memory
 from .pairs import named_pairs
 
@@ -75,6 +75,9 @@ def number_graph(
         known = numbered_before(folder, identity)
         if known is not None:
             return known
+        if memory is not None and (done := pairs_divided(folder, identity)) is not None:
+            rest = named_pairs(graph, names, weight, format, first=done)
+            return number_beyond_memory(rest, memory // 2, folder, identity)
     pairs = named_pairs(graph, names, weight, format)
     held: deque[Pairs] = deque()
     size = 0

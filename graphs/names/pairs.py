@@ -58,6 +58,7 @@ def named_pairs(
     ends: Sequence[str],
     weight: str | None,
     format: str | None = None,  # noqa: A002
+    first: int = 0,
 ) -> Iterator[Pairs]:
     """Yield the pairs of a graph whose vertices have names, in order.
 
@@ -72,6 +73,8 @@ def named_pairs(
         Name of the column of weights; None for weight 1 on every edge.
     format : str, optional
         Format of the files.
+    first : int
+        The first edge to yield.
 
     Raises
     ------
@@ -82,8 +85,12 @@ def named_pairs(
         If `graph` is anything else.
     """
     choose = partial(choose_columns, weight=weight, ends=ends)
-    first = 0
+    skip = first
     for table in _tables(graph, choose, format):
+        if skip >= len(table):
+            skip -= len(table)
+            continue
+        table, skip = table.slice(skip), 0
         left, right, *rest = choose(table.column_names).present
         pairs = Pairs(
             _names(left, table[left], first),

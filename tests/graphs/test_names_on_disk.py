@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from mstflow.graphs.source import EdgeSource
 
 pytest.importorskip("duckdb")
 ENDS = ("left", "right")
+KEPT = ["complete.json", "edges", "names.parquet"]
 RANDOM = np.random.default_rng(26)
 
 
@@ -32,6 +35,7 @@ RANDOM = np.random.default_rng(26)
 def nothing_fits(monkeypatch, tmp_path):
     """Number on disk whenever there is a bound; put scratch folders where tests can see them."""
     monkeypatch.setattr(number, "_GROWTH", 2**40)
+    monkeypatch.setattr(beyond_memory, "_PARTS", 2)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
 
@@ -77,6 +81,9 @@ def test_scratch_folders_are_removed(tmp_path):
     mixed = [table, table.set_column(2, "weight", table["weight"].cast("float32"))]
     with pytest.raises(GraphError, match="edge 300: weights are float32 from here on and float64"):
         mstflow.minimum_spanning_forest(mixed, **options)
+    mixed = [table, table.drop_columns("weight")]
+    with pytest.raises(GraphError, match="edge 300: some tables have a column of weights"):
+        mstflow.minimum_spanning_forest(mixed, **options)
     mixed = [table, table.set_column(0, "left", [[7] * 300])]
     with pytest.raises(GraphError, match="names must all be strings or all integers"):
         mstflow.minimum_spanning_forest(mixed, **options)
@@ -95,7 +102,7 @@ def test_a_checkpoint_keeps_the_numbers(tmp_path, capsys, monkeypatch):
         assert main([*options.split(), "-o", "out.parquet", "--json"]) == 0
         counts.append(json.loads(capsys.readouterr().out)["thresholds"])
         found = sorted(path.name for path in Path("kept/pairs").iterdir())
-        assert found == ["complete.json", "edges", "names.parquet"]
+        assert found == KEPT
         # Another run would number again, and fail without DuckDB.
         monkeypatch.setitem(sys.modules, "duckdb", None)
     assert counts[0] == counts[1]
@@ -106,10 +113,55 @@ def test_a_checkpoint_keeps_the_numbers(tmp_path, capsys, monkeypatch):
     assert "needs the package duckdb" in capsys.readouterr().err
 
 
+class Killed(BaseException):
+    pass
+
+
+def stopping(after, done):
+    """Return `beyond_memory._replacing`, which fails instead of the rename number `after`."""
+    replacing = beyond_memory._replacing
+
+    @contextlib.contextmanager
+    def stop(target):
+        with replacing(target) as draft:
+            yield draft
+            if len(done) == after:
+                raise Killed
+            done.append(target.name)
+
+    return stop
+
+
+def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
+    path, folder = tmp_path / "pairs.parquet", tmp_path / "kept"
+    parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path, row_group_size=99)
+    monkeypatch.setattr(beyond_memory, "_BLOCK_SHARE", 1500 / 10**9)
+    held = number.number_graph(path, ENDS, "weight")
+
+    def numbered(after, done):
+        with monkeypatch.context() as patch:
+            patch.setattr(beyond_memory, "_replacing", stopping(after, done))
+            return number.number_graph(path, ENDS, "weight", memory=2 * 10**9, checkpoint=folder)
+
+    numbered(None, every := [])
+    assert {"block=00002", "part=1", "names.parquet", "v.npy"} < set(every)
+    for after in range(len(every)):
+        shutil.rmtree(folder)
+        with pytest.raises(Killed):
+            numbered(after, done := [])
+        graph = numbered(None, rest := [])
+        assert done == every[:after]
+        assert len(rest) <= len(every) - after + 2  # one block or part is begun anew
+        columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
+        assert all(np.array_equal(*pair) for pair in columns)
+        assert list(graph.names) == list(held.names)
+        assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT
+
+
 def test_an_interrupt_while_duckdb_runs(monkeypatch, tmp_path, capsys):
     """DuckDB raises RuntimeError in place of the exception that the signal handler raised."""
     query = "CREATE TABLE names AS SELECT range AS name FROM range(2000000) ORDER BY random();"
-    monkeypatch.setattr(beyond_memory, "_NUMBER", f"{query} DROP TABLE names;" * 1000)
+    monkeypatch.setattr(beyond_memory, "_CODE", f"{query} DROP TABLE names;" * 1000)
     parquet.write_table(made(["a", "b"], "int64"), tmp_path / "pairs.parquet")
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     inputs = [str(tmp_path / "pairs.parquet"), "--ends", *ENDS, "--memory", "2GB"]
