@@ -10,9 +10,9 @@ from .graphs.union import unions_of
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
-from .pipeline.options import choose_backend
 from .pipeline.pipeline import Pipeline
 from .pipeline.plan import FEW
+from .primitives import resolve_backend
 from .runtime.memory import keeping_blocks
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def minimum_spanning_forest(
         raise OptionError(message)
     is_auto = algorithm == "auto"
     known = named_algorithm(FOR_SCANS) if is_auto else pipeline
-    done = run_on(
+    fields, report, opened = run_on(
         pipeline,
         graph,
         num_vertices=num_vertices,
@@ -146,9 +146,9 @@ def minimum_spanning_forest(
         for_scans=None if pipeline is algorithm else known,
         for_few=named_algorithm(FOR_FEW) if is_auto else None,
     )
-    found = done.fields.get("found")
+    found = fields.get("found")
     columns = () if found is None else tuple(found[:3])
-    return Forest(done.fields["forest"], done.graph, bool(maximum), done.report, columns)
+    return Forest(fields["forest"], opened, bool(maximum), report, columns)
 
 
 def minimum_spanning_forests(
@@ -209,7 +209,7 @@ def _for_union(union: Union, algorithm: str | Pipeline, backend: str) -> tuple[s
     """
     if algorithm != "auto" or union.most_edges > FEW:
         return algorithm, backend
-    name = choose_backend(backend, union.graph.num_edges, on_device=False, are_few=True)
+    name = resolve_backend(backend, union.graph.num_edges, are_few=True)
     if name != "numba":
         return algorithm, backend
     return named_algorithm(FOR_FEW).given(groups=union.first_edge), name

@@ -16,7 +16,7 @@ from ..progress import set_listener
 from .edge_list import EdgeList, chosen_weight, concatenate
 from .files import file_errors, is_path
 from .formats import format_of
-from .libraries.igraph import from_igraph
+from .libraries import no_weights
 from .libraries.networkx import from_networkx
 from .names.number import number_graph
 from .tables import arrow_graph, as_arrow, choose_columns, class_names
@@ -99,23 +99,8 @@ def edge_list(
 ) -> EdgeList:
     """Convert a graph, in any form that `minimum_spanning_forest` accepts, to an edge list.
 
-    Parameters
-    ----------
-    graph : EdgeList, tuple of columns, path, list of paths, or object of another library
-        `docs/formats.md` defines the order of the edges for each form.
-    num_vertices : int, optional
-        Overrides the number of vertices that the graph states.
-    weight : str, callable or None
-        Name of the weights; None for weight 1 on every edge. For a graph of networkx also a
-        function of the two nodes and the attributes of an edge.
-
-    Raises
-    ------
-    GraphError
-        If the argument is not a graph, or an edge is invalid. Names the edge.
-    OptionError
-        If the graph has no weights of that name; lists the names that exist. If `weight` is a
-        function and the graph is of another library.
+    The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
+    edges for each form.
     """
     if callable(weight):
         if "networkx.Graph" not in class_names(graph):
@@ -184,7 +169,7 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
         if name in _LIBRARIES:
             return _LIBRARIES[name]
     is_table = hasattr(graph, "__arrow_c_stream__") and _ARROW_COLUMNS.isdisjoint(names)
-    return _from_arrow if is_table else None
+    return (lambda table, weight: arrow_graph(as_arrow(table), weight)) if is_table else None
 
 
 def _is_paths(graph: Any) -> bool:
@@ -213,6 +198,16 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
     return chosen_weight(graph, weight)
 
 
+def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
+    """Convert an igraph graph; `weight` is an attribute of its edges."""
+    ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    names = graph.es.attributes()
+    if weight not in ("weight", None, *names):
+        raise no_weights(str(weight), names)
+    values = graph.es[weight] if weight in names else None
+    return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
+
+
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
     names = choose_columns(list(frame.columns), weight).present
     for name in names:
@@ -222,14 +217,10 @@ def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
     return EdgeList(*(frame[name].to_numpy() for name in names))
 
 
-def _from_arrow(table: Any, weight: str | None) -> EdgeList:
-    return arrow_graph(as_arrow(table), weight)
-
-
 _LIBRARIES: dict[str, Callable[[Any, str | None], EdgeList]] = {
     "scipy.sparray": _from_scipy,
     "scipy.spmatrix": _from_scipy,
     "networkx.Graph": from_networkx,
-    "igraph.Graph": from_igraph,
+    "igraph.Graph": _from_igraph,
     "pandas.DataFrame": _from_pandas,
 }

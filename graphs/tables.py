@@ -55,17 +55,11 @@ Choose = Callable[[Sequence[str]], ColumnNames]
 def choose_columns(
     names: Sequence[str], weight: str | None, ends: Sequence[str] | None = None
 ) -> ColumnNames:
-    """Find the columns of a graph among the columns of a table.
+    """Find the columns of a graph among the `names` of all columns of a table.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of all columns.
-    weight : str or None
-        Name of the weights; None for weight 1 on every edge. The column "weight", which is the
-        default of all callers, may be missing if the table has only ends and edge ids.
-    ends : sequence of two str, optional
-        Names of the columns of the two ends. Default: the first pair of `END_NAMES` that exists.
+    By default, the columns of the two ends are the first pair of `END_NAMES` that exists. The
+    column "weight", which is the default of all callers, may be missing if the table has only ends
+    and edge ids.
     """
     # Show only the start: if the file is prose, a line may look like many long names.
     found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"

@@ -64,24 +64,10 @@ def write_columns(
 ) -> None:
     """Write columns under their names; the suffix of `path` selects the format.
 
-    Parameters
-    ----------
-    path : path
-        `docs/formats.md` lists the formats. A path without a suffix, or with a trailing slash, is a
-        folder of `.npy` files.
-    columns : mapping of str to bool, integer or floating array of length m
-        Names of vertices are a `pyarrow.Array`.
-    num_vertices : int, optional
-        Number of vertices; `.gr`, `.mtx` and `.geojson` need it.
-    coordinates : array of shape (n, 2), optional
-        Degrees east and north of each vertex, for `.geojson`.
-    identity : mapping, optional
-        For a forest, the identity of its graph, as JSON types.
-
-    Raises
-    ------
-    OptionError
-        As `write_table`, and if coordinates are invalid.
+    A path without a suffix, or with a trailing slash, is a folder of `.npy` files. Columns of names
+    are a `pyarrow.Array`. `.gr`, `.mtx` and `.geojson` need the number of vertices, and `.geojson`
+    the `coordinates`: degrees east and north of each vertex. `identity` is that of the graph of a
+    forest, as JSON types.
     """
     dtypes = {
         name: values.dtype if hasattr(values, "dtype") else values.type

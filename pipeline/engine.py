@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from ..progress import set_listener
 from ..runtime.memory import keeping_blocks, release_idle
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
-from .options import check_count, check_flag, choose_backend, parse_bytes
+from .options import check_count, check_flag, parse_bytes
 from .plan import FEW, Graph, Request, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, sized, split
@@ -41,18 +41,6 @@ if TYPE_CHECKING:
 OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
 
 
-@dataclass(frozen=True)
-class Run:
-    """A finished run."""
-
-    #: The result. For a graph that can be read only once, it also has ``found``, the columns of the
-    #: forest.
-    fields: dict[str, Any]
-    report: Report
-    #: The opened graph.
-    graph: EdgeList | EdgeSource
-
-
 def run_on(
     pipeline: Dataflow,
     graph: Any,
@@ -72,8 +60,11 @@ def run_on(
     progress: bool | Listener = True,
     for_scans: Dataflow | None = None,
     for_few: Dataflow | None = None,
-) -> Run:
-    """Run a pipeline on a graph; for the options see `minimum_spanning_forest`.
+) -> tuple[dict[str, Any], Report, EdgeList | EdgeSource]:
+    """Run a pipeline on a graph; return the result fields, the report and the opened graph.
+
+    For the options see `minimum_spanning_forest`. If the graph can be read only once, the result
+    also has ``found``, the columns of the forest.
 
     Two other pipelines may replace it; both must find the same forest. Scans run `for_scans` on the
     edges in their buffer, which are few per vertex. `for_few` runs on graphs with few edges.
@@ -107,7 +98,7 @@ def run_on(
         if bound is None and num_vertices is None and not source.is_on_device:
             source.check_vertices()
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
-        choose = partial(choose_backend, backend, num_edges, on_device=source.is_on_device)
+        choose = partial(resolve_backend, backend, num_edges, on_device=source.is_on_device)
         using = Backend(choose(), where.task_threads)
         solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
         few = for_few if num_edges <= FEW else None
@@ -162,7 +153,7 @@ def run_on(
             fields = _results(pipeline.name, fields, source, using)
         report.plan = decided
         is_list = isinstance(opened, EdgeList)
-        return Run(fields, report, opened if is_list else replace(source, names=opened.names))
+        return fields, report, opened if is_list else replace(source, names=opened.names)
 
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:

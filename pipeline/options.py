@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
-from ..primitives import resolve_backend
-
-#: The backend for arrays on a GPU.
-DEVICE_BACKEND = "cupy"
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -32,23 +28,6 @@ def check_flag(name: str, value: Any) -> None:
     if not isinstance(value, bool | np.bool_):
         message = f"{name} must be True or False, not {value!r}"
         raise OptionError(message)
-
-
-def choose_backend(backend: str, num_edges: int, *, on_device: bool, are_few: bool = False) -> str:
-    """Return the name of the array module for a graph; arrays on a GPU stay there.
-
-    `are_few` states that one function of the module joins all edges. Compiled kernels then pay
-    from fewer edges on.
-    """
-    if not on_device:
-        return resolve_backend(backend, num_edges, are_few=are_few)
-    if backend not in ("auto", DEVICE_BACKEND):
-        message = (
-            f"backend {backend!r} does not support arrays on a GPU; choose {DEVICE_BACKEND!r}, or "
-            "copy them to the host (cupy.asnumpy)"
-        )
-        raise OptionError(message)
-    return resolve_backend(DEVICE_BACKEND, num_edges)
 
 
 def parse_bytes(value: int | str, name: str = "memory") -> int:

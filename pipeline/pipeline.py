@@ -124,8 +124,8 @@ class Pipeline(Dataflow):
             fails.
         """
         names = (result,) if isinstance(result, str) else tuple(result or self.result)
-        done = run_on(self._copy(result=names), graph, **options)
-        return Outcome({name: done.fields[name] for name in names}, done.report)
+        fields, report, _ = run_on(self._copy(result=names), graph, **options)
+        return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:
         """Return a copy with further initial fields, which stages read by name.

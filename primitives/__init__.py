@@ -76,19 +76,31 @@ def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def resolve_backend(backend: str, num_edges: int, *, are_few: bool = False) -> str:
+def resolve_backend(
+    backend: str, num_edges: int, *, are_few: bool = False, on_device: bool = False
+) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
     `are_few` states that `join_by_weight` is the only kernel in use. "auto" loads this kernel when
     the process has spent more time on small graphs than loading takes.
+
+    `on_device` states that arrays are on a GPU, where they stay.
 
     "auto" never chooses a GPU for host arrays, because the speed of a GPU has not been measured.
 
     Raises
     ------
     OptionError
-        If the backend is unknown or not usable here.
+        If the backend is unknown, not usable here or does not support arrays on a GPU.
     """
+    if on_device:
+        if backend not in ("auto", "cupy"):
+            message = (
+                f"backend {backend!r} does not support arrays on a GPU; choose 'cupy', or copy "
+                "them to the host (cupy.asnumpy)"
+            )
+            raise OptionError(message)
+        backend = "cupy"
     if backend == "auto":
         if (num_edges < USED_FROM and not are_few) or why_not("numba"):
             return "numpy"

@@ -59,17 +59,8 @@ def permute(values: Words, size: int | Words, bits: int, key: int | Words) -> Wo
 
     Rounds of additions, odd multiplications and shifts permute 0 to 2^bits - 1. If they move a
     value out of the range 0 to `size` - 1, they are applied to it again until it is in the range.
-
-    Parameters
-    ----------
-    values : uint64 array
-        Each less than its `size`.
-    size : int or uint64 array of the shape of `values`
-        At most 2^bits. The work is proportional to 2^bits / size.
-    bits : int
-        0 to 63.
-    key : int or uint64 array of the shape of `values`
-        64 random bits.
+    The work is proportional to 2^bits / size, which is at least 1; `bits` is at most 63. Each value
+    may have a size and a key of its own.
     """
     keys, sizes = np.asarray(key, dtype=np.uint64), np.asarray(size, dtype=np.uint64)
     permuted = _rounds(values, bits, keys)

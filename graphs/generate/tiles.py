@@ -35,14 +35,8 @@ _SHAPES = 9
 class Shape:
     """The columns that all tiles of one shape share.
 
-    Parameters
-    ----------
-    extents : tuple of int
-        Of the box and the vertices next to it.
-    inside : slices
-        The box.
-    offsets : tuple of offsets
-        From the first to the second end of an edge, for each direction.
+    The box `inside` and the vertices next to it have these `extents`. An offset leads from the
+    first to the second end of an edge; there is one for each direction.
 
     Attributes
     ----------

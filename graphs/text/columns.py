@@ -1,8 +1,8 @@
 """Parse text to columns, block by block, and name the first malformed line.
 
-There are three parsers. The compiled parser in `lines` parses blocks of plain lines of large files.
-pyarrow parses all other blocks, first unchanged; if this fails, without comments and with single
-spaces. If pyarrow refuses a block or might misread it, Python parses the block line by line. This
+There are three parsers. The compiled parser (`line_kernels`) parses blocks of plain lines of large
+files. pyarrow parses all other blocks, first unchanged; if this fails, without comments and with
+single spaces. If pyarrow refuses or might misread a block, Python parses it line by line. This
 is exact and finds the malformed line.
 """
 
@@ -18,13 +18,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...runtime.native import has_numba
+from ...runtime.native import Kernels, has_numba
 from ..tables import plain_values
 from .files import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
-from .lines import kernels, parse_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from ..edge_list import Columns
 
     _Parsed = tuple[Columns | None, int]  # and the number of lines
+
+kernels = Kernels(f"{__package__}.line_kernels")
 
 BLOCK_SIZE = 2**19  # small enough for the cache
 _ANY = "surrogateescape"  # decodes and encodes any bytes
@@ -158,6 +159,31 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
     places = places[bool(row.tag) :]
     ids = range(row.first_id, row.last_id + 1)
     return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)
+
+
+def parse_lines(
+    text: bytes, tag: bytes, places: Sequence[int], delimiter: bytes, ids: range
+) -> Columns | None:
+    """Parse whole lines into u, v and weight; return None unless all lines are plain.
+
+    A line begins with the letter `tag`, if given. `places` has the meaning of each field: u (0), v
+    (1), the weight (2) or ignored (-1). Fields are separated by `delimiter`, or if it is empty, by
+    any number of spaces and tabs. The first of the vertex `ids` becomes 0. Weights are int64. If
+    one weight is decimal, all are float64, correctly rounded.
+
+    A line is not plain in these cases: it has another form; an id is not in `ids`; an integer
+    weight does not fit in int64, or exceeds 2^53 and another weight is decimal; a weight has more
+    than 19 digits or is not a normal float.
+    """
+    data = np.frombuffer(text, np.uint8)
+    columns = np.empty((max(places) + 1, np.count_nonzero(data == ord("\n"))), np.uint64)
+    form = np.uint8(ord(tag or b"\0")), np.array(places), np.uint8(ord(delimiter or b"\0"))
+    bounds = np.uint64(ids.start), np.uint64(len(ids))
+    for dtype in (np.int64, np.float64):  # int64 fails if a weight is decimal
+        if kernels.parse(data, *form, *bounds, dtype is np.float64, columns):
+            u, v, *weight = columns
+            return u.view(np.int64), v.view(np.int64), weight[0].view(dtype) if weight else None
+    return None
 
 
 def _parse_block(

@@ -79,17 +79,7 @@ class _Handle:
 class Cluster(Scheduler):
     """The workers that a `distributed.Client` is connected to.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    folder : str
-        A folder for arrays of the caller that all workers can read.
-    name : str
-        The name in reports.
-    task_threads : int
-        Threads of each task.
-    is_cluster : bool
-        Whether each task has its own memory; false if all workers are on this machine.
+    All of them can read `folder`. `is_cluster` is false if they are on this machine.
     """
 
     leaves_on_host = True

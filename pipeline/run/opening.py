@@ -39,14 +39,8 @@ _ALIASES = {
 def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     """Yield the scheduler that a user chose; close it and remove its files at the end.
 
-    Parameters
-    ----------
-    choice : str or distributed.Client
-        A name in `LOCAL`, "dask" (the scheduler that Dask is configured for), an address, or a
-        client.
-    threads : int, optional
-        Workers of a local scheduler, by default one per processor. On a cluster, threads of each
-        task, by default one.
+    `threads` are the workers of a local scheduler, by default one per processor. On a cluster, they
+    are the threads of each task, by default one.
     """
     if choice == "dask":
         choice = dask.config.get("scheduler", None) or _active_client() or "threads"

@@ -29,23 +29,13 @@ class Selected(NamedTuple):
 
 
 class EdgeBuffer:
-    """Holds up to `capacity` edges. A full buffer is reduced in one of two ways; see `folds`.
+    """Holds up to `capacity` edges, whose ends are less than `num_fragments`.
 
-    Parameters
-    ----------
-    solver : Solver
-    num_fragments : int
-        The ends of edges are less than this.
-    capacity : int
-    weight_dtype : dtype, optional
-        The dtype of the first edges by default.
-    folds : bool
-        If true, the edges of a full buffer are replaced by their forest, which must fit in half of
-        the buffer. Otherwise the heavier half is dropped, and later, heavier edges are skipped.
+    If `folds` is true, the edges of a full buffer are replaced by their forest, which must fit in
+    half of the buffer. Otherwise the heavier half is dropped, and later, heavier edges are skipped.
 
     Attributes
     ----------
-    ops : array module
     limit : int or None
         The largest key that the buffer takes; None for no limit.
     cut : Cut or None

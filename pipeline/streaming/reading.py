@@ -74,15 +74,11 @@ def read_partition(
     labels: Any,
     progress: Progress,
     record: Record | None,
-) -> tuple[EdgeBuffer, int]:
-    """Scan a partition; return the buffer and the number of edges seen.
+) -> EdgeBuffer:
+    """Scan a partition; return the buffer, reduced if it has more edges than fragments.
 
-    Parameters
-    ----------
-    labels : index array of length n or None
-        The fragment of each vertex; None if each vertex is a fragment.
-    record : Record, optional
-        Work of an earlier run to resume from; updated every `record.seconds`.
+    `labels` is the fragment of each vertex; None if each vertex is a fragment. `record` is work of
+    an earlier run to resume from; it is updated every `record.seconds`, and at the end.
     """
     buffer = EdgeBuffer(
         solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=scan.folds
@@ -103,11 +99,14 @@ def read_partition(
         done = progress.before + seen
         report_progress(progress.step, done, max(done, progress.total))
         if buffer.limit is not None and buffer.limit < 0:
-            return buffer, source.num_edges or seen  # all later edges exceed the limit
+            seen = source.num_edges or seen  # all later edges exceed the limit
+            break
         if record is not None and time.perf_counter() - saved > record.seconds:
             leave(buffer, record, seen)
             saved = time.perf_counter()
-    return buffer, seen
+    buffer.reduce(above=scan.num_fragments)
+    leave(buffer, record, seen)
+    return buffer
 
 
 def resume(buffer: EdgeBuffer, record: Record | None) -> int:

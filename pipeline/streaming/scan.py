@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...primitives.vocabulary import ArrayModule
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Verdict
-from .reading import Progress, Scan, leave, read_partition
+from .reading import Progress, Scan, read_partition
 from .solver import Cut, Solver
 
 
@@ -74,9 +74,7 @@ def scan_partition(
     """
     scan = Scan(num_vertices, num_fragments, capacity, can_rescan, limit)
     progress = Progress(f"scan {num_scans}", source.first_id - first_edge, num_edges or 0)
-    buffer, seen = read_partition(solver.here(), scan, source, labels, progress, record)
-    buffer.reduce(above=num_fragments)
-    leave(buffer, record, seen)
+    buffer = read_partition(solver.here(), scan, source, labels, progress, record)
     return Candidates((Columns(*buffer.release()),), buffer.cut, buffer.is_forest)
 
 
@@ -87,8 +85,7 @@ def hold_forest(
     """Find the forest of a partition; a partition with few edges is held unreduced."""
     scan = Scan(num_vertices, num_vertices, capacity)
     progress = Progress("hold forests", source.first_id, num_edges or 0)
-    buffer, _ = read_partition(solver.here(), scan, source, None, progress, None)
-    buffer.reduce(above=num_vertices)
+    buffer = read_partition(solver.here(), scan, source, None, progress, None)
     return Columns(*buffer.release())
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError
 from mstflow.graphs.text import columns
-from mstflow.graphs.text.columns import BLOCK_SIZE
-from mstflow.graphs.text.lines import parse_lines
+from mstflow.graphs.text.columns import BLOCK_SIZE, parse_lines
 from mstflow.runtime.native import Kernels
 from text_readers import read_csv, read_gr, read_mtx, read_txt
 
