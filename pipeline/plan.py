@@ -10,14 +10,7 @@ from ..errors import MemoryBoundError, OptionError
 from ..runtime.host import show_bytes
 from .report.report import Plan
 from .strategies import SCANNING
-from .streaming.bounds import (
-    LIGHT,
-    ScanMemory,
-    Size,
-    device_bytes,
-    rounds_bytes,
-    tiles_bytes,
-)
+from .streaming.bounds import LIGHT, ScanMemory, Size, device_bytes, rounds_bytes, tiles_bytes
 from .streaming.estimate import Rates, estimate
 
 if TYPE_CHECKING:

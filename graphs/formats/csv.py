@@ -9,14 +9,7 @@ import numpy as np
 from ...errors import OptionError
 from ..format import Format
 from ..tables import choose_columns, naming
-from ..text.columns import (
-    Row,
-    check_last_line,
-    parse_weights,
-    read_rows,
-    records,
-    whole_lines,
-)
+from ..text.columns import Row, check_last_line, parse_weights, read_rows, records, whole_lines
 from ..text.files import TextFile, is_number, open_text, split_fields, write_rows
 from ..text.table import Header
 

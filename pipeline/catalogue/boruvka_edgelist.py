@@ -14,13 +14,7 @@ takes the same steps, and edges may be in any order.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import (
-    count_edges,
-    drop_loops,
-    find_min_edges,
-    no_edges_left,
-    relabel_edges,
-)
+from ...stages.edges import count_edges, drop_loops, find_min_edges, no_edges_left, relabel_edges
 from ...stages.fragments import (
     contract_fragments,
     create_new_vertex_ids,
