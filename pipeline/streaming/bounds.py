@@ -241,10 +241,10 @@ class ScanMemory:
         """The smallest number of edges that a task must hold.
 
         Without another scan, a forest of n vertices must fit twice. If another scan may follow,
-        half a forest, divided by the number of partitions, is enough.
+        a quarter of a forest, divided by the number of partitions, is enough.
         """
         vertices = self.size.num_vertices
-        held = vertices // (2 * self.partitions) if self.can_rescan else 2 * vertices
+        held = vertices // (4 * self.partitions) if self.can_rescan else 2 * vertices
         return max(2 * BLOCK_EDGES, min(self._most, held))
 
     @property
