@@ -1,17 +1,17 @@
-"""The plan of a run: all decisions that are made before the run starts, with their reason."""
+"""The plan of a run: all decisions that are made before it starts, with their reason and cost."""
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ..errors import MemoryBoundError, OptionError
 from ..runtime.host import show_bytes
-from .report.report import Plan
+from .report.report import Estimate, Plan
 from .strategies import SCANNING
 from .streaming.bounds import LIGHT, ScanMemory, Size, device_bytes, rounds_bytes, tiles_bytes
-from .streaming.estimate import Rates, estimate
 
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
@@ -22,6 +22,15 @@ FEW = 2**16
 
 #: The names of all strategies.
 STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
+
+#: Seconds to load kernels.
+_LOADING = 0.1
+#: Nanoseconds of a thread: per edge that a first scan reads; per edge that a later scan reads,
+#: which looks up labels; and to compute a forest, per edge and per vertex.
+_FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
+#: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
+#: a share of all edges if few fragments remain.
+_STOPPED, _LEFT = 0.75, 0.03
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,13 @@ class Request:
         """The lower of both limits; on a device, a forest needs 1.5 times its share of memory."""
         device = None if self.device_memory is None else self.device_memory * 2 // 3
         return min((each for each in (self.memory, device) if each is not None), default=None)
+
+
+class Rates(NamedTuple):
+    """Bytes per second of a worker: from its disk, and over the network."""
+
+    disk: float = 2e9
+    network: float = 1e9
 
 
 def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = None) -> Plan:
@@ -159,7 +175,7 @@ def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Workers, ra
         num_light=num_light,
         memory=max(taken, scans.least_memory),
         least_memory=scans.least_memory,
-        estimate=estimate(scans, capacity, num_light, rates) if known else None,
+        estimate=_estimate(scans, capacity, num_light, rates) if known else None,
     )
 
 
@@ -271,3 +287,46 @@ def _num_light(size: Size, capacity: int, partitions: int) -> int:
     if folds and not is_dense:
         return 0
     return int(min(LIGHT.per_vertex * size.num_vertices, LIGHT.filled * capacity * partitions))
+
+
+def _estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) -> Estimate:
+    """Estimate time and traffic of scans whose tasks hold `capacity` edges each.
+
+    `docs/scale.md` works through an example.
+    """
+    size, parts = scans.size, scans.partitions
+    vertices, edges = size.num_vertices, size.num_edges
+    taken = edges_taken(size, capacity, parts, num_light) if scans.can_rescan else [edges]
+    held = min(capacity, math.ceil(max(taken) / parts))
+    workers = min(scans.workers, parts)
+    record = size.held_edge - 8
+    scanning = sum(
+        max(
+            edges * nanoseconds * 1e-9 / (workers * scans.threads),
+            edges * record / rates.disk / workers,
+        )
+        for nanoseconds in [_FIRST] + [_AGAIN] * (len(taken) - 1)
+    )
+    solving = sum(_HELD * each / workers for each in taken)
+    solving += len(taken) * (1 + scans.levels) * _VERTEX * vertices
+    # Each partition sends its forest up the tree and receives the labels.
+    forests = sum(min(vertices, held, each / parts) * size.held_edge for each in taken)
+    sent = parts * (forests + (len(taken) - 1) * vertices * size.index) if parts > 1 else 0
+    seconds = _LOADING + scanning + solving * 1e-9 + sent / rates.network / workers
+    return Estimate(len(taken), len(taken) * edges * record, int(sent), seconds)
+
+
+def edges_taken(size: Size, capacity: int, parts: int, num_light: int) -> list[float]:
+    """Return the number of edges that each scan holds, in partitions of up to `capacity`.
+
+    c random edges per vertex reduce n fragments to about n exp(-1.5 c).
+    """
+    vertices, edges, held = size.num_vertices, size.num_edges, capacity * parts
+    if edges <= held and not num_light:
+        return [edges]
+    taken = [num_light or _STOPPED * held]
+    fragments = vertices * math.exp(-1.5 * taken[0] / max(1, vertices))
+    while fragments > capacity / 2:
+        taken.append(_STOPPED * held)
+        fragments *= math.exp(-1.5 * taken[-1] / fragments)
+    return [*taken, _LEFT * edges]

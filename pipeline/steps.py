@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, eq=False)
 class Compound:
     """Steps that run depending on the verdict of a stage."""
 
@@ -44,8 +44,7 @@ class Loop(Compound):
     sign = "until"
 
     def __init__(self, *steps: Step, until: Stage) -> None:
-        object.__setattr__(self, "verdict", until)
-        object.__setattr__(self, "steps", steps)
+        super().__init__(until, steps)
 
 
 class When(Compound):
@@ -62,8 +61,7 @@ class When(Compound):
     sign = "when"
 
     def __init__(self, condition: Stage, *steps: Step) -> None:
-        object.__setattr__(self, "verdict", condition)
-        object.__setattr__(self, "steps", steps)
+        super().__init__(condition, steps)
 
 
 def check_steps(steps: Iterable[Any], pipeline: str) -> None:

@@ -92,41 +92,36 @@ _SCANNED = {
 }
 
 
-def _scanning(name: str, *steps: Step, summary: str, **values: Any) -> Dataflow:
+def _scanning(name: str, summary: str, *steps: Step, **values: Any) -> Dataflow:
     """Return a strategy that consists of scans. `values` are further initial fields."""
-    return Dataflow(name, (*steps, list_forest), _SCANNED, ("forest",), summary, values)
+    every = (start_scans, *steps, list_forest)
+    return Dataflow(name, every, _SCANNED, ("forest",), summary, {"labels": None, **values})
 
 
 fold = _scanning(
     "fold",
-    start_scans,
+    "read the edges block by block, and replace a full buffer by its forest",
     *_SCAN,
-    summary="read the edges block by block, and replace a full buffer by its forest",
     can_rescan=False,
-    labels=None,
     limit=None,
 )
 
 tree = _scanning(
     "tree",
-    start_scans,
+    "compute the forest of each partition, and merge these forests",
     *_SCAN,
-    summary="compute the forest of each partition, and merge these forests",
     can_rescan=False,
-    labels=None,
     limit=None,
 )
 
 two_scan = _scanning(
     "two-scan",
-    start_scans,
+    "scan for the lightest edges, then for edges that join two fragments",
     sample_weights,
     choose_limit,
     *_SCAN,
     Loop(join_fragments, *_SCAN, until=nothing_left_out),
-    summary="scan for the lightest edges, then for edges that join two fragments",
     can_rescan=True,
-    labels=None,
 )
 
 #: The strategies that consist of scans, by name.

@@ -94,13 +94,13 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
     _require(not text.translate(None, b"0123456789- \n"), "a byte that is not part of a number")
     number = _numbers(text)
-    ends = np.cumsum(_lengths(text))
-    ends = _without_empty_end(ends, form.num_vertices - vertex)
-    length = np.diff(ends, prepend=0)
+    length, num_lines = _lengths(text), form.num_vertices - vertex
+    _require(not length[num_lines:].any(), "more lines than vertices")
+    length = length[:num_lines]
     degree, odd = np.divmod(length - form.skip, form.step)
     _require(not odd.any() and degree.min(initial=0) >= 0, "a line without its fields")
     if form.skip:  # drop the size and weights of the vertex
-        place = np.arange(len(number)) - np.repeat(ends - length, length)
+        place = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
         number = number[place >= form.skip]
     v = number[:: form.step] - 1
     is_inside = not len(v) or (v.min() >= 0 and v.max() < form.num_vertices)
@@ -140,16 +140,6 @@ def _lengths(text: bytes) -> NDArray[np.int64]:
 def _require(holds: bool, problem: str) -> None:
     if not holds:
         raise ValueError(problem)
-
-
-def _without_empty_end(ends: NDArray[np.int64], num_lines: int) -> NDArray[np.int64]:
-    """Drop the lines after those of the vertices. They must be empty."""
-    total = ends[-1] if len(ends) else 0
-    ends = ends[:num_lines]
-    if total != (ends[-1] if len(ends) else 0):
-        message = "more lines than vertices"
-        raise ValueError(message)
-    return ends
 
 
 def _explain(

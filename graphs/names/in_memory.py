@@ -25,13 +25,7 @@ _MOST_BYTES = 2**31 - 1
 
 
 def number_in_memory(pairs: Iterable[Pairs]) -> EdgeList:
-    """Return named pairs as an edge list with `names`.
-
-    Raises
-    ------
-    GraphError
-        If some names are strings and others are integers, or a weight is invalid.
-    """
+    """Return named pairs as an edge list with `names`."""
     left: list[Any] = []
     right: list[Any] = []
     weights: list[NDArray[Any]] = []
@@ -51,13 +45,7 @@ def number_in_memory(pairs: Iterable[Pairs]) -> EdgeList:
 
 
 def common_type(types: Sequence[Any]) -> Any:
-    """Return the Arrow type that represents the names of all columns.
-
-    Raises
-    ------
-    GraphError
-        If some names are strings and others are integers.
-    """
+    """Return the Arrow type that represents the names of all columns."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
@@ -109,11 +97,7 @@ def _by_first_appearance(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Renumber codes in the order in which they first appear, row by row.
 
-    Returns
-    -------
-    u, v : int32 arrays of length m
-    order : int64 array of length `count`
-        The code of each number.
+    Return both columns, and the code of each number.
     """
     first = np.full(count, 2 * len(u))
     for side, codes in enumerate((u, v)):

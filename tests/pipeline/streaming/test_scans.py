@@ -12,11 +12,10 @@ from mstflow.errors import MemoryBoundError
 from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.options import parse_bytes
-from mstflow.pipeline.plan import _num_light
+from mstflow.pipeline.plan import _num_light, edges_taken
 from mstflow.pipeline.strategies import SCANNING
 from mstflow.pipeline.streaming.bounds import ScanMemory, Size
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
-from mstflow.pipeline.streaming.estimate import edges_taken
 from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
 from oracle import kruskal
