@@ -66,7 +66,7 @@ def run_on(
     For the options see `minimum_spanning_forest`. If the graph can be read only once, the result
     also has ``found``, the columns of the forest.
 
-    Two other pipelines may replace it; both must find the same forest. Scans run `for_scans` on the
+    Two other pipelines may replace `pipeline`; both must find the same forest. Scans run `for_scans` on the
     edges in their buffer, which are few per vertex. `for_few` runs on graphs with few edges.
     """
     check_flag("maximum", maximum)

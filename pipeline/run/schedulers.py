@@ -86,7 +86,7 @@ class Scheduler(Workers, ABC):
 
 
 class Inline(Scheduler):
-    """The scheduler that calls each task when it is submitted, with `threads` threads."""
+    """The scheduler that calls each task, by default on `kernel_threads`, when it is submitted."""
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(task_threads=threads or kernel_threads())
