@@ -66,8 +66,8 @@ def run_on(
     For the options see `minimum_spanning_forest`. If the graph can be read only once, the result
     also has ``found``, the columns of the forest.
 
-    Two other pipelines may replace `pipeline`; both must find the same forest. Scans run `for_scans` on the
-    edges in their buffer, which are few per vertex. `for_few` runs on graphs with few edges.
+    Two pipelines that find the same forest may replace it: `for_scans` on the edges in the buffer
+    of a scan, which are few per vertex, and `for_few` on graphs with few edges.
     """
     check_flag("maximum", maximum)
     check_count("threads", threads, 1)

@@ -88,13 +88,6 @@ def number_beyond_memory(
         when the names are no longer used.
     identity : JSON value
         Identifies the input.
-
-    Raises
-    ------
-    GraphError
-        If some names are strings and others are integers, or weights have several dtypes.
-    OptionError
-        If DuckDB is not installed, or runs out of memory or disk.
     """
     from pathlib import Path
 

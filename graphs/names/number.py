@@ -38,27 +38,11 @@ def number_graph(
     memory: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> EdgeList | EdgeSource:
-    """Return a graph of named pairs with its vertices numbered; a source if DuckDB numbers them.
+    """Return the graph of `named_pairs` with its vertices numbered.
 
-    Parameters
-    ----------
-    graph, ends, weight, format
-        As for `named_pairs`.
-    num_vertices : int, optional
-        Must be None, because the names determine the number of vertices.
-    memory : int, optional
-        Bytes that may be allocated. If the pairs need more, DuckDB numbers them on disk.
-    checkpoint : path, optional
-        A folder that keeps pairs that DuckDB has numbered, if they come from files.
-
-    Raises
-    ------
-    GraphError
-        As `named_pairs`, and as `EdgeList`.
-    OptionError
-        If `ends` are not two names, `num_vertices` is given, or DuckDB is needed and not installed.
-    MemoryBoundError
-        If `memory` is not enough even for DuckDB.
+    It is a source if the pairs need more than `memory` bytes: DuckDB then numbers them on disk. The
+    folder `checkpoint` keeps numbered pairs that come from files. The names determine the number of
+    vertices, so `num_vertices` must be None.
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):

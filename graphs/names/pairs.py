@@ -75,14 +75,6 @@ def named_pairs(
         Format of the files.
     first : int
         The first edge to yield.
-
-    Raises
-    ------
-    GraphError
-        If a column, a name or a weight is missing, or a column has another type. Names the file if
-        there is one, the column and the edge.
-    OptionError
-        If `graph` is anything else.
     """
     choose = partial(choose_columns, weight=weight, ends=ends)
     skip = first
