@@ -352,7 +352,7 @@ class Rows(Segment):
         for count, read in self.segment.reads(size):
             low, high = max(self.start - first, 0), min(self.stop - first, count)
             if low < high:
-                yield high - low, partial(_rows, read, low, high)
+                yield high - low, partial(rows_of, read, low, high)
             first += count
             if first >= self.stop != in_chunks:
                 return
@@ -370,6 +370,7 @@ class Rows(Segment):
         return f"{self.segment.fingerprint()}[{self.start}:{self.stop}]"
 
 
-def _rows(read: Callable[[], Columns], low: int, high: int) -> Columns:
+def rows_of(read: Callable[[], Columns], low: int, high: int) -> Columns:
+    """Read columns, and return some of their rows."""
     u, v, weight = read()
     return u[low:high], v[low:high], None if weight is None else weight[low:high]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import GraphError, OptionError
 from ..files import digest
-from ..segments import Segment
+from ..segments import Segment, rows_of
 from ..source import EdgeSource, check_dtype
 from .tiles import Tile, divide, ends, most_left, moved, slices, table
 
@@ -229,7 +229,7 @@ class GridSegment(Segment):
         for first, count, compute in self._blocks(max(1, size)):
             low, high = max(self.start - first, 0), min(self.stop - first, count)
             if low < high:
-                yield high - low, partial(_part, compute, low, high)
+                yield high - low, partial(rows_of, compute, low, high)
 
     def _blocks(self, size: int) -> Iterator[tuple[int, int, Callable[[], Columns]]]:
         """Yield blocks that cover the range: their first edge, their length and a function."""
@@ -348,8 +348,3 @@ def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray
         message = f"weight= returned an array of shape {found.shape} for {len(left)} edges"
         raise GraphError(message)
     return found
-
-
-def _part(compute: Callable[[], Columns], low: int, high: int) -> Columns:
-    u, v, weight = compute()
-    return u[low:high], v[low:high], weight[low:high]  # type: ignore[index]
