@@ -59,9 +59,7 @@ def kernel(*arguments: Any) -> Any:
     return compiled
 
 
-@intrinsic
-def fetch(_, array, index):
-    """Prefetch the cache line of ``array[index]``."""
+def _prefetch(array, index, is_write):
     signature = types.void(array, index)
 
     def generate(context, builder, signature, arguments):
@@ -73,12 +71,24 @@ def fetch(_, array, index):
             ir.FunctionType(ir.VoidType(), [byte, word, word, word]),
             "llvm.prefetch.p0i8",
         )
-        is_write, locality, is_data = (ir.Constant(word, value) for value in (0, 3, 1))
-        pointer = builder.bitcast(builder.gep(data, [place]), byte)
-        builder.call(prefetch, [pointer, is_write, locality, is_data])
+        locality, is_data = 3, 1
+        options = (ir.Constant(word, value) for value in (is_write, locality, is_data))
+        builder.call(prefetch, [builder.bitcast(builder.gep(data, [place]), byte), *options])
         return context.get_dummy_value()
 
     return signature, generate
+
+
+@intrinsic
+def fetch(_, array, index):
+    """Prefetch the cache line of ``array[index]``."""
+    return _prefetch(array, index, is_write=0)
+
+
+@intrinsic
+def claim(_, array, index):
+    """Prefetch the cache line of ``array[index]`` to write it; other threads lose their copies."""
+    return _prefetch(array, index, is_write=1)
 
 
 @intrinsic

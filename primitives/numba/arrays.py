@@ -331,11 +331,11 @@ class NumbaArrays(NumpyArrays):
         """Join all runs in this thread, while the other threads sort later runs."""
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(runs.records), max(0, size - 1)), dtype)
-        states, is_late = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
+        states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
 
         others = empty(shares * 2 * runs.longest, np.uint64).reshape(shares, -1, 2)
         main, *helpers = (
-            (states, *runs[:-1], other, failed, is_late, _words(root)) for other in others
+            (states, *runs[:-1], other, failed, progress, _words(root)) for other in others
         )
         count, *_ = self._team.together(
             (kruskal.join_runs, (*main, _words(joining))),

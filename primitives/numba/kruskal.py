@@ -3,8 +3,9 @@
 Pairs are first distributed to buckets by the top bits of their keys. Adjacent buckets form a run
 that fits in a cache. The main thread joins the pairs of all runs in order. Each run is sorted by
 one thread: by a helper that is ahead of the main thread, or by the main thread itself. When one set
-remains, later runs are not sorted. When most pairs are inside a set, these pairs are removed before
-sorting, as in Filter-Kruskal.
+remains, later runs are not sorted. When many pairs are inside a set, these pairs are removed before
+sorting, as in Filter-Kruskal. So a helper stays only a few runs ahead: further ahead, it would find
+fewer pairs inside a set.
 
 A record consists of two words. The first has the key in its upper half and the position in its
 lower half, the second has one node in each half.
@@ -19,6 +20,7 @@ from ...runtime.intrinsics import (
     LINE,
     NONE,
     ONE,
+    claim,
     compare_and_swap,
     fetch,
     helper,
@@ -36,6 +38,11 @@ FEW = 24
 #: The state of a run: 0 if no thread has taken it, `TAKEN` while a thread sorts it, then `SORTED`
 #: plus the number of remaining pairs.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
+#: The number of runs that helpers are ahead of the main thread.
+_RUNS_AHEAD = 6
+#: A helper that is this far ahead reads the main thread's progress at most this many times before
+#: it sorts the next run anyway, because the main thread may be suspended.
+_PATIENCE = 2**17
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 
@@ -145,21 +152,21 @@ def sort_own(own, bits, key, other, failed):
 
 
 @helper
-def sort_next(run, ends, bits, key, records, other, failed, is_late, parent):
+def sort_next(run, ends, bits, key, records, other, failed, progress, parent):
     """Sort the pairs of a run that may join two sets; return their number."""
     own = records[ends[run - 1] if run else 0 : ends[run]]
-    if load(is_late, _ZERO):
+    if load(progress, _ZERO) & ONE:
         own = own[: drop_inside(own, parent)]
     sort_own(own, bits[run], key, other, failed)
     return np.uint64(len(own))
 
 
 @helper
-def sort_one(run, states, ends, bits, key, records, other, failed, is_late, parent):
+def sort_one(run, states, ends, bits, key, records, other, failed, progress, parent):
     """Sort the first run from `run` on that no thread has taken; return the number after it."""
     while run < len(ends):
         if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
-            size = sort_next(run, ends, bits, key, records, other, failed, is_late, parent)
+            size = sort_next(run, ends, bits, key, records, other, failed, progress, parent)
             store(states, run, SORTED + size)
             return run + 1
         run += 1
@@ -167,42 +174,49 @@ def sort_one(run, states, ends, bits, key, records, other, failed, is_late, pare
 
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0], [0, 1])
-def sort_ahead(states, ends, bits, key, records, other, failed, is_late, parent):
-    """Sort all runs that no other thread has taken, in order."""
+def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent):
+    """Sort all runs that no other thread has taken, in order, shortly before they are joined."""
     run = 0
     while run < len(ends):
-        run = sort_one(run, states, ends, bits, key, records, other, failed, is_late, parent)
+        for _ in range(_PATIENCE):
+            if run <= np.int64(load(progress, _ZERO) >> ONE) + _RUNS_AHEAD:
+                break
+        run = sort_one(run, states, ends, bits, key, records, other, failed, progress, parent)
 
 
 @kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0], [0, 1], [0])
-def join_runs(states, ends, bits, key, records, other, failed, is_late, parent, joining):
+def join_runs(states, ends, bits, key, records, other, failed, progress, parent, joining):
     """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
 
-    While another thread sorts the next run, this thread sorts a later one.
+    While another thread sorts the next run, this thread sorts a later one. Other threads read
+    `progress`: twice the number of this run, plus 1 if many pairs are inside a set.
     """
     count = start = ahead = 0
+    is_late = False
     for run in range(len(ends)):
         if count == len(joining):
             store(states, run, TAKEN)
             continue
+        store(progress, _ZERO, np.uint64(2 * run + is_late))
         ahead = max(ahead, run)
         while load(states, run) < SORTED:
             ahead = sort_one(
-                ahead, states, ends, bits, key, records, other, failed, is_late, parent
+                ahead, states, ends, bits, key, records, other, failed, progress, parent
             )
         size = load(states, run) - SORTED
         before, last = count, start + np.int64(size) - 1
         for i in range(start, last + 1):
             far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
-            fetch(parent, far >> _HALF)
-            fetch(parent, far & _BELOW)
-            fetch(parent, parent[near >> _HALF])
-            fetch(parent, parent[near & _BELOW])
+            claim(parent, far >> _HALF)
+            claim(parent, far & _BELOW)
+            claim(parent, parent[near >> _HALF])
+            claim(parent, parent[near & _BELOW])
             if join(records[i, 1] >> _HALF, records[i, 1] & _BELOW, parent):
                 joining[count] = records[i, 0] & _BELOW
                 count += 1
-        store(is_late, _ZERO, np.uint64(2 * (count - before) < ends[run] - start))
+        is_late = 3 * (count - before) < 2 * (ends[run] - start)
         start = ends[run]
+    store(progress, _ZERO, np.uint64(2 * len(ends)))
     return count
 
 
