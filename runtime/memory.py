@@ -146,12 +146,7 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     MemoryError
         If the system has not enough memory.
     """
-    dtype = np.dtype(dtype)
-    size = length * dtype.itemsize
-    if size < _SMALLEST:
-        return np.empty(length, dtype)
-    whole = -(-size // _PAGE) * _PAGE
-    return np.asarray(_Lease(_pool.take(whole), whole))[:size].view(dtype)
+    return _array(length, dtype, _leased)
 
 
 def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -164,11 +159,22 @@ def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
     MemoryError
         If the system has not enough memory.
     """
+    return _array(length, dtype, _mapped)
+
+
+def _leased(size: int) -> NDArray[np.uint8]:
+    return np.asarray(_Lease(_pool.take(size), size))
+
+
+def _array(
+    length: int, dtype: DTypeLike, block_of: Callable[[int], NDArray[np.uint8]]
+) -> NDArray[Any]:
+    """Return an array; if it is large, in a block of whole pages."""
     dtype = np.dtype(dtype)
     size = length * dtype.itemsize
     if size < _SMALLEST:
         return np.empty(length, dtype)
-    return _mapped(-(-size // _PAGE) * _PAGE)[:size].view(dtype)
+    return block_of(-(-size // _PAGE) * _PAGE)[:size].view(dtype)
 
 
 def release_idle() -> None:
