@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
 from .forest.forest import Forest
-from .graphs.union import unions_of
+from .graphs.union import naming, unions_of
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
@@ -188,14 +188,15 @@ def minimum_spanning_forests(
     with keeping_blocks():  # the unions reuse memory
         for union in unions_of(graphs, weight):
             pipeline, using = _for_union(union, algorithm, backend)
-            whole = minimum_spanning_forest(
-                union.graph,
-                maximum=maximum,
-                algorithm=pipeline,
-                backend=using,
-                threads=threads,
-                progress=progress,
-            )
+            with naming(union.places):
+                whole = minimum_spanning_forest(
+                    union.graph,
+                    maximum=maximum,
+                    algorithm=pipeline,
+                    backend=using,
+                    threads=threads,
+                    progress=progress,
+                )
             parts = zip(union.places, union.members, union.split(whole.edge_ids), strict=True)
             for place, graph, edge_ids in parts:
                 found[place] = Forest(edge_ids, graph, bool(maximum), whole.report)

@@ -17,6 +17,7 @@ from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
+from ..runtime.team import in_shares
 from .edge_list import checked, join_ids, ones
 from .files import digest
 from .segments import ArraySegment, Chunks, ChunkSegment, Delayed, Rows, Sequential
@@ -331,12 +332,16 @@ class EdgeSource:
         """Return `v` with the ends of removed edges replaced by those in `u`."""
         if self.removed is None:
             return v
-        low, high = np.searchsorted(self.removed, [first, first + len(u)])
-        place = self.removed[low:high] - first
-        known, v = v, empty(len(v), join_ids([v[:0], u[:0]]).dtype)
-        v[:] = known
-        v[place] = u[place]
-        return v
+        removed, out = self.removed, empty(len(v), join_ids([v[:0], u[:0]]).dtype)
+
+        def replace_ends(start: int, stop: int) -> None:
+            low, high = np.searchsorted(removed, [first + start, first + stop])
+            place = removed[low:high] - first
+            out[start:stop] = v[start:stop]
+            out[place] = u[place]
+
+        in_shares(replace_ends, len(v))
+        return out
 
 
 class Counted(NamedTuple):

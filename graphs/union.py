@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,6 +76,19 @@ class Union(NamedTuple):
         return [own[start:stop] for start, stop in itertools.pairwise(cuts.tolist())]
 
 
+@contextlib.contextmanager
+def naming(places: Sequence[int]) -> Iterator[None]:
+    """Return a context in which an `OutOfMemoryError` names the graphs at these positions."""
+    try:
+        yield
+    except MemoryError as error:
+        names = f"graph {places[0]}"
+        if len(places) > 1:
+            names = f"graphs {places[0]} to {places[-1]}"
+        message = f"{names}: {error}"
+        raise OutOfMemoryError(message) from error
+
+
 def unions_of(graphs: Iterable[Any], weight: str | None) -> Iterator[Union]:
     """Convert graphs as `edge_list` does; yield unions of at most `TOGETHER` small graphs.
 
@@ -95,7 +109,9 @@ def _unions_by_dtype(graphs: Sequence[Any], weight: str | None, first: int) -> I
         member = _adopted(graph, weight, place)
         alike.setdefault(member.weight.dtype, {})[place] = member
     for members in itertools.chain.from_iterable(map(_divide, alike.values())):
-        yield Union.of([*members.values()], [*members])
+        with naming([*members]):
+            union = Union.of([*members.values()], [*members])
+        yield union
 
 
 def _divide(members: dict[int, EdgeList]) -> Iterator[dict[int, EdgeList]]:

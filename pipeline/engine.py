@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import memory_errors
+from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, placed, resolve_backend
 from ..progress import set_listener
+from ..runtime.host import show_bytes
 from ..runtime.memory import keeping_blocks, release_idle
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
@@ -30,7 +31,7 @@ from .streaming.solver import Solver
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..progress import Listener
     from .dataflow import Dataflow
@@ -92,8 +93,10 @@ def run_on(
             is_streamed=is_streamed,
             is_bounded=bound is not None,
         )
+        numbered = 0  # bytes of names and numbers that this call made
         if bound is not None and ends is not None and isinstance(opened, EdgeList):
-            bound = max(1, bound - opened.nbytes)  # the names and numbers were made in this call
+            numbered = opened.nbytes
+            bound = max(1, bound - numbered)
         source = _as_source(opened, bound, where)
         if bound is None and num_vertices is None and not source.is_on_device:
             source.check_vertices()
@@ -120,7 +123,8 @@ def run_on(
         # Reading the first chunk of an iterator would consume it.
         for_device = request.device_memory is not None and not source.is_read_once
         facts = Graph.of(source, num_chunks(source), for_device=for_device)
-        decided = plan(request, facts, where)
+        with _beside(numbered):
+            decided = plan(request, facts, where)
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)
@@ -163,6 +167,18 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)
+
+
+@contextlib.contextmanager
+def _beside(numbered: int) -> Iterator[None]:
+    """Add the memory of the numbered graph to the bound that a `MemoryBoundError` states."""
+    try:
+        yield
+    except MemoryBoundError as error:
+        if not numbered:
+            raise
+        message = f"beside the numbered graph, which takes {show_bytes(numbered)}: {error}"
+        raise MemoryBoundError(message, error.needed + numbered) from error
 
 
 def _as_source(opened: EdgeList | EdgeSource, bound: int | None, where: Scheduler) -> EdgeSource:

@@ -107,9 +107,10 @@ def choose_pivot(
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009. There the pivot is the median.
     """
-    rank = int(len(sample) * light_per_vertex * num_vertices / num_edges)
-    if rank >= len(sample):
+    share = light_per_vertex * num_vertices / num_edges
+    if share >= 1:
         return int(ops.largest(sample.dtype))
+    rank = int(len(sample) * share)
     return int(ops.partition(sample, rank)[rank])
 
 

@@ -87,7 +87,8 @@ def read_partition(
     if scan.limit is not None and not seen:
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
     rest = source if not seen else source.slice(seen, source.num_edges or 0)
-    size = min(BLOCK_EDGES, max(1, scan.capacity // 2))
+    most = BLOCK_EDGES if source.num_edges is None else source.num_edges
+    size = max(1, min(BLOCK_EDGES, scan.capacity // 2, most))
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
     dtype = source.weight_dtype or np.dtype(np.int64)
     star = None if labels is None else Star(_own_ops(solver), scan.num_fragments, dtype)

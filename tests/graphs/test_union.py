@@ -97,6 +97,19 @@ def test_numbers_of_vertices_do_not_overflow(largest, backend):
         mstflow.minimum_spanning_forests([graph] * 4, backend=backend)
 
 
+@pytest.mark.parametrize("place", ["mstflow.pipeline.engine.execute", "mstflow.graphs.union.empty"])
+def test_failed_allocations_name_the_graphs(monkeypatch, place):
+    def fail(*_, **__):
+        raise MemoryError("no space")
+
+    monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 3)
+    monkeypatch.setattr(place, fail)
+    with pytest.raises(OutOfMemoryError, match=r"^graphs 0 to 2: .*no space"):
+        mstflow.minimum_spanning_forests([mstflow.EdgeList(*GOOD)] * 5)
+    with pytest.raises(OutOfMemoryError, match=r"^graph 0: .*no space"):
+        mstflow.minimum_spanning_forests([mstflow.EdgeList(*GOOD)])
+
+
 def test_errors_in_later_unions(monkeypatch):
     monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 2)
     with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):

@@ -462,6 +462,15 @@ def test_numbers_below_zero_are_refused(name, value):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
 
 
+@pytest.mark.parametrize("backend", mstflow.backends())
+def test_all_edges_can_be_light(backend):
+    draw = np.random.default_rng(5)
+    graph = (*draw.integers(0, 100, (2, 1000)), draw.random(1000))
+    light = mstflow.algorithm("filter-boruvka").given(small=0, light_per_vertex=float("inf"))
+    found = mstflow.minimum_spanning_forest(graph, algorithm=light, backend=backend)
+    assert found.edge_ids.tolist() == mstflow.minimum_spanning_forest(graph).edge_ids.tolist()
+
+
 def test_a_value_by_backend():
     pipeline = mstflow.algorithm("filter-boruvka")
     few = {name: pipeline.values_on(name)["few"] for name in ("numpy", "numba", "another")}

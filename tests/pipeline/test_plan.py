@@ -81,8 +81,14 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "rss_bytes", lambda: next(held))
     assert main(["plan", str(path), "--ends", *ends, "--json", "--memory", "10GB"]) == 0
     least = json.loads(capsys.readouterr().out)["least"] - 10**9
-    done = mstflow.minimum_spanning_forest(mstflow.read(path, ends=ends), memory=least)
+    graph = mstflow.read(path, ends=ends)
+    done = mstflow.minimum_spanning_forest(graph, memory=least)
     assert done.report.plan.least_memory == least
+    message = "^beside the numbered graph, which takes .*: memory: .* is not enough; strategy"
+    with pytest.raises(MemoryBoundError, match=message) as refusal:
+        mstflow.minimum_spanning_forest(path, ends=ends, memory=least + graph.nbytes - 1)
+    assert refusal.value.needed == least + graph.nbytes
+    mstflow.minimum_spanning_forest(path, ends=ends, memory=least + graph.nbytes)
 
 
 @pytest.mark.parametrize("threads", [None, 3])

@@ -257,6 +257,17 @@ FAULTS = [
         "graphs/libraries/networkx.py", "data.get(weight, 1)", "data.get(weight, 0)",
         "tests/graphs/test_adopt.py",
     ),
+    # Joins.
+    Fault(
+        "a pair that closes a cycle outside a subgraph is certain",
+        "primitives/joins.py", "contracted & is_inside)", "is_inside)", CONFORMANCE,
+        "numpy and join_inside",
+    ),
+    Fault(
+        "a pair of two open fragments is certain",
+        "primitives/numba/trees.py", "if is_open[a] & is_open[b]:", "if is_open[a] > is_open[b]:",
+        CONFORMANCE, "numba and join_inside",
+    ),
     # Forests.
     Fault(
         "sums of weights wrap around",
@@ -290,7 +301,7 @@ FAULTS = [
     ),
     Fault(
         "an edge of the forest may replace another",
-        "graphs/source.py", "v[place] = u[place]", "pass",
+        "graphs/source.py", "out[place] = u[place]", "pass",
         "tests/forest/test_replacement.py",
     ),
     Fault(
