@@ -20,8 +20,9 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
 from ..graphs.libraries.networkx import Edges, as_column, edges_of
+from ..primitives import array_module, resolve_backend
 from ..solve import minimum_spanning_forest
-from .networkx_components import ConvertedNodes, join, reaches
+from .networkx_components import ConvertedNodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,11 +32,9 @@ if TYPE_CHECKING:
 #: The number of edges from which a spanning forest is faster here. With 1,000 edges, a whole call
 #: takes 1.7 ms, and 2.1 ms in networkx; with 100,000 edges 107 and 473 ms.
 FOREST_FROM = 1_000
-#: The number of edges from which components are faster here. On random graphs of this size, a first
-#: call takes 10 ms here and 18 ms in networkx; with 30,000 edges, 5.4 and 6.4 ms. A first call is
-#: slower if nodes have fewer neighbors than `DENSE` on average (55 and 29 ms for a path of 100,000
-#: nodes), or if components have fewer nodes than `REACHED` (23 and 17 ms for cliques of 8).
-COMPONENTS_FROM, DENSE, REACHED = 50_000, 3, 1_000
+#: The number of edges from which components are faster here, conversion included, if nodes have at
+#: least `DENSE` neighbors on average. With fewer neighbors, as in a path, levels are small.
+COMPONENTS_FROM, DENSE = 5_000, 3
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")
 
@@ -67,9 +66,14 @@ class ConvertedGraph:
         return self.edges.nodes
 
     @cached_property
-    def labels(self) -> NDArray[Any]:
-        """The component of each node."""
-        return join(self.edges.u, self.edges.v, len(self))
+    def components(self) -> list[set[Any]]:
+        """The nodes of each component, in the order of first nodes."""
+        u, v = self.edges.u, self.edges.v
+        ops = array_module(resolve_backend("auto", len(u)))
+        labels, _ = ops.number_roots(ops.join_in_order(u, v, len(self))[1])
+        nodes = list(map(self.nodes.__getitem__, np.argsort(labels, kind="stable").tolist()))
+        ends = np.cumsum(np.bincount(labels)).tolist()
+        return [set(nodes[start:end]) for start, end in pairwise([0, *ends])]
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -132,7 +136,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why networkx is faster at a call."""
     graph = _graph(args, kwargs)
-    adjacency = dict(graph.adjacency())
+    adjacency = graph._adj
     least = FOREST_FROM if name in _SPANNING else COMPONENTS_FROM
     arcs = sum(map(len, adjacency.values()))
     if arcs < 2 * least:
@@ -140,8 +144,8 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     cache = getattr(graph, "__networkx_cache__", None) or {}
     if name in _SPANNING or cache.get("backends", {}).get("mstflow"):
         return True
-    if arcs < DENSE * len(adjacency) or not reaches(adjacency, REACHED):
-        return "networkx is faster if nodes have few neighbors or components are small"
+    if arcs < DENSE * len(adjacency):
+        return "networkx is faster if nodes have few neighbors"
     return True
 
 
@@ -208,17 +212,13 @@ maximum_spanning_tree = partial(_spanning_tree, maximum=True)
 
 
 def connected_components(G: ConvertedGraph | ConvertedNodes) -> Iterator[set[Any]]:  # noqa: N803
-    """Yield the nodes of each component, in the order of first nodes."""
-    order = np.argsort(G.labels, kind="stable")
-    ends = np.cumsum(np.bincount(G.labels)).tolist()
-    nodes = list(map(G.nodes.__getitem__, order.tolist()))
-    for start, end in pairwise([0, *ends]):
-        yield set(nodes[start:end])
+    """Return the nodes of each component, in the order of first nodes."""
+    return map(set.copy, G.components)
 
 
 def number_connected_components(G: ConvertedGraph | ConvertedNodes) -> int:  # noqa: N803
     """Return the number of components."""
-    return int(G.labels.max(initial=-1)) + 1
+    return len(G.components)
 
 
 def is_connected(G: ConvertedGraph | ConvertedNodes) -> bool:  # noqa: N803

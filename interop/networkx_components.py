@@ -1,35 +1,30 @@
-"""Components of a networkx graph, found from few of its neighbors.
+"""Components of a networkx graph, found by a search that reads few of its neighbors.
 
-Reading a neighbor from the dictionaries of networkx takes longer than joining it. So each node is
-joined to its first two neighbors. After that, nearly all nodes of most graphs are in one component.
-All neighbors are read only for the nodes outside it: an edge that leaves this component is also
-listed at its end outside.
+The search from a node proceeds in levels. A small level is read by a loop, as in networkx. For a
+larger level, all its neighbors are united by one operation on sets. When only a few nodes are
+outside, these are read instead: a node belongs to the next level if one of its neighbors is
+reached, and that is usually one of the first ones.
 
-Source: Sutton, Ben-Nun and Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph
-Sampling", IPDPS 2018.
+Source: Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 """
 
 from __future__ import annotations
 
-from itertools import chain, islice, repeat
+from itertools import compress
+from operator import not_
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..graphs.libraries.networkx import numbering, rows_of
-from ..primitives import array_module, resolve_backend
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
-#: The number of neighbors of each node that are read first.
-_FIRST = 2
+#: The largest level that is read by a loop.
+_FEW = 6
+#: The number of nodes outside, relative to a level, up to which these are read instead.
+_FEW_OUTSIDE = 1
 
 
 class ConvertedNodes:
-    """The nodes of an undirected networkx graph and their components; see `ConvertedGraph`.
+    """The components of an undirected networkx graph; see `ConvertedGraph`.
 
     networkx asks for this conversion if a function needs no attributes.
     """
@@ -37,8 +32,7 @@ class ConvertedNodes:
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
-        self.nodes, rows = rows_of(graph)
-        self.labels = _labels(self.nodes, rows)
+        self.components = list(components_of(graph._adj))
         self._is_multigraph = graph.is_multigraph()
 
     def is_directed(self) -> bool:
@@ -50,42 +44,35 @@ class ConvertedNodes:
         return bool(self._is_multigraph)
 
     def __len__(self) -> int:
-        return len(self.nodes)
+        return sum(map(len, self.components))
 
 
-def join(u: NDArray[Any], v: NDArray[Any], num_vertices: int) -> NDArray[Any]:
-    """Return the component of each vertex; components are numbered by their first vertices."""
-    ops = array_module(resolve_backend("auto", len(u)))
-    labels: NDArray[Any] = ops.number_roots(ops.join_in_order(u, v, num_vertices)[1])[0]
-    return labels
+def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
+    """Yield the nodes of each component, in the order of first nodes."""
+    outside = set(adjacency)
+    for first in filter(outside.__contains__, adjacency):
+        yield _component(adjacency, first, outside)
 
 
-def reaches(adjacency: Mapping[Any, Mapping[Any, Any]], count: int) -> bool:
-    """Return whether the component of the first node has at least `count` nodes."""
-    queue = list(islice(adjacency, 1))
-    reached = set(queue)
-    for node in queue:
-        new = adjacency[node].keys() - reached
-        reached |= new
-        queue.extend(new)
-        if len(reached) >= count:
-            return True
-    return False
-
-
-def _labels(nodes: list[Any], rows: list[dict[Any, Any]]) -> NDArray[Any]:
-    """Return the component of each node; `rows` has the neighbors of each node."""
-    position, size = numbering(nodes), len(nodes)
-    degree = np.fromiter(map(len, rows), np.int64, size)
-    count = np.minimum(degree, _FIRST)
-    first = chain.from_iterable(map(islice, rows, repeat(_FIRST)))
-    u, v = np.repeat(np.arange(size), count), position(first, int(count.sum()))
-    labels = join(u, v, size)
-    largest = np.bincount(labels, minlength=1).argmax()
-    here = np.flatnonzero((labels != largest) & (degree > _FIRST))
-    if not len(here):
-        return labels
-    ends = chain.from_iterable(map(rows.__getitem__, here.tolist()))
-    u, v = np.repeat(here, degree[here]), position(ends, int(degree[here].sum()))
-    joined: NDArray[Any] = join(labels[u], labels[v], int(labels.max()) + 1)[labels]
-    return joined
+def _component(adjacency: Any, first: Any, outside: set[Any]) -> set[Any]:
+    """Return the component of a node, and remove its nodes from `outside`."""
+    reached, level = {first}, [first]
+    while level and len(reached) < len(outside):
+        if len(level) <= _FEW:
+            new = []
+            for node in level:
+                for other in adjacency[node]:
+                    if other not in reached:
+                        reached.add(other)
+                        new.append(other)
+            level = new
+            continue
+        if len(outside) - len(reached) > _FEW_OUTSIDE * len(level):
+            level = set().union(*map(adjacency.__getitem__, level)) - reached
+        else:
+            nodes = outside - reached
+            is_apart = map(reached.isdisjoint, map(adjacency.__getitem__, nodes))
+            level = set(compress(nodes, map(not_, is_apart)))
+        reached |= level
+    outside -= reached
+    return reached

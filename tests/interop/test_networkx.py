@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -117,6 +118,16 @@ def test_results_equal_those_of_networkx(graph, kind, name, has_weights):
             assert backend.is_connected(each) == (len(components) == 1)
 
 
+@given(edge_lists(), NAMES, st.integers(0, 3), st.sampled_from([0, 1, 100]))
+def test_levels_of_a_search(graph, name, few, few_outside):
+    """Small graphs have small levels; the limits decide how these are read."""
+    made = as_networkx(graph, networkx.Graph, name)
+    limits = {"_FEW": few, "_FEW_OUTSIDE": few_outside}
+    with mock.patch.multiple("mstflow.interop.networkx_components", **limits):
+        found = list(backend.connected_components(backend.convert_from_nx(made)))
+    assert found == list(networkx.connected_components(made))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_nan_and_other_weights(kind):
     made = kind([("a", "b", {"weight": 2.0}), ("b", "c", {"weight": float("nan")}), ("a", "c")])
@@ -159,11 +170,9 @@ def test_can_run_and_should_run():
     assert "faster" in backend.should_run("minimum_spanning_edges", (small,), {})
     assert backend.should_run("minimum_spanning_edges", (large,), {}) is True
     assert backend.should_run("connected_components", (large,), {}) is True
-    cliques = networkx.caveman_graph(backend.COMPONENTS_FROM // 28 + 1, 8)
-    for slow in (path, cliques):
-        assert "small" in backend.should_run("connected_components", (slow,), {})
-        slow.__networkx_cache__["backends"] = {"mstflow": {(False, False): converted(slow)}}
-        assert backend.should_run("connected_components", (slow,), {}) is True
+    assert "few neighbors" in backend.should_run("connected_components", (path,), {})
+    path.__networkx_cache__["backends"] = {"mstflow": {(False, False): converted(path)}}
+    assert backend.should_run("connected_components", (path,), {}) is True
     assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
 
 
