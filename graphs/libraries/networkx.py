@@ -79,9 +79,13 @@ def edges_of(graph: Any) -> Edges:
     nodes, rows = rows_of(graph)
     u = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
     values: list[Any] = list(chain.from_iterable(map(dict.values, rows)))
-    v = None if graph.is_directed() else _other_ends(nodes, rows, u, values)
-    if v is None:
-        v = numbering(nodes)(chain.from_iterable(rows), len(u))
+    table = _table(nodes)
+    if table is not None:
+        lowest, position = table
+        v = position[np.fromiter(chain.from_iterable(rows), np.int64, len(u)) - lowest]
+    elif graph.is_directed() or (v := _other_ends(nodes, rows, u, values)) is None:
+        position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
+        v = np.fromiter(map(position_of, chain.from_iterable(rows)), np.int64, len(u))
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
         is_first = u <= v
         u, v = u[is_first], v[is_first]
@@ -147,20 +151,13 @@ def rows_of(graph: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
     return list(adjacency), rows
 
 
-def numbering(nodes: list[Any]) -> Callable[[Iterable[Any], int], NDArray[np.int64]]:
-    """Return a function from an iterable of nodes to their positions in `nodes`.
+def _table(nodes: list[Any]) -> tuple[int, NDArray[np.int64]] | None:
+    """Return the lowest node and the positions of all integers from it on.
 
-    Its second argument is the length of the iterable.
+    Return None if a node is not an integer, or the integers are sparse.
     """
-    if set(map(type, nodes)) == {int} and (table := _table(nodes)) is not None:
-        lowest, position = table
-        return lambda ends, count: position[np.fromiter(ends, np.int64, count) - lowest]
-    position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
-    return lambda ends, count: np.fromiter(map(position_of, ends), np.int64, count)
-
-
-def _table(nodes: list[int]) -> tuple[int, NDArray[np.int64]] | None:
-    """Return the lowest node and the positions of all integers from it on, or None if sparse."""
+    if set(map(type, nodes)) != {int}:
+        return None
     lowest, highest = min(nodes), max(nodes)
     if highest - lowest >= _LARGEST_TABLE * len(nodes) or abs(lowest) >= 2**62:
         return None
