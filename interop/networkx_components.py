@@ -15,7 +15,7 @@ from operator import not_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 #: The largest level that is read by a loop.
 _FEW = 6
@@ -56,10 +56,11 @@ def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[An
 
 def _component(adjacency: Any, first: Any, outside: set[Any]) -> set[Any]:
     """Return the component of a node, and remove its nodes from `outside`."""
-    reached, level = {first}, [first]
+    reached: set[Any] = {first}
+    level: Collection[Any] = [first]
     while level and len(reached) < len(outside):
         if len(level) <= _FEW:
-            new = []
+            new: list[Any] = []
             for node in level:
                 for other in adjacency[node]:
                     if other not in reached:

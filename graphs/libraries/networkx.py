@@ -79,11 +79,13 @@ def edges_of(graph: Any) -> Edges:
     nodes, rows = rows_of(graph)
     u = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
     values: list[Any] = list(chain.from_iterable(map(dict.values, rows)))
-    table = _table(nodes)
-    if table is not None:
+    v: NDArray[np.int64] | None = None
+    if (table := _table(nodes)) is not None:
         lowest, position = table
         v = position[np.fromiter(chain.from_iterable(rows), np.int64, len(u)) - lowest]
-    elif graph.is_directed() or (v := _other_ends(nodes, rows, u, values)) is None:
+    elif not graph.is_directed():
+        v = _other_ends(nodes, rows, u, values)
+    if v is None:
         position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
         v = np.fromiter(map(position_of, chain.from_iterable(rows)), np.int64, len(u))
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
