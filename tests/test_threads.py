@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mstflow
-from graph_strategies import union_of_many
+from graph_strategies import WEIGHT_DTYPES, union_of_many
 from mstflow.graphs.generate.families import FAMILIES
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.runtime.native import call_block
@@ -23,18 +23,30 @@ PIPELINES = [
 THREADS = {1: PIPELINES, 2: PIPELINES, 3: PIPELINES, 8: PIPELINES, 64: PIPELINES[:1]}
 
 
+OPTIONS = {
+    "random": {"vertices": 300, "edges": 2000},
+    "rmat": {"scale": 8},
+    "grid": {"rows": 20, "columns": 20},
+    "caveman": {"cliques": 20, "size": 7},
+    "connected-caveman": {"cliques": 20, "size": 7},
+    "circulant": {"vertices": 300, "degree": 4},
+    "hypercube": {"dimension": 8},
+    "chain": {"vertices": 400},
+    "star": {"vertices": 400},
+    "complete": {"vertices": 40},
+    "ssca2": {"scale": 8},
+}
+
+
 def graphs():
-    """Yield graphs with ties, of several dtypes and families."""
-    for dtype in ("?", "i8", "f4"):
+    """Yield unions of graphs with weights of each dtype, and each family with and without ties."""
+    for dtype in WEIGHT_DTYPES:
         drawn = union_of_many(12, dtype)
         yield (drawn.u, drawn.v, drawn.weight), drawn.num_vertices
-    for family, options in (
-        ("grid", {"rows": 20, "columns": 20}),
-        ("rmat", {"scale": 8, "weights": "int:1:9"}),
-        ("random", {"vertices": 300, "edges": 2000, "weights": "float64"}),
-    ):
-        made = FAMILIES[family](**options)
-        yield made.edges(0, made.num_edges), made.num_vertices
+    for family, make in FAMILIES.items():
+        for weights in ("int:1:9", "float64"):
+            made = make(**OPTIONS[family], weights=weights)
+            yield made.edges(0, made.num_edges), made.num_vertices
 
 
 @pytest.fixture
@@ -52,14 +64,14 @@ def solve(columns, num_vertices, pipeline, threads):
 
 
 @pytest.mark.usefixtures("small_shares")
-def test_numbers_of_threads_give_equal_ids():
+@pytest.mark.parametrize("threads", THREADS)
+def test_numbers_of_threads_give_equal_ids(request, threads):
     for columns, num_vertices in graphs():
         expected = mstflow.minimum_spanning_forest(
             columns, num_vertices=num_vertices, backend="numpy"
         ).edge_ids.tolist()
-        for threads, pipelines in THREADS.items():
-            for pipeline in pipelines:
-                assert solve(columns, num_vertices, pipeline, threads) == expected
+        for pipeline in THREADS[threads] * request.config.getoption("--runs"):
+            assert solve(columns, num_vertices, pipeline, threads) == expected
 
 
 @pytest.mark.usefixtures("small_shares")

@@ -248,9 +248,13 @@ class NumbaArrays(NumpyArrays):
                 self._team.share(sorting.mark_together, len(array), _words(array), base, rows[0])
                 continue
             self._team.share(sorting.mark, len(array), _words(array), base, Each(rows))
-        counts = self._team.share(sorting.join_marks, words, rows)
-        out = empty(count, np.result_type(*arrays))
-        self._write(sorting.list_marks, words, counts, rows[0], base, _words(out))
+        # Words are few, but each has many values. So the number of values decides about shares.
+        starts, stops = map(Each, zip(*divide(words, len(self._team.shares(count))), strict=True))
+        counts = self._team.run(sorting.join_marks, len(starts.values), starts, stops, rows)
+        ends = list(itertools.accumulate(counts, initial=0))
+        places, out = (Each(ends[:-1]), Each(ends[1:])), empty(count, np.result_type(*arrays))
+        listing = starts, stops, *places, rows[0], base, _words(out)
+        self._team.run(sorting.list_marks, len(counts), *listing)
         return out
 
     def argsort(self, values: Array, /) -> Array:
