@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.errors import OptionError
 
 from . import clusters, files, grids, networkx_calls, primitives, queries, small, start, threads
+from .gpu import model
 from .gpu import run as gpu
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -323,6 +324,14 @@ SUITE = {
             "threads": [1, 2],
             "rounds": 3,
         },
+    ),
+    "interpreted-gpu": Benchmark(
+        "calls, memory traffic and the host's time of solves on interpreted kernels of a GPU",
+        model.measure,
+        (*DEVICE, "tests/support/interpreted_gpu.py"),
+        {"graphs": ["N", "rmat:scale=16"], "replays": 300},
+        {"graphs": ["tiny"], "replays": 1},
+        usual=False,  # needs mstflow[gpu-test]
     ),
     "gpu": Benchmark(
         "equal edges, times and memory on a GPU",

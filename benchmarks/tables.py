@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 DISTURBED = 0.1
 #: A stage has a row if it takes at least this share of the time on some graph.
 SHOWN = 0.05
+#: The model of a GPU: the bandwidth in the data sheet of an H100 (SXM), the bytes that a random
+#: access moves, and the passes of a radix sort and the bytes of an element in each.
+H100_BYTES_PER_SECOND, SECTOR = 3.35e12, 32
+SORT_PASSES, SORT_BYTES = 8, 16
 README_GRAPHS = ("E", "G", "R", "N")
 VERSIONS = ("python", "numpy", "numba", "scipy", "igraph", "networkx")
 
@@ -437,6 +443,69 @@ def many_graphs(result: Result) -> Rows:
         yield f"{row['graphs']:,}", f"{row['edges']:,}", *(f"{figure:.3g}" for figure in each)
 
 
+def gpu_calls(result: Result) -> Rows:
+    """Yield the calls of a solve on a GPU, and the milliseconds of Python and CuPy."""
+    yield (
+        "graph",
+        "edges",
+        "kernels and sorts",
+        "memsets and copies on the device",
+        "waits",
+        "bytes read back",
+        "host's time, least, ms",
+        "median, ms",
+    )
+    for name, solved in result["graphs"].items():
+        calls, seconds = solved["calls"], solved["seconds"]
+        yield (
+            _graph(name),
+            f"{solved['edges']:,}",
+            f"{calls['launches'] + calls['sorts']}",
+            f"{calls['sets'] + calls['copies_within']}",
+            f"{calls['waits']}",
+            f"{calls['bytes_out']}",
+            f"{min(seconds) * 1e3:.2f}",
+            f"{statistics.median(seconds) * 1e3:.2f}",
+        )
+
+
+def gpu_traffic(result: Result) -> Rows:
+    """Yield bytes and random accesses for each edge, by kernel, and the floor of an H100."""
+    heads = ("launches", "bytes", "random", "floor, ns")
+    solves = result["graphs"].values()
+    yield "kernel", *(f"{_graph(name)}: {head}" for name in result["graphs"] for head in heads)
+    found = [_by_kernel(solved) for solved in solves]
+    totals = [tuple(map(sum, zip(*kernels.values(), strict=True))) for kernels in found]
+    names = {name: -counted[1] for kernels in found for name, counted in kernels.items()}
+    for name in sorted(names, key=lambda name: names[name]):
+        counted = [kernels.get(name, (0, 0, 0)) for kernels in found]
+        yield name, *itertools.chain(*map(_floor, counted, solves))
+    yield "**all**", *itertools.chain(*map(_floor, totals, solves))
+
+
+def _by_kernel(solved: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return launches, bytes and random accesses by the name of the kernel."""
+    sorted_bytes = solved["calls"]["sorts"] * solved["edges"] * SORT_PASSES * SORT_BYTES
+    found: dict[str, tuple[int, ...]] = {
+        "sort (estimated)": (solved["calls"]["sorts"], sorted_bytes, 0)
+    }
+    for symbol, counted in solved["kernels"].items():
+        mangled = re.match(r"_Z(\d+)", symbol)
+        start = mangled.end() if mangled else 0
+        name = f"`{symbol[start : start + int(mangled[1])]}`" if mangled else "kernels of CuPy"
+        sums = zip(found.get(name, (0, 0, 0)), counted, strict=True)
+        found[name] = tuple(map(sum, sums))
+    return found
+
+
+def _floor(figures: Sequence[int], solved: Mapping[str, Any]) -> tuple[str, ...]:
+    launches, num_bytes, random = figures
+    edges = solved["edges"]
+    nanoseconds = (num_bytes + SECTOR * random) / H100_BYTES_PER_SECOND * 1e9
+    each = f"{num_bytes / edges:.0f}", f"{random / edges:.1f}", f"{nanoseconds / edges:.3f}"
+    return f"{launches}", *each
+
+
 def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
     return list(dict.fromkeys((row.code, row.threads) for row in found))
 
@@ -501,6 +570,8 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "queries": ("queries", queries),
     "clusters": ("clusters", cluster_times),
     "grids": ("grids", grid_times),
+    "interpreted-gpu-calls": ("interpreted-gpu", gpu_calls),
+    "interpreted-gpu-traffic": ("interpreted-gpu", gpu_traffic),
     "papers-sousa": ("papers-sousa", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),
     "papers-katsigiannis": ("papers-katsigiannis", helpers),

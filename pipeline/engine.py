@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, placed, resolve_backend
+from ..primitives import Backend, array_module, explain_backend, placed, resolve_backend
 from ..progress import set_listener
 from ..runtime.host import show_bytes
 from ..runtime.memory import keeping_blocks, release_idle
@@ -102,9 +103,18 @@ def run_on(
             source.check_vertices()
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         choose = partial(resolve_backend, backend, num_edges, on_device=source.is_on_device)
-        using = Backend(choose(), where.task_threads)
+        # The model of a GPU is that of the default algorithm for a graph in memory.
+        is_whole = source.is_in_memory and source.tiles_leave is None and not is_streamed
+        may_copy = is_whole and for_few is not None and checkpoint is None
+        using = Backend(choose(may_copy=may_copy), where.task_threads)
         solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
         few = for_few if num_edges <= FEW else None
+        device_memory = array_module(using).device_memory(0) if where.eager else None
+        # Reading the first chunk of an iterator would consume it.
+        for_device = device_memory is not None and not source.is_read_once
+        facts = Graph.of(source, num_chunks(source), for_device=for_device)
+        if device_memory is not None and device_memory < (facts.device_bytes or sys.maxsize):
+            device_memory = array_module(using).device_memory()
         request = Request(
             pipeline.name,
             solver.flow.name,
@@ -116,15 +126,14 @@ def run_on(
             is_own=for_scans is None,
             gives_fields=pipeline.result != ("forest",),
             keeps_checkpoint=checkpoint is not None,
-            device_memory=array_module(using).device_memory() if where.eager else None,
+            device_memory=device_memory,
             for_few="" if few is None else few.name,
             backend_for_few="" if few is None else choose(are_few=True),
         )
-        # Reading the first chunk of an iterator would consume it.
-        for_device = request.device_memory is not None and not source.is_read_once
-        facts = Graph.of(source, num_chunks(source), for_device=for_device)
         with _beside(numbered):
             decided = plan(request, facts, where)
+        if may_copy and backend == "auto" and not source.is_on_device:
+            decided = replace(decided, backend_reason=explain_backend(using.name, num_edges))
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)

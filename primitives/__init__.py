@@ -77,7 +77,12 @@ def _is_installed(library: str) -> bool:
 
 
 def resolve_backend(
-    backend: str, num_edges: int, *, are_few: bool = False, on_device: bool = False
+    backend: str,
+    num_edges: int,
+    *,
+    are_few: bool = False,
+    on_device: bool = False,
+    may_copy: bool = False,
 ) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
@@ -86,7 +91,8 @@ def resolve_backend(
 
     `on_device` states that arrays are on a GPU, where they stay.
 
-    "auto" never chooses a GPU for host arrays, because the speed of a GPU has not been measured.
+    `may_copy` states that "auto" may copy host arrays to a GPU, if it pays by a model. CuPy is not
+    imported for fewer edges.
 
     Raises
     ------
@@ -102,6 +108,8 @@ def resolve_backend(
             raise OptionError(message)
         backend = "cupy"
     if backend == "auto":
+        if may_copy and num_edges >= _gpu_pays_from() and not why_not("cupy"):
+            return "cupy"
         if (num_edges < USED_FROM and not are_few) or why_not("numba"):
             return "numpy"
         from .numba.arrays import few, trees
@@ -117,6 +125,22 @@ def resolve_backend(
         message = f"backend {backend!r} is not usable here: {reason}"
         raise OptionError(message)
     return backend
+
+
+def explain_backend(backend: str, num_edges: int) -> str:
+    """Return why "auto" chose this backend for a graph in host memory, or an empty string."""
+    limit = _gpu_pays_from()
+    if backend == "cupy":
+        return f"by a model, a GPU pays from {limit:,} edges"
+    if _is_installed("cupy") and num_edges < limit:
+        return f"by a model, a GPU does not pay for fewer than {limit:,} edges"
+    return ""
+
+
+def _gpu_pays_from() -> int:
+    from .cuda.device import PAYS_FROM
+
+    return PAYS_FROM
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,8 +27,12 @@ class Resources(Protocol):
     #: The maximal number of threads that share a call.
     threads: int
 
-    def device_memory(self) -> int | None:
-        """Return the size in bytes of the largest array on the device; None for the host."""
+    def device_memory(self, enough: int = sys.maxsize) -> int | None:
+        """Return the size in bytes of the largest array on the device; None for the host.
+
+        If it is at least `enough` without the idle memory of a pool, that memory does not count:
+        the pool would have to return it, and allocate it again.
+        """
         return None
 
     def beside(self) -> contextlib.AbstractContextManager[Any]:

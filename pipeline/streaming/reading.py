@@ -155,7 +155,7 @@ def _select(
         u, v, key, position = ops.relabel_light_pairs(
             labels, star.bound, u, v, weight, limit, position, descending=solver.maximum
         )
-    edge_id = first + position.astype(np.int64)
+    edge_id = np.add(position, first, dtype=np.int64)
     return Selected(first, count, limit, key, Columns(u, v, ops.gather(weight, position), edge_id))
 
 

@@ -9,6 +9,8 @@ over tiles of 256 bits. So results are in order and deterministic.
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +30,8 @@ _HALF, _ALL_BITS = 32, 2**64 - 1
 #: The largest number of bytes to copy from the host at once. CuPy never frees pinned buffers, so
 #: they should be small. Also, one buffer can be filled while another is copied.
 _PIECE = 2**25
+#: The number of columns that the kernel `move` takes.
+_COLUMNS = 4
 #: The number of rounds of `join_in_order` before the host reads a length, and the longest list for
 #: which it starts several: threads beyond the length end at once, and take less time than waiting.
 _ROUNDS, _SHORT = 5, 2**20
@@ -45,10 +49,10 @@ class Device(Protocol):
     xp: Any
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
-        """Queue a kernel for `size` elements; arrays are contiguous, scalars take 64 bits."""
+        """Queue a kernel for `size` elements; scalars take 64 bits."""
 
-    def free_memory(self) -> int:
-        """Return the size in bytes of the largest array that can be allocated."""
+    def free_memory(self, enough: int) -> int:
+        """Return the size in bytes of the largest array; see `Resources.device_memory`."""
 
     def beside(self) -> AbstractContextManager[Any]:
         """Return a context for another thread; see `Resources.beside`."""
@@ -65,8 +69,8 @@ class CudaArrays(ArrayModule):
     index_dtype = staticmethod(NumpyArrays.index_dtype)
     largest = staticmethod(NumpyArrays.largest)
 
-    def device_memory(self) -> int:
-        return self._device.free_memory()
+    def device_memory(self, enough: int = sys.maxsize) -> int:
+        return self._device.free_memory(enough)
 
     def beside(self) -> AbstractContextManager[Any]:
         return self._device.beside()
@@ -191,7 +195,7 @@ class CudaArrays(ArrayModule):
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         selection = self._select("flag", (), len(mask), mask)
-        return tuple(self._move(selection, array) for array in arrays)
+        return self._move(selection, arrays)
 
     def sort(self, values: Array, /) -> Array:
         return self._xp.sort(values)
@@ -232,20 +236,33 @@ class CudaArrays(ArrayModule):
     ) -> tuple[Array, ...]:
         u, v = _alike(u, v)
         selection = self._select("flag_light", (u, key), len(u), u, v, key, limit)
-        ends = (self._move(selection, end, dtype) for end in (u, v))
-        return (*ends, *(self._move(selection, column) for column in (key, *columns)))
+        return self._move(selection, (u, v, key, *columns), (dtype, dtype))
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
     ) -> tuple[Array, ...]:
         u, v = _alike(u, v)
         selection = self._select("flag_joining", (label, u), len(u), label, u, v)
-        labels = []
-        for end in (u, v):
-            labels.append(self.empty(selection.total, label.dtype))
-            arguments = selection.bits, selection.ends, label, end, labels[-1]
-            self._launch("move_labels", (label, end), len(end), *arguments)
-        return (*labels, *(self._move(selection, column) for column in columns))
+        return (*self._move_labels(selection, label, u, v), *self._move(selection, columns))
+
+    def relabel_light_pairs(
+        self,
+        label: Array,
+        bound: Array,
+        u: Array,
+        v: Array,
+        weights: Array,
+        limit: int,
+        ids: Array,
+        /,
+        *,
+        descending: bool,
+    ) -> tuple[Array, ...]:
+        u, v = _alike(u, v)
+        key = self.order_key(weights, descending=descending)
+        arguments = label, bound, u, v, key, limit
+        selection = self._select("flag_light_joining", (label, u, key), len(u), *arguments)
+        return (*self._move_labels(selection, label, u, v), *self._move(selection, (key, ids)))
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
@@ -262,7 +279,7 @@ class CudaArrays(ArrayModule):
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         parent = self.empty(len(target), target.dtype)
         others = self._select("cut_mirrors", (target,), len(target), target, parent)
-        return parent, self._move(others, ids)
+        return parent, *self._move(others, (ids,))
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         roots, number = self._select("flag_roots", (root,), len(root), root), root.copy()
@@ -386,10 +403,30 @@ class CudaArrays(ArrayModule):
             total = int(ends[-1]) if size else 0
         return _Selection(bits, ends, size, total)
 
-    def _move(self, selection: _Selection, values: Array, dtype: DType = None) -> Array:
-        out = self.empty(selection.total, dtype or values.dtype)
-        arguments = selection.bits, selection.ends, values, out
-        self._launch("move", (values, out), selection.size, *arguments)
+    def _move(
+        self, selection: _Selection, columns: tuple[Array, ...], dtypes: tuple[DType, ...] = ()
+    ) -> tuple[Array, ...]:
+        """Return the selected elements; `dtypes` are those of the first results."""
+        out = tuple(
+            self.empty(selection.total, dtype or column.dtype)
+            for column, dtype in itertools.zip_longest(columns, dtypes)
+        )
+        for first in range(0, len(columns), _COLUMNS):
+            group = slice(first, first + _COLUMNS)
+            pairs = list(zip(columns[group], out[group], strict=True))
+            widths = sum((a.itemsize | b.itemsize << 4) << 8 * i for i, (a, b) in enumerate(pairs))
+            pointers = [*itertools.chain(*pairs), *[0, 0] * (_COLUMNS - len(pairs))]
+            arguments = selection.bits, selection.ends, widths, *pointers
+            self._launch("move", (), selection.size, *arguments)
+        return out
+
+    def _move_labels(
+        self, selection: _Selection, label: Array, u: Array, v: Array
+    ) -> tuple[Array, Array]:
+        """Return the labels of both members of the selected pairs."""
+        out = self.empty(selection.total, label.dtype), self.empty(selection.total, label.dtype)
+        arguments = selection.bits, selection.ends, label, u, v, *out
+        self._launch("move_labels", (label, u), len(u), *arguments)
         return out
 
     def _list(self, selection: _Selection, first: int, dtype: DType) -> Array:
@@ -403,12 +440,7 @@ class CudaArrays(ArrayModule):
         """Launch a kernel for the widths of these arrays, all taken as unsigned integers."""
         if size:
             instance = _instance(name, *(array.itemsize for array in types))
-            self._device.launch(*instance, size, *map(self._passed, arguments))
-
-    def _passed(self, value: Any) -> Any:
-        if type(value) is int:
-            return value
-        return self._xp.ascontiguousarray(value) if getattr(value, "ndim", 0) else int(value)
+            self._device.launch(*instance, size, *arguments)
 
 
 @functools.cache

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parent
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
-#: The number of edges from which a GPU is faster than two cores, by the model of `docs/gpu.md`.
-#: No run has confirmed it, so "auto" does not use it.
+#: The number of edges from which "auto" chooses a GPU. It is a figure of the model in
+#: `docs/gpu.md`, which no run on a GPU has confirmed.
 PAYS_FROM = 2**20
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
@@ -68,8 +68,8 @@ class CupyDevice:
         size : int
             The kernel's first argument; at least 0 and less than 2**38.
         *arguments : cupy.ndarray or int or bool
-            The other arguments. Contiguous arrays are passed as pointers, numbers as ``u64`` modulo
-            2**64.
+            The other arguments. Arrays are passed as pointers to contiguous ones, numbers as
+            ``u64`` modulo 2**64.
 
         Raises
         ------
@@ -83,21 +83,34 @@ class CupyDevice:
         if function is None:
             with _loading:
                 function = self._functions[kernel, device] = _loaded(file, kernel, device)
-        array = self.xp.ndarray
-        words = [each if isinstance(each, array) else _word(each) for each in (size, *arguments)]
+        words = [size, *map(self._word, arguments)]
         function((-(-size // _BLOCK),), (_BLOCK,), words)
 
-    def free_memory(self) -> int:
+    def _word(self, argument: Any) -> Any:
+        """Return a contiguous array, or the signed integer with the bits of an unsigned word."""
+        if isinstance(argument, self.xp.ndarray):
+            is_contiguous = argument.flags.c_contiguous
+            return argument if is_contiguous else self.xp.ascontiguousarray(argument)
+        word = int(argument) % 2**64
+        return word - (word >> 63 << 64)
+
+    def free_memory(self, enough: int = sys.maxsize) -> int:
         """Return the size in bytes of the largest array, within the limit of CuPy's pool.
 
-        The pool first returns its idle blocks to the device, because a single array cannot use
-        several blocks or a block of another stream.
+        If it is less than `enough`, the pool first returns its idle blocks to the device, because a
+        single array cannot use several blocks or a block of another stream.
         """
         pool = self.xp.get_default_memory_pool()
-        pool.free_all_blocks()
-        free, _ = self.xp.cuda.runtime.memGetInfo()
-        limit = pool.get_limit()
-        return int(min(free, limit - pool.total_bytes()) if limit else free)
+
+        def free() -> int:
+            of_device, _ = self.xp.cuda.runtime.memGetInfo()
+            limit = pool.get_limit()
+            return int(min(of_device, limit - pool.total_bytes()) if limit else of_device)
+
+        if (found := free()) < enough:
+            pool.free_all_blocks()
+            found = free()
+        return found
 
     def beside(self) -> AbstractContextManager[None]:
         """Return a context in which another thread uses this device and its own stream.
@@ -138,12 +151,6 @@ class CupyDevice:
                 yield
         finally:
             idle.append(stream)
-
-
-def _word(number: int) -> int:
-    """Return the signed integer with the bits of an unsigned word, because CuPy passes those."""
-    word = int(number) % 2**64
-    return word - (word >> 63 << 64)
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -24,6 +24,7 @@ KERNELS = {
     "pairs": (
         *_each("flag_light", _INDEX, _KEY),
         *_each("flag_joining", _INDEX, _INDEX),
+        *_each("flag_light_joining", _INDEX, _INDEX, _KEY),
         *_each("move_labels", _INDEX, _INDEX),
         *_each("lower_records", _INDEX, _KEY[:3]),
         *_each("lower_keys", _INDEX, _KEY),
@@ -34,9 +35,7 @@ KERNELS = {
         "flag",
         "count_tiles",
         *_each("mark", _INDEX),
-        *(f"move<{width}, {width}>" for width in _KEY),
-        "move<u32, u64>",
-        "move<u64, u32>",
+        "move",
         *_each("list_positions", _INDEX),
     ),
     "trees": (

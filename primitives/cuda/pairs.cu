@@ -17,12 +17,31 @@ __global__ void flag_joining(
     write_bit(bits, size, i, i < size && label[u[i]] != label[v[i]]);
 }
 
-template <class Label, class Index>
-__global__ void move_labels(
-    u64 size, const u32* bits, const u64* ends, const Label* label, const Index* index, Label* out
+// A key is light up to `limit`, and up to the bound of at least one of its labels.
+template <class Label, class Index, class Key>
+__global__ void flag_light_joining(
+    u64 size, const Label* label, const Key* bound, const Index* u, const Index* v, const Key* key,
+    u64 limit, u32* bits
 ) {
     u64 i = thread_index();
-    if (i < size && has(bits, i)) out[rank(bits, ends, i)] = label[index[i]];
+    bool is_selected = false;
+    if (i < size && key[i] <= limit) {
+        Label a = label[u[i]], b = label[v[i]];
+        is_selected = a != b && (key[i] <= bound[a] || key[i] <= bound[b]);
+    }
+    write_bit(bits, size, i, is_selected);
+}
+
+template <class Label, class Index>
+__global__ void move_labels(
+    u64 size, const u32* bits, const u64* ends, const Label* label, const Index* u, const Index* v,
+    Label* moved_u, Label* moved_v
+) {
+    u64 i = thread_index();
+    if (i >= size || !has(bits, i)) return;
+    u64 place = rank(bits, ends, i);
+    moved_u[place] = label[u[i]];
+    moved_v[place] = label[v[i]];
 }
 
 // A record is a word with the key in its upper half and the position in its lower half.

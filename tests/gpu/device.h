@@ -144,6 +144,12 @@ public:
     void wait(const std::shared_ptr<Operation>& operation) {
         if (!operation) return;
         counts.waits += host.size() <= operation->stream || host[operation->stream] < operation->number;
+        learn(operation);
+    }
+
+    // Let the host learn that an operation is done, without a wait.
+    void learn(const std::shared_ptr<Operation>& operation) {
+        if (!operation) return;
         perform(operation);
         merge(host, operation->clock);
     }

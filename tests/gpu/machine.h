@@ -178,7 +178,8 @@ public:
         stride = 2 * random.below(launch.blocks) + 1;
         while (std::gcd<u64>(stride, launch.blocks) != 1) stride += 2;
         first = random.below(launch.blocks);
-        if (memory.checks == Checks::none) is_lockstep = false, burst = ~0u, resident = 1;
+        if (memory.checks == Checks::none)  // one warp after another
+            is_lockstep = true, burst = ~0u, resident = 1, stride = 1, first = 0;
     }
 
     u64 run() {

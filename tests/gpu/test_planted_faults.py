@@ -1,7 +1,7 @@
 """Faults planted in the kernels, and in the Python that launches them: the interpreter finds each.
 
 Each row of `FAULTS` says how its fault is found: by a finding of the fake driver, or by a result
-that differs from the definition.
+that differs from the definition. With `-s`, the tests print a table of all faults.
 """
 
 import importlib.util
@@ -81,19 +81,49 @@ FAULTS = [Planted(*row) for row in [
      "    write_bit(bits, size, i, i < size && mask[i]);",
      "    if (i < size) write_bit(bits, size, i, mask[i]);", "compact", DIVERGENT),
     ("the last tile has all its words", "select.cu", "word < words && ", "", "compact", OUTSIDE),
+    ("an element keeps its width where it moves", "select.cu",
+     "write(moved[column], widths >> 4 & 15,", "write(moved[column], widths & 15,",
+     "compact_pairs", DIFFERS),
+    ("the columns after the fourth do not move", "arrays.py",
+     "range(0, len(columns), _COLUMNS)", "range(1)", "compact_pairs", DIFFERS),
+    ("the listed positions start at 0", "select.cu",
+     "To(first + i)", "To(i)", "sorted_union", DIFFERS),
     ("values are marked at their place from 0 on", "select.cu",
      "T(values[i] - T(lowest))", "values[i]", "sorted_union", DIFFERS),
     ("an edge at the limit is heavy", "pairs.cu",
-     "key[i] <= limit", "key[i] < limit", "compact_pairs", DIFFERS),
+     "key[i] <= limit && u[i]", "key[i] < limit && u[i]", "compact_pairs", DIFFERS),
     ("threads beyond the size look up labels", "pairs.cu",
      "i < size && label[u[i]] != label[v[i]]", "label[u[i]] != label[v[i]]",
      "relabel_pairs", OUTSIDE),
+    ("an edge is light by one of its bounds only", "pairs.cu",
+     "(key[i] <= bound[a] || key[i] <= bound[b])", "key[i] <= bound[a]",
+     "relabel_light_pairs", DIFFERS),
+    ("threads beyond the size look up bounds", "pairs.cu",
+     "if (i < size && key[i] <= limit) {", "if (key[i] <= limit) {",
+     "relabel_light_pairs", OUTSIDE),
+    ("both members get the label of the first", "pairs.cu",
+     "moved_v[place] = label[v[i]];", "moved_v[place] = label[u[i]];", "relabel_pairs", DIFFERS),
+    ("the last key with its position is stored in place of the first smallest", "pairs.cu",
+     "lower(records + index[i], u64(key[i]) << 32 | i);",
+     "store(records + index[i], u64(key[i]) << 32 | i);", "scatter_argmin", DIFFERS),
+    ("the last key is stored in place of the smallest", "pairs.cu",
+     "lower(smallest + index[i], u64(key[i]));", "store(smallest + index[i], u64(key[i]));",
+     "scatter_argmin", DIFFERS),
     ("the position of every key is lowered, not of the smallest", "pairs.cu",
      "key[i] == smallest[index[i]]", "key[i] >= smallest[index[i]]", "scatter_argmin", DIFFERS),
     ("places without a pair follow one", "pairs.cu",
      "out_id[i] = pair < none ?", "out_id[i] = pair <= mask ?", "scatter_min_pairs", OUTSIDE),
     ("paths are halved by a plain store", "trees.cu",
      "store(parent + node, next);", "parent[node] = next;", "pointer_jump", RACE),
+    ("the parent of a node is taken for its root", "trees.cu",
+     "root[i] = find(parent, Index(i));", "root[i] = load(parent + i);", "pointer_jump", DIFFERS),
+    ("threads beyond the size are roots", "trees.cu",
+     "i < size && root[i] == i", "root[i] == i", "number_roots", OUTSIDE),
+    ("a node gets its own number, not that of its root", "trees.cu",
+     "rank(bits, ends, root[i])", "rank(bits, ends, i)", "number_roots", DIFFERS),
+    ("pairs join that are not first at a root", "trees.cu",
+     " || (first[u[i]] != position[i] && first[v[i]] != position[i])", "",
+     "join_in_order", DIFFERS),
     ("a root becomes a child of a larger one", "trees.cu",
      "Index low = a < b ? a : b, high = a < b ? b : a;", "Index low = a, high = b;",
      "join_in_order", DIFFERS),
@@ -133,12 +163,10 @@ FAULTS = [Planted(*row) for row in [
      "total = int(ends[-1])", "total = int(ends[0])", "compact", OUTSIDE),
     ("the smallest and the largest value are exchanged", "arrays.py",
      "values.min(), values.max()", "values.max(), values.min()", "sorted_union", DIFFERS),
-    ("strided arrays are passed as they are", "arrays.py",
-     "return self._xp.ascontiguousarray(value) if getattr(value, \"ndim\", 0) else int(value)",
-     "return value if getattr(value, \"ndim\", 0) else int(value)", "gather", DIFFERS),
-    ("a copy is freed before the launch that reads it", "arrays.py",
-     "return self._xp.ascontiguousarray(value) if getattr(value, \"ndim\", 0) else int(value)",
-     "return self._xp.ascontiguousarray(value).data.ptr if getattr(value, \"ndim\", 0) else value",
+    ("strided arrays are passed as they are", "device.py",
+     "return argument if is_contiguous else", "return argument if True else", "gather", DIFFERS),
+    ("a copy is freed before the launch that reads it", "device.py",
+     "self.xp.ascontiguousarray(argument)", "self.xp.ascontiguousarray(argument).data.ptr",
      "gather", WIDTH),
     ("-0.0 is repeated by a memset", "arrays.py",
      "return self._xp.full(size, word, word.dtype).view(dtype)",
@@ -224,7 +252,9 @@ def kernel(folder, file, name, _):
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.title)
 def test_planted_faults_are_found(module, fault):
-    assert re.search(fault.found, first_finding(module(fault), fault.by))
+    found = first_finding(module(fault), fault.by)
+    print(f"| {fault.title} | {fault.file} | {fault.by} | {' '.join(found.split())[:60]} |")
+    assert re.search(fault.found, found)
 
 
 def test_nothing_is_found_without_a_fault(module):

@@ -1,0 +1,80 @@
+"""Calls, memory traffic and the host's time of a solve on a GPU, counted without a GPU.
+
+CuPy runs on the fake driver of the tests. Its interpreter runs one solve and counts. Then the
+driver replays this solve: each call returns at once, so the time is that of Python and CuPy alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mstflow.errors import OptionError
+
+from .. import graphs as graph_list
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..graphs import Graph
+
+WARM_UPS = 20
+COUNTS = ("launches", "sorts", "sets", "copies_within", "copies_out", "bytes_out", "waits")
+
+
+def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
+    """Interpret one solve of each graph, and replay it.
+
+    Returns
+    -------
+    dict
+        `graphs`: for each graph its sizes, the calls of a solve, for each kernel the launches,
+        bytes and random accesses, and the seconds of each replay.
+
+    Raises
+    ------
+    OptionError
+        If the interpreter cannot run. Names the reason.
+    """
+    sys.path.insert(0, str(graph_list.ROOT / "tests" / "support"))
+    import interpreted_gpu
+
+    if reason := interpreted_gpu.why_not():
+        raise OptionError(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder))
+        interpreted_gpu.install()
+    found = {}
+    for name in graphs:
+        path = graph_list.ensure(name)
+        solved = _measure_one(interpreted_gpu, graph_list.load(path), replays)
+        found[graph_list.title(name)] = {**graph_list.describe(path), **solved}
+    return {"graphs": found}
+
+
+def _measure_one(gpu: Any, graph: Graph, replays: int) -> dict[str, Any]:
+    import cupy
+
+    import mstflow
+
+    columns = tuple(cupy.asarray(column) for column in graph[:3])
+    solve = partial(mstflow.minimum_spanning_forest, columns, num_vertices=graph.n)
+    gpu.start(0, checks="bounds")
+    gpu.counts(), gpu.traffic()
+    with gpu.recording():
+        solve()
+    counts, seconds = gpu.counts(), []
+    for _ in range(WARM_UPS + replays):
+        with gpu.replaying():
+            start = time.perf_counter()
+            solve()
+            seconds.append(time.perf_counter() - start)
+    return {
+        "calls": {name: getattr(counts, name) for name in COUNTS},
+        "kernels": gpu.traffic(),
+        "seconds": seconds[WARM_UPS:],
+    }
