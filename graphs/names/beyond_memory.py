@@ -143,7 +143,7 @@ def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) ->
     state: dict[str, Any] = _load(folder / "state.json")
     rows: list[int] = state["rows"]
     for block in () if state["divided"] else _blocks(_alike(pairs, state), size):
-        label = f"{len(rows):05}"
+        label = f"{len(rows):08}"
         edges = folder / "edges" / label
         edges.mkdir(exist_ok=True)
         if block[0].weight is not None:
@@ -199,7 +199,7 @@ def _scatter(rows: list[int], folder: Path) -> None:
     is_small = sum(map(len, numbers.values())) < 2**31
     for block, count in enumerate(rows):
         report_progress("number pairs", sum(rows[:block]), sum(rows))
-        label = f"{block:05}"
+        label = f"{block:08}"
         edges = folder / "edges" / label
         if (edges / "v.npy").exists():
             continue

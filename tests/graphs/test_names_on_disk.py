@@ -144,7 +144,7 @@ def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
             return number.number_graph(path, ENDS, "weight", memory=2 * 10**9, checkpoint=folder)
 
     numbered(None, every := [])
-    assert {"block=00002", "part=1", "names.parquet", "v.npy"} < set(every)
+    assert {"block=00000002", "part=1", "names.parquet", "v.npy"} < set(every)
     for after in range(len(every)):
         shutil.rmtree(folder)
         with pytest.raises(Killed):
