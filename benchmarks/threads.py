@@ -2,7 +2,7 @@
 
 Kernels divide their range into a share for each thread. Here the shares of a section run one after
 another, and each is timed. The model of a run with T threads adds up the time outside such
-sections, the longest share of each section, and the measured time to hand work to T threads. It
+sections, the longest share of each section, and the time to hand work to T threads. It
 counts the time of the processor, so other programs disturb it little.
 
 The model leaves out that threads share the bandwidth of memory, and that they contend for cache
@@ -21,6 +21,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import numpy as np
+
 from . import graphs as graph_list
 from .machine import pinned
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Hand-overs are timed this many times.
 _HAND_OVERS = 50
+#: The seconds between two sections.
+_BETWEEN = 100e-6
 
 
 @dataclass
@@ -49,12 +53,15 @@ class Sections:
         The seconds of each stage, from its beginning to that of the next.
     spent : dict of str to list of list of float
         By stage, the seconds of the shares of each section.
+    in_pool : int
+        The number of sections that call NumPy functions.
     """
 
     stage: str = "open and plan"
     since: float = field(default_factory=time.thread_time)
     stages: dict[str, float] = field(default_factory=dict)
     spent: dict[str, list[list[float]]] = field(default_factory=dict)
+    in_pool: int = 0
 
     def listen(self, step: str, *_: int) -> None:
         """Begin a stage when progress reports it."""
@@ -98,7 +105,7 @@ def measure(
     """
     from mstflow.runtime.memory import keeping_blocks
 
-    hand_overs = {count: hand_over(count) for count in threads}
+    seconds = {count: hand_overs(count) for count in threads}
     processors, rows = len(os.sched_getaffinity(0)), []
     for name in graphs:
         graph = graph_list.load(graph_list.ensure(name))
@@ -108,7 +115,7 @@ def measure(
             for turn in range(-1, rounds):  # the first warms up
                 for count in threads:
                     with pinned(1):
-                        found[count] += [modelled(graph, count, hand_overs[count])] * (turn >= 0)
+                        found[count] += [modelled(graph, count, *seconds[count])] * (turn >= 0)
                     if count in clocks:
                         with pinned(count):
                             start = time.perf_counter()
@@ -120,15 +127,21 @@ def measure(
     return {"rows": rows}
 
 
-def modelled(graph: graph_list.Graph, threads: int, hand_over_seconds: float) -> dict[str, Any]:
-    """Solve with shares in turn; return the model's seconds and their parts."""
+def modelled(
+    graph: graph_list.Graph, threads: int, by_crew: float, by_pool: float
+) -> dict[str, Any]:
+    """Solve with shares in turn; return the model's seconds and their parts.
+
+    `by_crew` and `by_pool` are the `hand_overs`.
+    """
     sections = Sections()
     with _in_turn(sections):
         _solve(graph, threads, sections.listen)
         sections.listen("end")
     shared = {stage: sum(map(sum, spent)) for stage, spent in sections.spent.items()}
     longest = {stage: sum(map(max, spent)) for stage, spent in sections.spent.items()}
-    handed = hand_over_seconds * sum(map(len, sections.spent.values()))
+    others = sum(map(len, sections.spent.values())) - sections.in_pool
+    handed = by_crew * others + by_pool * sections.in_pool
     sequential = {
         stage: seconds - shared.get(stage, 0.0) for stage, seconds in sections.stages.items()
     }
@@ -138,16 +151,36 @@ def modelled(graph: graph_list.Graph, threads: int, hand_over_seconds: float) ->
     return {"model": model, "work": work, "hand_over": handed, **parts}
 
 
-def hand_over(threads: int) -> float:
-    """Return the median seconds that a team takes to call an empty function on all its threads."""
+def hand_overs(threads: int) -> tuple[float, float]:
+    """Return the median seconds to run an empty section by a crew, and by a pool of threads.
+
+    Kernels run by a crew. Two of its threads are measured, on two processors. A thread wakes two
+    others, so each doubling of the threads adds the same time. Before each section, the calling
+    thread computes for as long as in a run. NumPy functions run by a pool, with all its threads.
+    """
+    from mstflow.primitives.numba.arrays import elements
+    from mstflow.runtime.crew import Crew
     from mstflow.runtime.team import team
 
-    spent = []
+    if threads == 1:
+        return 0.0, 0.0
+    crew = Crew(2, looks=len(os.sched_getaffinity(0)) > 1)
+    fill: Any = elements.fill
+    function, words = fill.lowered((0, 0, 0, np.zeros(1, np.uint64)))
+    blocks = np.tile(function.block(words), (2, 1))
+    by_crew, by_pool = [], []
+    for _ in range(_HAND_OVERS):
+        start = time.perf_counter() + _BETWEEN
+        while time.perf_counter() < start:
+            pass
+        crew.run(blocks)
+        by_crew.append(time.perf_counter() - start)
     for _ in range(_HAND_OVERS):
         start = time.perf_counter()
         team(threads).call(lambda: None, [()] * threads)
-        spent.append(time.perf_counter() - start)
-    return statistics.median(spent)
+        by_pool.append(time.perf_counter() - start)
+    levels = (threads - 1).bit_length()
+    return statistics.median(by_crew) * levels, statistics.median(by_pool)
 
 
 @contextmanager
@@ -158,7 +191,9 @@ def _in_turn(sections: Sections) -> Iterator[None]:
     run = Team.run
 
     def call(_: Team, function: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        return sections.call([partial(function, *each) for each in arguments])
+        calls = [partial(function, *each) for each in arguments]
+        sections.in_pool += len(calls) > 1
+        return sections.call(calls)
 
     def run_section(_: Team, blocks: NDArray[Any]) -> None:
         sections.call([partial(call_block, block.ctypes.data) for block in blocks])

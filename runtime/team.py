@@ -49,13 +49,18 @@ class Team:
         if hasattr(os, "register_at_fork"):  # threads do not survive a fork
             os.register_at_fork(after_in_child=self._forget)
 
-    def shares(self, length: int) -> list[tuple[int, int]]:
-        """Divide the range up to `length` into consecutive shares, at most one per thread."""
-        return divide(length, max(1, min(self.size, length // _SMALLEST_SHARE)))
+    def shares(self, length: int, each: int = 1) -> list[tuple[int, int]]:
+        """Divide the range up to `length` into consecutive shares, at most one per thread.
 
-    def share(self, function: Callable[..., Any], length: int, *arguments: Any) -> list[Any]:
+        If each place of the range stands for several elements, `each` is their number.
+        """
+        return divide(length, max(1, min(self.size, length * each // _SMALLEST_SHARE, length)))
+
+    def share(
+        self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
+    ) -> list[Any]:
         """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`."""
-        starts, stops = zip(*self.shares(length), strict=True)
+        starts, stops = zip(*self.shares(length, each), strict=True)
         return self.run(function, len(starts), Each(starts), Each(stops), *arguments)
 
     def run(self, function: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:

@@ -114,9 +114,14 @@ class NumbaArrays(NumpyArrays):
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
         arrays = [_words(array) for array in (u, v, key)]
-        arguments = [*arrays, *_ids(*columns), key.dtype.type(limit)]
+        limit, most = key.dtype.type(limit), None
+        arguments = [*arrays, *_ids(*columns), limit]
         dtypes = dtype, dtype, key.dtype, columns[0].dtype
-        return self._select(pairs.compact_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
+        if len(self._team.shares(len(u))) > 2:
+            most = self._team.share(pairs.count_at_most, len(u), arrays[2], limit)
+        return self._select(
+            pairs.compact_pairs, pairs.move_pairs, len(u), arguments, *dtypes, most=most
+        )
 
     def compact_light_pairs(
         self,
@@ -248,13 +253,9 @@ class NumbaArrays(NumpyArrays):
                 self._team.share(sorting.mark_together, len(array), _words(array), base, rows[0])
                 continue
             self._team.share(sorting.mark, len(array), _words(array), base, Each(rows))
-        # Words are few, but each has many values. So the number of values decides about shares.
-        starts, stops = map(Each, zip(*divide(words, len(self._team.shares(count))), strict=True))
-        counts = self._team.run(sorting.join_marks, len(starts.values), starts, stops, rows)
-        ends = list(itertools.accumulate(counts, initial=0))
-        places, out = (Each(ends[:-1]), Each(ends[1:])), empty(count, np.result_type(*arrays))
-        listing = starts, stops, *places, rows[0], base, _words(out)
-        self._team.run(sorting.list_marks, len(counts), *listing)
+        counts = self._team.share(sorting.join_marks, words, rows, each=64)
+        out = empty(count, np.result_type(*arrays))
+        self._write(sorting.list_marks, words, counts, rows[0], base, _words(out), each=64)
         return out
 
     def argsort(self, values: Array, /) -> Array:
@@ -304,8 +305,7 @@ class NumbaArrays(NumpyArrays):
         helpers.share(sorting.count_digits, len(records), records, shift, Each(counts))
         if counts.sum(axis=0).max() == len(records):  # all records have the same digit
             return records
-        by_digit = counts.T.ravel()  # for each digit, the shares in order
-        places = (by_digit.cumsum() - by_digit).reshape(counts.T.shape).T.copy()
+        places = _places(counts)
         moved = empty(len(records), np.uint64)
         helpers.share(sorting.sort_by_digit, len(records), records, shift, Each(places), moved)
         return moved
@@ -422,7 +422,7 @@ class NumbaArrays(NumpyArrays):
         longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
         if longest > max(_LONG_RUN, length // (4 * len(shares))):
             return None
-        places = counts.T.ravel().cumsum().reshape(counts.T.shape).T - counts
+        places = _places(counts)
         records = empty(2 * length, np.uint64).reshape(-1, 2)
         arguments = _words(u), _words(v), *buckets, cut
         self._team.share(kruskal.deal, length, *arguments, Each(places), records)
@@ -533,11 +533,16 @@ class NumbaArrays(NumpyArrays):
         return out
 
     def _write(
-        self, kernel: Callable[..., Any], length: int, counts: list[int], *arguments: Any
+        self,
+        kernel: Callable[..., Any],
+        length: int,
+        counts: list[int],
+        *arguments: Any,
+        each: int = 1,
     ) -> None:
         """Call a kernel on all shares; `counts` has the number of elements that each writes."""
         ends = list(itertools.accumulate(counts, initial=0))
-        self._team.share(kernel, length, Each(ends[:-1]), Each(ends[1:]), *arguments)
+        self._team.share(kernel, length, Each(ends[:-1]), Each(ends[1:]), *arguments, each=each)
 
     def _select(
         self,
@@ -546,26 +551,30 @@ class NumbaArrays(NumpyArrays):
         length: int,
         arguments: list[Any],
         *dtypes: Any,
+        most: list[int] | None = None,
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
         The first of two shares writes its elements to its back, and the second one to its front, so
-        both are adjacent. The kernel `move` copies the elements of more shares to new arrays.
+        both are adjacent. More shares write theirs to the front of their ranges. If the largest
+        number that each of them selects is known (`most`), the ranges have these lengths. If not
+        all ranges are full, the kernel `move` copies the elements to new arrays.
         """
-        outs = [empty(length, dtype) for dtype in dtypes]
+        shares, size = self._team.shares(length), length
+        starts = [start for start, _ in shares]
+        if most is not None:
+            *starts, size = itertools.accumulate(most, initial=0)
+        outs = [empty(size, dtype) for dtype in dtypes]
         words = [_words(out) for out in outs]
-        shares = self._team.shares(length)
-        backward = [place == 0 and len(shares) == 2 for place in range(len(shares))]
-        counts = self._team.share(kernel, length, Each(backward), *arguments, *words)
-        starts = [
-            stop - count if back else start
-            for (start, stop), back, count in zip(shares, backward, counts, strict=True)
-        ]
-        if len(shares) <= 2:
+        targets = [-1, starts[1]] if len(shares) == 2 else starts
+        counts = self._team.share(kernel, length, Each(targets), *arguments, *words)
+        if len(shares) == 2:
+            starts[0] = starts[1] - counts[0]
+        if len(shares) <= 2 or counts == most:
             return tuple(out[starts[0] : starts[0] + sum(counts)] for out in outs)
         joined = [empty(sum(counts), dtype) for dtype in dtypes]
-        targets = list(itertools.accumulate(counts, initial=0))[:-1]
-        bounds = Each(starts), Each(targets), Each(counts)
+        ends = itertools.accumulate(counts, initial=0)
+        bounds = Each(starts), Each(list(ends)[:-1]), Each(counts)
         self._team.run(move, len(shares), *bounds, *words, *map(_words, joined))
         return tuple(joined)
 
@@ -594,6 +603,16 @@ def _most_frequent(label: Array, ends: Array) -> Array:
     value, cuts = labels[counts.argmax()], range(_MANY_LABELS, len(label), _MANY_LABELS)
     bits = [np.packbits(block == value, bitorder="little") for block in np.split(label, cuts)]
     return np.concatenate(bits)
+
+
+def _places(counts: Array) -> Array:
+    """Return the first place of each share, a row, in each bucket, a column."""
+    places, total = np.empty_like(counts), np.zeros_like(counts[0])
+    for row, own in zip(places, counts, strict=True):  # faster than a sum along the first axis
+        row[:] = total
+        total += own
+    places += total.cumsum() - total
+    return places
 
 
 def _key_options(

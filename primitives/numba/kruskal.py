@@ -29,6 +29,7 @@ from ...runtime.intrinsics import (
     scratch,
     store,
 )
+from .pairs import first_place
 from .runs import DIGIT
 from .trees import join
 
@@ -365,15 +366,16 @@ def make_roots(start, stop, links):
         links[i] = ROOT | np.uint64(i)
 
 
-@kernel(0, 2, False, [[1, 2], [3, 4]], [0] * 2)
-def list_joining(start, stop, backward, records, joining):
+@kernel(0, 2, 0, [[1, 2], [3, 4]], [0] * 2)
+def list_joining(start, stop, target, records, joining):
     """Write the positions of the pairs with unmarked records; return their number."""
-    place = stop - 1 if backward else start
+    backward, target = target < 0, first_place(stop, target)
+    place = target
     for k in range(stop - start):
         i = stop - 1 - k if backward else start + k
         joining[place] = records[i, 0] & _BELOW
         place += (1 - 2 * backward) * (records[i, 1] != NONE)
-    return stop - 1 - place if backward else place - start
+    return abs(place - target)
 
 
 @kernel(0, 2, [0, 1], [0] * 2, [5] * 2)

@@ -19,6 +19,7 @@ from ...runtime.intrinsics import (
     scratch,
 )
 from .elements import key_of
+from .sorting import count_ones
 
 WORD = np.uint64(64)
 
@@ -37,12 +38,33 @@ def block(start, stop, backward, k, size):
     return np.uint64(first), np.uint64(min(first + size, stop))
 
 
-@kernel(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, *[[0] * 3] * 4)
+@helper
+def first_place(stop, target):
+    """Return the place of the first selected pair.
+
+    If `target` is negative, the selected pairs are written backward from the end of the range.
+    """
+    return stop - 1 if target < 0 else target
+
+
+@kernel(0, 3, [4, 5, 6], 5)
+def count_at_most(start, stop, key, limit):
+    """Return the number of keys that are at most the limit."""
+    count = np.uint64(0)
+    for k in range((stop - start) // 64):
+        count += count_ones(at_most(key, np.uint64(start + 64 * k), limit))
+    for i in range(stop - (stop - start) % 64, stop):
+        count += np.uint64(key[i] <= limit)
+    return np.int64(count)
+
+
+@kernel(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, *[[0] * 3] * 4)
 def compact_pairs(
-    start, stop, backward, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
+    start, stop, target, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
 ):
-    """Write the selected pairs to the front of the range, or to its back; return their number."""
-    place = np.uint64(stop - 1 if backward else start)
+    """Write the selected pairs, see `first_place`; return their number."""
+    backward, target = target < 0, first_place(stop, target)
+    place = np.uint64(target)
     step = NONE if backward else ONE  # adding NONE subtracts 1
     for k in range((stop - start + 63) // 64):
         first, end = block(start, stop, backward, k, 64)
@@ -58,23 +80,23 @@ def compact_pairs(
             new_u[place], new_v[place] = u[i], v[i]
             new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
             place += step * np.uint64(u[i] != v[i])
-    return stop - 1 - np.int64(place) if backward else np.int64(place) - start
+    return abs(np.int64(place) - target)
 
 
 @kernel(
-    *(0, 3, False, [0, 1, 2], [1, 1, 0], [4, 5, 6], 6, True, True, False, 127, [], 7),
+    *(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], 6, True, True, False, 127, [], 7),
     *[[0] * 3] * 4,
 )
 def compact_light_pairs(
-    start, stop, backward, u, v, bits, top, signed, is_float, descending, limit, ids, first_id,
+    start, stop, target, u, v, bits, top, signed, is_float, descending, limit, ids, first_id,
     new_u, new_v, new_key, new_ids,
 ):  # fmt: skip
-    """Write the selected pairs to the front of the range, or to its back; return their number.
+    """Write the selected pairs, see `first_place`; return their number.
 
     `top` and the flags are those of `key_of`, which computes the keys of the pairs.
     """
-    key = scratch(bits.dtype, BLOCK)
-    place = np.uint64(stop - 1 if backward else start)
+    backward, target = target < 0, first_place(stop, target)
+    key, place = scratch(bits.dtype, BLOCK), np.uint64(target)
     step = NONE if backward else ONE  # adding NONE subtracts 1
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
@@ -94,7 +116,7 @@ def compact_light_pairs(
                 new_u[place], new_v[place] = u[i], v[i]
                 new_key[place], new_ids[place] = key[j], id_at(i, ids, first_id)
                 place += step * np.uint64(u[i] != v[i])
-    return stop - 1 - np.int64(place) if backward else np.int64(place) - start
+    return abs(np.int64(place) - target)
 
 
 @helper
@@ -119,13 +141,14 @@ def find_outside(first, end, inside, u, v, hits):
     return count
 
 
-@kernel(0, 3, True, [0, 0, 2], [3], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
+@kernel(0, 3, 0, [0, 0, 2], [3], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
 def relabel_pairs(
-    start, stop, backward, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
+    start, stop, target, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
-    """Write the selected pairs to the front of the range, or to its back; return their number."""
-    hits = scratch(np.uint64, BLOCK)
-    place = stop if backward else start
+    """Write the selected pairs, see `first_place`; return their number."""
+    backward, target = target < 0, first_place(stop, target)
+    hits, target = scratch(np.uint64, BLOCK), target + backward
+    place = target
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
         found, count = find_outside(first, end, inside, u, v, hits), np.uint64(0)
@@ -141,20 +164,22 @@ def relabel_pairs(
             new_u[at], new_v[at] = label[u[i]], label[v[i]]
             new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
         place += np.int64(count) * (not backward)
-    return stop - place if backward else place - start
+    return abs(place - target)
 
 
 @kernel(
-    *(0, 3, True, [0, 1, 2], [3], [127] * 3, [0, 1, 2], [1, 2, 0], [4, 5, 6]),
+    *(0, 3, 0, [0, 1, 2], [3], [127] * 3, [0, 1, 2], [1, 2, 0], [4, 5, 6]),
     *(6, True, False, False, 127, [7, 8, 9], 0), *[[0] * 3] * 4,
 )  # fmt: skip
 def relabel_light_pairs(
-    start, stop, backward, label, inside, bound, u, v, bits,
+    start, stop, target, label, inside, bound, u, v, bits,
     top, signed, is_float, descending, limit, ids, first_id, new_u, new_v, new_key, new_ids,
 ):  # fmt: skip
-    """Write the selected pairs to the front of the range, or to its back; return their number."""
+    """Write the selected pairs, see `first_place`; return their number."""
+    backward, target = target < 0, first_place(stop, target)
     hits, key = scratch(np.uint64, BLOCK), scratch(bits.dtype, BLOCK)
-    place = stop if backward else start
+    target += backward
+    place = target
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
         found, count = find_outside(first, end, inside, u, v, hits), np.uint64(0)
@@ -173,7 +198,7 @@ def relabel_light_pairs(
             new_u[at], new_v[at] = label[u[i]], label[v[i]]
             new_key[at], new_ids[at] = key[hit], id_at(i, ids, first_id)
         place += np.int64(count) * (not backward)
-    return stop - place if backward else place - start
+    return abs(place - target)
 
 
 @kernel(0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
