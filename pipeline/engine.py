@@ -14,7 +14,7 @@ from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, explain_backend, placed, resolve_backend
+from ..primitives import Backend, array_module, placed, resolve_backend, suggest_gpu
 from ..progress import set_listener
 from ..runtime.host import show_bytes
 from ..runtime.memory import keeping_blocks, release_idle
@@ -103,10 +103,7 @@ def run_on(
             source.check_vertices()
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
         choose = partial(resolve_backend, backend, num_edges, on_device=source.is_on_device)
-        # The model of a GPU is that of the default algorithm for a graph in memory.
-        is_whole = source.is_in_memory and source.tiles_leave is None and not is_streamed
-        may_copy = is_whole and for_few is not None and checkpoint is None
-        using = Backend(choose(may_copy=may_copy), where.task_threads)
+        using = Backend(choose(), where.task_threads)
         solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
         few = for_few if num_edges <= FEW else None
         device_memory = array_module(using).device_memory(0) if where.eager else None
@@ -132,8 +129,8 @@ def run_on(
         )
         with _beside(numbered):
             decided = plan(request, facts, where)
-        if may_copy and backend == "auto" and not source.is_on_device:
-            decided = replace(decided, backend_reason=explain_backend(using.name, num_edges))
+        if backend == "auto" and source.is_in_memory and not source.is_on_device:
+            decided = replace(decided, advice=suggest_gpu(num_edges))
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)

@@ -82,7 +82,6 @@ def resolve_backend(
     *,
     are_few: bool = False,
     on_device: bool = False,
-    may_copy: bool = False,
 ) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
@@ -91,8 +90,7 @@ def resolve_backend(
 
     `on_device` states that arrays are on a GPU, where they stay.
 
-    `may_copy` states that "auto" may copy host arrays to a GPU, if it pays by a model. CuPy is not
-    imported for fewer edges.
+    "auto" never chooses a GPU for host arrays, because the speed of a GPU has not been measured.
 
     Raises
     ------
@@ -108,8 +106,6 @@ def resolve_backend(
             raise OptionError(message)
         backend = "cupy"
     if backend == "auto":
-        if may_copy and num_edges >= _gpu_pays_from() and not why_not("cupy"):
-            return "cupy"
         if (num_edges < USED_FROM and not are_few) or why_not("numba"):
             return "numpy"
         from .numba.arrays import few, trees
@@ -127,20 +123,14 @@ def resolve_backend(
     return backend
 
 
-def explain_backend(backend: str, num_edges: int) -> str:
-    """Return why "auto" chose this backend for a graph in host memory, or an empty string."""
-    limit = _gpu_pays_from()
-    if backend == "cupy":
-        return f"by a model, a GPU pays from {limit:,} edges"
-    if _is_installed("cupy") and num_edges < limit:
-        return f"by a model, a GPU does not pay for fewer than {limit:,} edges"
-    return ""
-
-
-def _gpu_pays_from() -> int:
+def suggest_gpu(num_edges: int) -> str:
+    """Return advice to try a GPU for a graph in host memory, or an empty string."""
+    if not _is_installed("cupy"):
+        return ""
     from .cuda.device import PAYS_FROM
 
-    return PAYS_FROM
+    advice = f'by a model, backend="cupy" is faster on a GPU from {PAYS_FROM:,} edges on'
+    return advice if num_edges >= PAYS_FROM else ""
 
 
 @functools.cache

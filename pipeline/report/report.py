@@ -44,8 +44,8 @@ class Plan:
         Number of light edges that the first of two scans takes; 0 for no limit.
     reason : str
         Why this strategy was chosen.
-    backend_reason : str
-        Why "auto" chose this backend, if a GPU was considered.
+    advice : str
+        Whether to try a GPU, by a model; empty without CuPy.
     memory, least_memory : int or None
         Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
         a cluster they are for each task, otherwise for all tasks that run at once. None if the
@@ -66,12 +66,12 @@ class Plan:
     estimate: Estimate | None = None
     algorithm: str = ""
     backend: str = ""
-    backend_reason: str = ""
+    advice: str = ""
 
     def __str__(self) -> str:
         where = "" if self.scheduler == "inline" else f", on {self.scheduler}"
-        by = f"; {self.backend}: {self.backend_reason}" if self.backend_reason else ""
-        return f"{self.strategy}: {self.reason}{where}{by}" if self.reason else self.strategy
+        reason = f": {self.reason}{where}" if self.reason else ""
+        return self.strategy + reason + (f"; {self.advice}" if self.advice else "")
 
 
 class Work(NamedTuple):

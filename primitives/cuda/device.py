@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parent
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
-#: The number of edges from which "auto" chooses a GPU. It is a figure of the model in
-#: `docs/gpu.md`, which no run on a GPU has confirmed.
+#: The number of edges from which the plan advises a GPU. It is a figure of the model in
+#: `docs/gpu.md`, which no run on a GPU has confirmed, so "auto" does not use it.
 PAYS_FROM = 2**20
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2

@@ -406,18 +406,15 @@ def test_why_not(library, monkeypatch, capsys, tmp_path, spoil, reason):
     assert f"backend       cupy is not usable: {found}\n" in capsys.readouterr().out
 
 
-def test_auto_copies_large_graphs_to_a_gpu(library, monkeypatch):
+def test_auto_leaves_large_graphs_on_the_host(library, monkeypatch):
     library(Arrays(driver=13010))
     monkeypatch.setattr(cuda_device, "PAYS_FROM", limit := 10**10)
     assert primitives.why_not("cupy") == ""
     assert mstflow.backends()[:3] == ["numpy", "numba", "cupy"]
     assert primitives.resolve_backend("cupy", 0) == "cupy"
     assert primitives.resolve_backend("auto", 10**10) == "numba"
-    for num_edges in (limit - 1, limit):
-        name = primitives.resolve_backend("auto", num_edges, may_copy=True)
-        assert (name == "cupy") == (num_edges == limit)
-        assert f"{limit:,} edges" in primitives.explain_backend(name, num_edges)
-        assert primitives.resolve_backend("auto", num_edges) != "cupy"
+    assert primitives.suggest_gpu(limit - 1) == ""
+    assert f"{limit:,} edges" in primitives.suggest_gpu(limit)
 
 
 def test_info_of_devices(library, capsys):
