@@ -51,16 +51,17 @@ _BLOCK_SHARE, _BLOCK_BYTES = 1 / 8, 2**31
 #: Few names of a block are equal, so a dictionary would save no space.
 _PARQUET = "FORMAT parquet, COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1"
 
-#: End s (0 or 1) of row e of a block has place 2e + s.
+#: End s (0 or 1) of row e of a block has place 2e + s. No step reads a column from the name of a
+#: folder: a folder of the user may be called ``name=x``.
 _DIVIDE = """
     COPY (
-        SELECT name, place, hash(name) % {parts} AS part FROM (
+        SELECT name, place, {block}::UINTEGER AS block, hash(name) % {parts} AS part FROM (
             SELECT l AS name, place FROM arriving UNION ALL SELECT r, place + 1 FROM arriving
         )
     ) TO '{draft}' ({parquet}, PARTITION_BY part)
 """
 _CODE = """
-    CREATE OR REPLACE TEMP VIEW found AS FROM read_parquet('{found}', hive_partitioning = true);
+    CREATE OR REPLACE TEMP VIEW found AS FROM read_parquet('{found}', hive_partitioning = false);
     CREATE OR REPLACE TEMP TABLE dictionary AS
     SELECT *, (row_number() OVER () - 1)::UINTEGER AS code FROM (
         SELECT name, min((block::BIGINT << 32) + place) AS first FROM found GROUP BY name
@@ -69,7 +70,11 @@ _CODE = """
     COPY (SELECT place, code, block FROM found JOIN dictionary USING (name))
     TO '{draft}' ({parquet}, PARTITION_BY block)
 """
-_RANK = "COPY (SELECT name FROM '{dictionaries}' ORDER BY first) TO '{draft}' (FORMAT parquet)"
+_RANK = """
+    COPY (
+        SELECT name FROM read_parquet('{dictionaries}', hive_partitioning = false) ORDER BY first
+    ) TO '{draft}' (FORMAT parquet)
+"""
 
 
 def number_beyond_memory(
@@ -95,6 +100,8 @@ def number_beyond_memory(
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder(None))) / "pairs"
         if pairs_divided(folder, identity) is None:
+            for name in ("complete.json", "state.json"):  # first: they vouch for the other files
+                (folder / name).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)  # files of other pairs
             for name in ("edges", *_TEMPORARY):
                 (folder / name).mkdir(parents=True)
@@ -156,7 +163,7 @@ def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) ->
         }
         connection.register("arriving", pa.table(columns))
         with _replacing(folder / "names" / f"block={label}") as draft:
-            _execute(connection, _DIVIDE, parts=_PARTS, draft=draft)
+            _execute(connection, _DIVIDE, block=len(rows), parts=_PARTS, draft=draft)
         connection.unregister("arriving")
         rows.append(count)
         _save(folder / "state.json", state)
@@ -205,8 +212,8 @@ def _scatter(rows: list[int], folder: Path) -> None:
             continue
         ends = np.empty(2 * count, np.int32 if is_small else np.int64)
         for part, number in numbers.items():
-            for path in (folder / "codes" / f"part={part}" / f"block={label}").glob("*"):
-                codes = parquet.read_table(path)
+            for path in (folder / "codes" / f"part={part}" / f"block={block}").glob("*"):
+                codes = parquet.read_table(path, partitioning=None)
                 ends[np.asarray(codes["place"])] = number[np.asarray(codes["code"])]
         _save_array(edges / "u.npy", ends[0::2])
         _save_array(edges / "v.npy", ends[1::2])
@@ -218,7 +225,8 @@ def _numbers(folder: Path) -> dict[int, NDArray[np.int64]]:
     from pyarrow import parquet
 
     files = sorted((folder / "dictionaries").iterdir())
-    firsts = [np.asarray(parquet.read_table(file, columns=["first"])["first"]) for file in files]
+    tables = [parquet.read_table(file, columns=["first"], partitioning=None) for file in files]
+    firsts = [np.asarray(table["first"]) for table in tables]
     ends = np.cumsum([len(first) for first in firsts])
     order = np.argsort(np.concatenate(firsts))
     number = np.empty_like(order)
@@ -230,15 +238,17 @@ def _numbers(folder: Path) -> dict[int, NDArray[np.int64]]:
 def _blocks(pairs: Iterator[Pairs], size: int) -> Iterator[list[Pairs]]:
     """Yield consecutive pairs in blocks of about `size` bytes."""
     block: list[Pairs] = []
+    held = 0
     for each in pairs:
         count = len(each.left)
         step = max(1, count * size // max(1, each.nbytes))
         for start in range(0, count, step):
             columns = (each.left, each.right, each.weight)
             block.append(Pairs(*(c if c is None else c[start : start + step] for c in columns)))
-            if sum(held.nbytes for held in block) >= size:
+            held += block[-1].nbytes
+            if held >= size:
                 yield block
-                block = []
+                block, held = [], 0
     if block:
         yield block
 

@@ -61,7 +61,7 @@ def number_graph(
             return known
         if memory is not None and (done := pairs_divided(folder, identity)) is not None:
             rest = named_pairs(graph, names, weight, format, first=done)
-            return number_beyond_memory(rest, memory // 2, folder, identity)
+            return _number_on_disk(rest, memory, folder, identity)
     pairs = named_pairs(graph, names, weight, format)
     held: deque[Pairs] = deque()
     size = 0
@@ -69,11 +69,17 @@ def number_graph(
         held.append(each)
         size += each.nbytes
         if memory is not None and size * _GROWTH > memory:
-            if memory < _LEAST:
-                message = f"{memory:,} bytes are not enough to number the names, even on disk"
-                raise MemoryBoundError(message, _LEAST)
-            return number_beyond_memory(_all(held, pairs), memory // 2, folder, identity)
+            return _number_on_disk(_all(held, pairs), memory, folder, identity)
     return number_in_memory(_all(held, pairs))
+
+
+def _number_on_disk(
+    pairs: Iterator[Pairs], memory: int, folder: Path | None, identity: Any
+) -> EdgeSource:
+    if memory < _LEAST:
+        message = f"{memory:,} bytes are not enough to number the names, even on disk"
+        raise MemoryBoundError(message, _LEAST)
+    return number_beyond_memory(pairs, memory // 2, folder, identity)
 
 
 def _files(graph: Any) -> list[Path]:

@@ -127,7 +127,7 @@ class StoredNames(VertexNames):
         """The name of each vertex, as a `pyarrow.Array`; reads the file."""
         from pyarrow import parquet
 
-        return parquet.read_table(self._path)["name"].combine_chunks()
+        return parquet.read_table(self._path, partitioning=None)["name"].combine_chunks()
 
     @property
     def type(self) -> Any:

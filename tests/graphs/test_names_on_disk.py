@@ -21,7 +21,7 @@ from pyarrow import parquet
 import mstflow
 from graph_strategies import WEIGHT_DTYPES
 from mstflow.__main__ import main
-from mstflow.errors import GraphError, OptionError
+from mstflow.errors import GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.names import beyond_memory, number
 from mstflow.graphs.source import EdgeSource
 
@@ -156,6 +156,58 @@ def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
         assert all(np.array_equal(*pair) for pair in columns)
         assert list(graph.names) == list(held.names)
         assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT
+
+
+@pytest.mark.parametrize("name", ["name=x", "place=7", "block=3", "part=1", "code=1", "first=0"])
+def test_a_folder_that_looks_like_a_partition(tmp_path, name):
+    """Libraries read columns of Parquet files from names of folders, unless told not to."""
+    path = tmp_path / "pairs.parquet"
+    parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path)
+    held = number.number_graph(path, ENDS, "weight")
+    graph = number.number_graph(path, ENDS, "weight", memory=10**9, checkpoint=tmp_path / name)
+    columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
+    assert all(np.array_equal(*pair) for pair in columns)
+    assert graph.names.numbers(list(held.names)).tolist() == list(range(len(held.names)))
+    assert graph.names.values.to_pylist() == list(held.names)
+
+
+@pytest.mark.parametrize("after", [15, None])
+def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatch, after):
+    paths = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    for path in paths:
+        parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path, row_group_size=99)
+    monkeypatch.setattr(beyond_memory, "_BLOCK_SHARE", 1500 / 10**9)
+
+    def numbered(path):
+        return number.number_graph(path, ENDS, "weight", memory=2 * 10**9, checkpoint=tmp_path)
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(beyond_memory, "_replacing", stopping(after, []))
+        numbered(paths[0])
+    removed = tmp_path / "removed"
+
+    def remove_one(folder, **_):
+        next((folder / "edges").iterdir()).rename(removed)
+        raise Killed
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(shutil, "rmtree", remove_one)
+        numbered(paths[1])
+    assert removed.exists()
+    held = number.number_graph(paths[0], ENDS, "weight")
+    columns = zip(numbered(paths[0]).columns(), (held.u, held.v, held.weight), strict=True)
+    assert all(np.array_equal(*pair) for pair in columns)
+
+
+def test_a_resumed_run_needs_memory_too(tmp_path, monkeypatch):
+    path = tmp_path / "pairs.parquet"
+    parquet.write_table(made(["a", "b"], "f4"), path)
+    options = {"ends": ENDS, "weight": "weight", "checkpoint": tmp_path / "kept"}
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(beyond_memory, "_replacing", stopping(4, []))
+        number.number_graph(path, memory=2**30, **options)
+    with pytest.raises(MemoryBoundError, match="not enough to number the names, even on disk"):
+        number.number_graph(path, memory=2**20, **options)
 
 
 def test_an_interrupt_while_duckdb_runs(monkeypatch, tmp_path, capsys):
