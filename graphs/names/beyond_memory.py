@@ -99,6 +99,8 @@ def number_beyond_memory(
     with contextlib.ExitStack() as resources, _option_errors():
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder(None))) / "pairs"
+        elif pairs_divided(folder, identity) is None:
+            _check_removable(folder)
         if pairs_divided(folder, identity) is None:
             for name in ("complete.json", "state.json"):  # first: they vouch for the other files
                 (folder / name).unlink(missing_ok=True)
@@ -125,6 +127,19 @@ def pairs_divided(folder: Path, identity: Any) -> int | None:
     """Return the number of pairs that a killed run with the same input divided, or None."""
     state = _load(folder / "state.json")
     return sum(state["rows"]) if state and state["key"] == _key(identity) else None
+
+
+def _check_removable(folder: Path) -> None:
+    """Check that a folder, and the checkpoint that it is in, have only files of this module."""
+    own = {"complete.json", "state.json", "edges", "names.parquet", "spill", *_TEMPORARY}
+    inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in own]
+    others = [*inside, *(path for path in folder.parent.glob("*") if path != folder)]
+    if others:
+        message = (
+            f"{folder.parent}: the folder has no numbers of these pairs, but other files such as "
+            f"{others[0].name!r}; choose another folder or remove this one"
+        )
+        raise OptionError(message)
 
 
 def _key(identity: Any) -> list[Any]:

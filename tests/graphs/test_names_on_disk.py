@@ -173,21 +173,21 @@ def test_a_folder_that_looks_like_a_partition(tmp_path, name):
 
 @pytest.mark.parametrize("after", [15, None])
 def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatch, after):
-    paths = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    paths, folder = [tmp_path / "one.parquet", tmp_path / "two.parquet"], tmp_path / "kept"
     for path in paths:
         parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path, row_group_size=99)
     monkeypatch.setattr(beyond_memory, "_BLOCK_SHARE", 1500 / 10**9)
 
     def numbered(path):
-        return number.number_graph(path, ENDS, "weight", memory=2 * 10**9, checkpoint=tmp_path)
+        return number.number_graph(path, ENDS, "weight", memory=2 * 10**9, checkpoint=folder)
 
     with monkeypatch.context() as patch, contextlib.suppress(Killed):
         patch.setattr(beyond_memory, "_replacing", stopping(after, []))
         numbered(paths[0])
     removed = tmp_path / "removed"
 
-    def remove_one(folder, **_):
-        next((folder / "edges").iterdir()).rename(removed)
+    def remove_one(pairs, **_):
+        next((pairs / "edges").iterdir()).rename(removed)
         raise Killed
 
     with monkeypatch.context() as patch, contextlib.suppress(Killed):
@@ -197,6 +197,21 @@ def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatc
     held = number.number_graph(paths[0], ENDS, "weight")
     columns = zip(numbered(paths[0]).columns(), (held.u, held.v, held.weight), strict=True)
     assert all(np.array_equal(*pair) for pair in columns)
+
+
+@pytest.mark.parametrize("other", ["pairs/thesis.txt", "pairs/edges.csv", "identity.json"])
+def test_other_files_are_not_removed(tmp_path, other):
+    """The folder of a checkpoint may be a folder of the user, or of another run."""
+    path, found = tmp_path / "pairs.parquet", tmp_path / "kept" / other
+    parquet.write_table(made(["a", "b"], "f4"), path)
+    kept = tmp_path / "kept" / "pairs" / "complete.json"
+    kept.parent.mkdir(parents=True)
+    for file in (found, kept):
+        file.write_text("[]")
+    with pytest.raises(OptionError, match=f"kept: .* other files such as '{found.name}'; choose"):
+        number.number_graph(path, ENDS, "weight", memory=10**9, checkpoint=tmp_path / "kept")
+    assert found.exists()
+    assert kept.exists()
 
 
 def test_a_resumed_run_needs_memory_too(tmp_path, monkeypatch):
