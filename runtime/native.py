@@ -343,14 +343,16 @@ def _compile(module: str, name: str, types: tuple[_Type, ...]) -> tuple[str, byt
     kernel.compile(tuple(signature))
     num_results = _NUM_RESULTS[str(kernel.overloads[tuple(signature)].signature.return_type)]
     results = ("", "block[2] = ", "block[2], block[3] = ")[num_results]
+    # Another process may number this function as this one numbers a function for other types.
+    unique = "_".join([name, *map(str, types)])
     source = f"""
-def {name}(address):
+def {unique}(address):
     block = array_at(address, int64, ({size},))
     {results}call({", ".join(arguments)})
     block[1] = 0
 """
     exec(source, scope)
-    function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(scope[name])
+    function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(scope[unique])
     function.compile((numba.int64,))
     (compiled,) = function.overloads.values()
     _, _, (code, _) = compiled.library.serialize_using_object_code()

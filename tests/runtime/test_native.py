@@ -132,6 +132,18 @@ def test_kernel_names_are_distinct():
     assert len(set(names)) == len(names) > 50
 
 
+def test_symbols_of_several_processes_are_distinct():
+    """Each process numbers the functions that it compiles, and may begin with other types."""
+    program = (
+        "import sys; from mstflow.runtime import native\n"
+        f"print(native._compile({MODULE!r}, 'count_roots', [*map("
+        "native._Type, ['i8', 'i8', sys.argv[1]], [0, 0, 1])])[0])"
+    )
+    commands = ([sys.executable, "-c", program, dtype] for dtype in ("u2", "u4"))
+    first, second = map(subprocess.check_output, commands)
+    assert first != second
+
+
 def test_a_kernel_that_must_be_compiled_without_numba(home, monkeypatch):
     monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
     with pytest.raises(KernelError, match="count_roots must be compiled, but NUMBA_DISABLE_JIT"):
