@@ -75,8 +75,9 @@ class Team:
         compiled, words = function.lowered(own)
         blocks, column = np.tile(compiled.block(words), (count, 1)), HEADER
         for argument, value in zip(arguments, own, strict=True):
-            if isinstance(argument, Each) and isinstance(argument.values, np.ndarray):
-                blocks[:, column] += np.arange(count) * argument.values.strides[0]
+            if isinstance(argument, Each) and isinstance(value, np.ndarray):
+                rows: Any = argument.values
+                blocks[:, column] += np.arange(count) * rows.strides[0]
             elif isinstance(argument, Each):
                 blocks[:, column] = argument.values
             column += 1 + getattr(value, "ndim", 0)
@@ -128,14 +129,12 @@ class Team:
 
     def _run_section(self, blocks: NDArray[Any]) -> None:
         """Run all blocks; alone if another caller uses the threads."""
-        if self._is_claimed.acquire(blocking=False):
-            try:
+        if not self._is_claimed.locked():
+            with self._is_claimed:  # an interrupt between two statements would keep the lock
                 if self._crew is None:
                     self._crew = Crew(self.size, looks=self.size <= processors())
                 if self._crew.run(blocks):
                     return
-            finally:
-                self._is_claimed.release()
         for block in blocks:
             call_block(block.ctypes.data)
 
