@@ -3,8 +3,8 @@
 The folder `shared` has their helpers.
 """
 
-#: The summary of each subcommand, which is the module of that name, in the order of
-#: ``mstflow --help``.
+#: Subcommands and their summaries, in the order of ``mstflow --help``. The module of a subcommand
+#: has the same name.
 SUMMARIES = {
     "solve": "compute the minimum spanning forest of a graph",
     "clusters": "cluster scored pairs at one or several thresholds",

@@ -173,7 +173,6 @@ class EdgeSource:
 
         A scan determines the unknown values. If the edges can be read only once, the number of
         edges and the dtype remain unknown.
-
         """
         if self.is_read_once:
             if self.num_vertices is None:

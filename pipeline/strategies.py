@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 _COUNT = Known(Field("", "count"))
 _IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
 
-#: The fields that exist before the first stage, in every pipeline,
+#: The fields that exist before the first stage of every pipeline.
 SHARED = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
     "maximum": Known(Field("", "verdict")),
     "forest": Known(Field("", "chosen")),
 }
-#: and in every strategy.
+#: The fields that exist before the first stage of every strategy.
 _SHARED = {**SHARED, "weight_dtype": Known(ANYTHING)}
 
 #: The stages that compute keys from weights. They write the field `edges`.
