@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import OptionError
+from ...errors import GraphError, OptionError
 from ...graphs.files import digest
 from ...graphs.formats.npy import npy_source
 from ...graphs.segments import ArraySegment, Delayed
@@ -162,8 +162,16 @@ def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
 
 
 def count_chunk(source: EdgeSource) -> Counted:
-    """Return the sizes and checksums of one chunk."""
-    return source.counted(source.segments[0], source.first_id)
+    """Return the sizes and checksums of one chunk; errors count its edges from 0 and name it."""
+    segment: Any = source.segments[0]
+    try:
+        return source.counted(segment, source.first_id)
+    except GraphError as error:
+        name = segment.name(0)
+        if str(error).startswith(name):
+            raise
+        message = f"{name}: {error}"
+        raise GraphError(message) from error
 
 
 def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:

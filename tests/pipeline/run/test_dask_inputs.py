@@ -109,9 +109,13 @@ def test_weights_of_two_dtypes_are_found_by_workers(cluster):
 
 
 def test_a_bad_chunk_names_itself_and_the_worker(cluster):
-    bad = dask.delayed((np.array([0]), np.array([-1])))
-    with pytest.raises(GraphError, match=r"vertex ids must not be negative \(on worker tcp://"):
-        mstflow.minimum_spanning_forest([bad], scheduler=cluster)
+    good, bad = (dask.delayed((np.array([0]), np.array([end]))) for end in (1, -1))
+    message = rf"^chunk {bad.key}: edge 0: v is -1; vertex ids must not be negative \(on worker tcp"
+    with pytest.raises(GraphError, match=message):
+        mstflow.minimum_spanning_forest([good, bad], scheduler=cluster)
+    bad = dask.delayed((np.array([0]), np.array(["x"])))
+    with pytest.raises(GraphError, match=f"^chunk {bad.key}: (?!chunk)"):
+        mstflow.minimum_spanning_forest([good, bad], scheduler=cluster)
 
 
 def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkeypatch):
