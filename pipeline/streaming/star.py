@@ -43,6 +43,7 @@ class Star:
         self.bound = ops.full(num_fragments, ops.largest(key), dtype=key)
         self._hub: int | None = None
         self._new: list[tuple[Any, Any]] = []  # fragments and keys of spokes that are not stored
+        self._num_new = 0
 
     def select(self, selected: Selected) -> Selected:
         """Return the edges that may be in the forest, and remember the spokes among them.
@@ -67,14 +68,16 @@ class Star:
     def _remember(self, fragment: Any, key: Any) -> None:
         """Lower the bounds of fragments to the keys of their spokes, if there are enough spokes."""
         self._new.append((fragment, key))
+        self._num_new += len(key)
         size = len(self.bound)
-        if sum(len(keys) for _, keys in self._new) <= size // _STORED:
+        if self._num_new <= size // _STORED:
             return
         fragment, key = map(self._ops.concat, map(list, zip(*self._new, strict=True)))
         largest = self._ops.largest(key.dtype)
         lightest = self._ops.scatter_reduce(fragment, key, size, "min", largest)
         # A new array, because threads may be reading the bounds.
-        self.bound, self._new = self._ops.minimum(self.bound, lightest), []
+        self.bound = self._ops.minimum(self.bound, lightest)
+        self._new, self._num_new = [], 0
 
     def _most_frequent(self, u: Any, v: Any) -> int:
         """Return the most frequent end in a sample."""
