@@ -69,7 +69,7 @@ def fill(team, count, rows):
 
 
 @pytest.mark.usefixtures("looks")
-@pytest.mark.parametrize("threads", [2, 3, 8, 33])
+@pytest.mark.parametrize("threads", [2, 4, 8, 33])
 def test_each_share_runs_once(threads):
     team = Team(threads)
     for count in [*range(1, threads + 1)] * 3 + [threads] * 200:
@@ -94,14 +94,14 @@ def test_results_and_errors_come_in_order(write_or_fail):
 @pytest.mark.parametrize("values", [[3, 1, 2], np.array([3, 1, 2], np.uint32)])
 def test_integers_differ_between_shares(values):
     out = np.zeros(3, np.int64)
-    Team(3).run(elements.move, 3, Each(values), Each(range(3)), 1, np.arange(10, 14), out)
+    Team(4).run(elements.move, 3, Each(values), Each(range(3)), 1, np.arange(10, 14), out)
     assert out.tolist() == [13, 11, 12]
 
 
 def test_different_kernels_run_together(write_or_fail):
     rows = np.zeros((2, 9), np.int64)
     first = elements.fill, (1, 3, 7, rows[0])
-    results = Team(2).together(first, (write_or_fail, (5, 0, rows[1])))
+    results = Team(4).together(first, (write_or_fail, (5, 0, rows[1])))
     assert results == [None, 5]
     assert rows.tolist() == [[0, 7, 7, *[0] * 6], [5] * 9]
 
@@ -130,7 +130,7 @@ def test_interrupts_leave_the_threads_to_later_calls():
         while True:
             fill(team, 2, rows)
 
-    team, rows = Team(2), np.zeros((2, 3), np.int64)
+    team, rows = Team(4), np.zeros((2, 3), np.int64)
     fill(team, 2, rows)  # starts a thread
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
@@ -154,7 +154,7 @@ def test_a_system_without_further_threads(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_starts_threads_of_its_own():
-    team = Team(3)
+    team = Team(4)
     assert fill(team, 3, np.zeros((3, 4), np.int64)) == 12
     child = os.fork()
     if not child:
