@@ -71,7 +71,11 @@ def test_signals_leave_no_files(tmp_path, name):
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        ("os.kill(os.getpid(), signal.SIGINT)", 130, "error: interrupted\n"),
+        (
+            "os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(900): time.sleep(0.01)",
+            130,
+            "error: interrupted\n",
+        ),
         ("warnings.warn('x'); raise MemoryError", 2, "error: not enough memory\n"),
         (
             "raise ImportError('Advice.\\n\\ncannot map')",
@@ -81,7 +85,7 @@ def test_signals_leave_no_files(tmp_path, name):
     ],
 )
 def test_errors_while_libraries_are_loaded(tmp_path, line, code, message):
-    (tmp_path / "numpy.py").write_text(f"import os, signal, warnings\n{line}\n")
+    (tmp_path / "numpy.py").write_text(f"import os, signal, time, warnings\n{line}\n")
     done = start(["info"], modules=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
 
