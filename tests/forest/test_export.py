@@ -102,7 +102,11 @@ def test_polars(graph):
     forest = minimum_spanning_forest(graph)
     frame = forest.to_polars()
     assert isinstance(frame, polars.DataFrame)
-    check_columns(forest, {name: frame[name].to_numpy() for name in frame.columns})
+    found = {name: frame[name].to_numpy() for name in frame.columns}
+    if graph.weight.dtype == "f2" and not hasattr(polars, "Float16"):  # added in a later version
+        assert found["weight"].dtype == "f4"
+        found["weight"] = found["weight"].astype("f2")
+    check_columns(forest, found)
 
 
 @given(edge_lists())

@@ -133,7 +133,9 @@ def test_tables(library, graph):
     make = package.table if library == "pyarrow" else package.DataFrame
     found = edge_list(make(names_of(graph)), graph.num_vertices)
     same(found, graph)
-    assert found.weight.dtype == graph.weight.dtype
+    widens = library == "polars" and not hasattr(package, "Float16")  # added in a later version
+    is_widened = widens and graph.weight.dtype == "f2"
+    assert found.weight.dtype == ("f4" if is_widened else graph.weight.dtype)
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
