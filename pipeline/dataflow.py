@@ -108,8 +108,7 @@ class Dataflow:
             needed = needed_before(self.steps[position:], frozenset(self.result))
             if "columns" in needed and "edges" not in needed:
                 problem = "writes 'edges', but later stages read only 'columns'"
-                message = f"stage {step.name!r}: {problem}"
-                raise PipelineError(message)
+                raise PipelineError(f"stage {step.name!r}: {problem}")
 
     @cached_property
     def moves_edges(self) -> bool:
@@ -167,11 +166,10 @@ def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known
     written = list(verdict.writes)
     is_verdict = len(written) == 1 and _VERDICT.accepts(verdict.writes[written[0]])
     if not is_verdict or skipped[written[0]].in_partitions:
-        message = (
+        raise PipelineError(
             f"stage {verdict.name!r}: it decides a {type(step).__name__}, so it must write one "
             "verdict for all partitions"
         )
-        raise PipelineError(message)
     entered = skipped
     for _ in range(2 if isinstance(step, Loop) else 1):
         entered = _after_steps(step.steps, entered)
@@ -200,11 +198,10 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
             raise PipelineError(message)
     for name in stage.combiner_reads:
         if found[name].in_partitions:
-            message = (
+            raise PipelineError(
                 f"{reader}: its combination reads {name!r}, which is in partitions; a combination "
                 "can read only shared fields"
             )
-            raise PipelineError(message)
     is_split = any(found[name].in_partitions for name in stage.reads)
     in_partitions = is_split and stage.combine is None
     after = dict(known)
@@ -215,8 +212,7 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
                 after[name] = replace(entry, lost=entry.lost or lost)
     for name, field in stage.writes.items():
         if in_partitions and field.kind == "chosen":
-            message = f"{reader}: writes {name!r} in each partition; it needs combine="
-            raise PipelineError(message)
+            raise PipelineError(f"{reader}: writes {name!r} in each partition; it needs combine=")
         if field.kind == "chosen" and name in known and known[name].field.kind != "chosen":
             message = f"{reader}: adds to {name!r} as {field}, but it is {known[name].field}"
             raise PipelineError(message)
@@ -226,9 +222,7 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
 
 def _find(known: dict[str, Known], name: str, reader: str) -> Known:
     if name not in known:
-        message = f"{reader}: reads {name!r}, which no earlier stage writes"
-        raise PipelineError(message)
+        raise PipelineError(f"{reader}: reads {name!r}, which no earlier stage writes")
     if known[name].lost:
-        message = f"{reader}: reads {name!r}, which was {known[name].lost}"
-        raise PipelineError(message)
+        raise PipelineError(f"{reader}: reads {name!r}, which was {known[name].lost}")
     return known[name]

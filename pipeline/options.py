@@ -19,15 +19,13 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
     if value is None and optional:
         return
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        message = f"{name} must be an integer of at least {least}, not {value!r}"
-        raise OptionError(message)
+        raise OptionError(f"{name} must be an integer of at least {least}, not {value!r}")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Check that an option is True or False; a string such as "no" would count as true."""
     if not isinstance(value, bool | np.bool_):
-        message = f"{name} must be True or False, not {value!r}"
-        raise OptionError(message)
+        raise OptionError(f"{name} must be True or False, not {value!r}")
 
 
 def parse_bytes(value: int | str, name: str = "memory") -> int:
@@ -39,6 +37,5 @@ def parse_bytes(value: int | str, name: str = "memory") -> int:
     unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
     count = int(min(float(found[1]) * unit, sys.maxsize)) if found else 0
     if count < 1:
-        message = f"{name} must be a number of bytes or a size like '2GB', not {value!r}"
-        raise OptionError(message)
+        raise OptionError(f"{name} must be a number of bytes or a size like '2GB', not {value!r}")
     return count

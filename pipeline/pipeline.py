@@ -140,8 +140,7 @@ class Pipeline(Dataflow):
         for name in values.keys() - read - INPUTS.keys():
             nearest = difflib.get_close_matches(name, read, 1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else "; insert the stage first"
-            message = f"pipeline {self.name!r}: no stage reads {name!r}{hint}"
-            raise PipelineError(message)
+            raise PipelineError(f"pipeline {self.name!r}: no stage reads {name!r}{hint}")
         return self._copy(values={**self.values, **values})
 
     def named(self, name: str, summary: str = "") -> Pipeline:
@@ -178,6 +177,5 @@ class Pipeline(Dataflow):
     def _edit(self, name: str, change: Callable[[Stage], Sequence[Step]]) -> Pipeline:
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
-            message = f"pipeline {self.name!r} has no stage {name!r}; it has: {known}"
-            raise PipelineError(message)
+            raise PipelineError(f"pipeline {self.name!r} has no stage {name!r}; it has: {known}")
         return self._copy(steps=edited(self.steps, name, change))

@@ -200,8 +200,7 @@ def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
         message = f"strategy {strategy!r} gives only the field 'forest'; choose whole or iterate"
         raise OptionError(message)
     if request.keeps_checkpoint and strategy not in SCANNING:
-        message = f"strategy {strategy!r} does not support checkpoint=; choose another"
-        raise OptionError(message)
+        raise OptionError(f"strategy {strategy!r} does not support checkpoint=; choose another")
     if request.memory is not None and strategy == "whole":
         message = "strategy 'whole' holds all edges and does not support memory=; choose another"
         raise OptionError(message)
@@ -211,20 +210,17 @@ def _check(request: Request, graph: Graph) -> None:
     strategy, is_split = request.strategy, (request.partitions or 1) > 1
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
-        message = f"strategy {strategy!r} is not available; choose from: {known}"
-        raise OptionError(message)
+        raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
     if strategy in ("whole", "fold") and is_split:
-        message = f"strategy {strategy!r} has one partition, not {request.partitions}"
-        raise OptionError(message)
+        raise OptionError(f"strategy {strategy!r} has one partition, not {request.partitions}")
     if graph.is_read_once and (strategy not in ("auto", "fold") or is_split):
         message = 'a graph that can be read only once needs strategy="fold" with one partition'
         raise OptionError(message)
     if graph.is_read_once and request.gives_fields:
-        message = (
+        raise OptionError(
             "a graph that can be read only once gives only the field 'forest'; "
             "pass its chunks in a list"
         )
-        raise OptionError(message)
 
 
 def _choose(request: Request, graph: Graph, where: Workers, partitions: int) -> tuple[str, str]:

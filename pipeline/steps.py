@@ -70,11 +70,10 @@ def check_steps(steps: Iterable[Any], pipeline: str) -> None:
         if isinstance(step, Compound):
             check_steps((*step.steps, step.verdict), pipeline)
         elif not isinstance(step, Stage):
-            message = (
+            raise PipelineError(
                 f"pipeline {pipeline!r}: {step!r} is not a stage, Loop or When; "
                 "decorate functions with @mstflow.stage"
             )
-            raise PipelineError(message)
 
 
 def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:

@@ -132,8 +132,7 @@ def stage(
     """
     names = writes if isinstance(writes, tuple | list) else (writes,)
     if not all(isinstance(name, str) for name in names):
-        message = f"expected a name or a tuple of names for writes, got {writes!r}"
-        raise PipelineError(message)
+        raise PipelineError(f"expected a name or a tuple of names for writes, got {writes!r}")
 
     def declare(function: Callable[..., Any]) -> Stage:
         name = getattr(function, "__name__", None)
@@ -149,8 +148,7 @@ def stage(
         outputs = _outputs(hints.get("return"), len(names))
         problem = _contradiction(tuple(names), combine, parameters, outputs)
         if problem:
-            message = f"stage {name!r}: {problem}"
-            raise PipelineError(message)
+            raise PipelineError(f"stage {name!r}: {problem}")
         reads = {p.name: _field(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
         return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
 

@@ -88,7 +88,6 @@ def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
     if name in SCANNING:
         return SCANNING[name]
     if name not in strategies():
-        message = f"strategy {name!r} is not known; choose from: {', '.join(strategies())}"
-        raise OptionError(message)
+        raise OptionError(f"strategy {name!r} is not known; choose from: {', '.join(strategies())}")
     first = TILES if name == "tiles" else LOAD
     return from_partitions(name, algorithm(algorithm_name), *first)

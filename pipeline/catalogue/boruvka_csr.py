@@ -16,42 +16,27 @@ of offsets. The loop ends when no edge remains, so graphs need not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.csr import (
-    assign_edge_segments,
-    build_csr,
-    count_arcs,
-    count_new_edges,
-    find_min_edge_per_vertex,
-    insert_new_edges,
-    sort_edges,
-)
-from ...stages.edges import drop_loops, no_edges_left
-from ...stages.fragments import (
-    contract_fragments,
-    create_new_vertex_ids,
-    propagate_colors,
-    remove_mirrored_edges,
-)
+from ...stages import csr, edges, fragments
 from ..pipeline import Pipeline
 from ..steps import Loop
 
 boruvka_csr = Pipeline(
     "boruvka-csr",
-    drop_loops,
-    sort_edges,
-    build_csr,
-    count_arcs,
+    edges.drop_loops,
+    csr.sort_edges,
+    csr.build_csr,
+    csr.count_arcs,
     Loop(
-        find_min_edge_per_vertex,
-        remove_mirrored_edges,
-        propagate_colors,
-        create_new_vertex_ids,
-        count_new_edges,
-        assign_edge_segments,
-        insert_new_edges,
-        count_arcs,
-        contract_fragments,
-        until=no_edges_left,
+        csr.find_min_edge_per_vertex,
+        fragments.remove_mirrored_edges,
+        fragments.propagate_colors,
+        fragments.create_new_vertex_ids,
+        csr.count_new_edges,
+        csr.assign_edge_segments,
+        csr.insert_new_edges,
+        csr.count_arcs,
+        fragments.contract_fragments,
+        until=edges.no_edges_left,
     ),
     summary="Boruvka on a CSR graph (Sousa, Mariano and Proenca)",
 )

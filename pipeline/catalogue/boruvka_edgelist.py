@@ -14,29 +14,23 @@ takes the same steps, and edges may be in any order.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import count_edges, drop_loops, find_min_edges, no_edges_left, relabel_edges
-from ...stages.fragments import (
-    contract_fragments,
-    create_new_vertex_ids,
-    propagate_colors,
-    remove_mirrored_edges,
-)
+from ...stages import edges, fragments
 from ..pipeline import Pipeline
 from ..steps import Loop
 
 #: The two halves of a round: join fragments, then build the graph of the fragments.
 JOIN = (
-    find_min_edges,
-    remove_mirrored_edges,
-    propagate_colors,
-    create_new_vertex_ids,
+    edges.find_min_edges,
+    fragments.remove_mirrored_edges,
+    fragments.propagate_colors,
+    fragments.create_new_vertex_ids,
 )
-CONTRACT = (relabel_edges, count_edges, contract_fragments)
+CONTRACT = (edges.relabel_edges, edges.count_edges, fragments.contract_fragments)
 
 boruvka_edgelist = Pipeline(
     "boruvka-edgelist",
-    drop_loops,
-    count_edges,
-    Loop(*JOIN, *CONTRACT, until=no_edges_left),
+    edges.drop_loops,
+    edges.count_edges,
+    Loop(*JOIN, *CONTRACT, until=edges.no_edges_left),
     summary="Boruvka on an edge list (Bhargava and Zaia, version for CPUs)",
 )

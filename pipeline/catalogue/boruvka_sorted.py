@@ -12,32 +12,25 @@ not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import drop_loops, no_edges_left, relabel_edges
-from ...stages.fragments import (
-    contract_fragments,
-    create_new_vertex_ids,
-    propagate_colors,
-    remove_mirrored_edges,
-)
-from ...stages.sorted_arcs import count_listed_edges, find_shortest_arcs, list_both_arcs, sort_arcs
+from ...stages import edges, fragments, sorted_arcs
 from ..pipeline import Pipeline
 from ..steps import Loop
 
 boruvka_sorted = Pipeline(
     "boruvka-sorted",
-    drop_loops,
-    list_both_arcs,
-    count_listed_edges,
+    edges.drop_loops,
+    sorted_arcs.list_both_arcs,
+    sorted_arcs.count_listed_edges,
     Loop(
-        sort_arcs,
-        find_shortest_arcs,
-        remove_mirrored_edges,
-        propagate_colors,
-        create_new_vertex_ids,
-        relabel_edges,
-        count_listed_edges,
-        contract_fragments,
-        until=no_edges_left,
+        sorted_arcs.sort_arcs,
+        sorted_arcs.find_shortest_arcs,
+        fragments.remove_mirrored_edges,
+        fragments.propagate_colors,
+        fragments.create_new_vertex_ids,
+        edges.relabel_edges,
+        sorted_arcs.count_listed_edges,
+        fragments.contract_fragments,
+        until=edges.no_edges_left,
     ),
     summary="Boruvka on an edge list that is sorted in every round (parallel-boruvka)",
 )

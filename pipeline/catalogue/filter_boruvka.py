@@ -19,26 +19,8 @@ side is small enough for Boruvka without recursion.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import bring_edges_together, count_edges, drop_loops
-from ...stages.filter import (
-    choose_few_edges,
-    choose_pivot,
-    hold_edges,
-    rounds_are_over,
-    rounds_pay,
-    sample_ends,
-    sample_keys,
-    select_joining_edges,
-    select_light_edges,
-    sparse_graph_left,
-)
-from ...stages.fragments import (
-    add_level,
-    compose_labels,
-    contract_fragments,
-    create_new_vertex_ids,
-    start_levels,
-)
+from ...stages import edges, fragments
+from ...stages import filter as filters
 from ...stages.kruskal import join_by_weight
 from ..pipeline import ByBackend, Pipeline
 from ..steps import Loop, When
@@ -63,36 +45,42 @@ PARAMETERS = {
 }
 
 #: The two scans: before and after the light edges are joined.
-SELECT_LIGHT = (sample_keys, choose_pivot, hold_edges, select_light_edges, count_edges)
+SELECT_LIGHT = (
+    filters.sample_keys,
+    filters.choose_pivot,
+    filters.hold_edges,
+    filters.select_light_edges,
+    edges.count_edges,
+)
 SELECT_JOINING = (
-    create_new_vertex_ids,
-    add_level,
-    contract_fragments,
-    compose_labels,
-    select_joining_edges,
-    count_edges,
+    fragments.create_new_vertex_ids,
+    fragments.add_level,
+    fragments.contract_fragments,
+    fragments.compose_labels,
+    filters.select_joining_edges,
+    edges.count_edges,
 )
 
 #: Joins the edges that remain after the rounds.
-JOIN_REST = (bring_edges_together, join_by_weight)
+JOIN_REST = (edges.bring_edges_together, join_by_weight)
 
 filter_boruvka = Pipeline(
     "filter-boruvka",
-    sample_ends,
-    choose_few_edges,
+    filters.sample_ends,
+    filters.choose_few_edges,
     Loop(
         *SELECT_LIGHT,
-        start_levels,
-        Loop(*JOIN, add_level, *CONTRACT, until=rounds_are_over),
+        fragments.start_levels,
+        Loop(*JOIN, fragments.add_level, *CONTRACT, until=filters.rounds_are_over),
         *JOIN_REST,
         *SELECT_JOINING,
-        until=sparse_graph_left,
+        until=filters.sparse_graph_left,
     ),
     When(
-        rounds_pay,
-        drop_loops,  # rounds need a graph without loops
-        count_edges,
-        Loop(*JOIN, *CONTRACT, until=rounds_are_over),
+        filters.rounds_pay,
+        edges.drop_loops,  # rounds need a graph without loops
+        edges.count_edges,
+        Loop(*JOIN, *CONTRACT, until=filters.rounds_are_over),
     ),
     *JOIN_REST,
     values=PARAMETERS,

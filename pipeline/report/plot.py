@@ -23,8 +23,7 @@ def plot_report(
         height = max(3.0, 0.8 + 0.22 * len(seconds))
         _, ax = plt.subplots(1, 2, figsize=(10, height), layout="constrained")
     elif np.shape(ax) != (2,):
-        message = "ax must be a pair of Axes, for the rounds and the stages"
-        raise OptionError(message)
+        raise OptionError("ax must be a pair of Axes, for the rounds and the stages")
     left, right = axes = np.asarray(ax)
     numbers = [row.number for row in rounds]
     for name in ("vertices", "edges"):
@@ -48,6 +47,5 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot
     except ModuleNotFoundError as error:
-        message = "drawings need the package matplotlib: mstflow[plot]"
-        raise OptionError(message) from error
+        raise OptionError("drawings need the package matplotlib: mstflow[plot]") from error
     return matplotlib.pyplot

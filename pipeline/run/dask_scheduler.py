@@ -217,6 +217,5 @@ def _worker_errors() -> Iterator[None]:
         yield
     except Exception as error:
         if type(error).__name__ == "KilledWorker":
-            message = f"a worker died: {error}"
-            raise WorkerError(message) from error
+            raise WorkerError(f"a worker died: {error}") from error
         raise

@@ -52,8 +52,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
             choice = stack.enter_context(_connect(choice))
         if hasattr(choice, "nthreads"):  # a client; distributed may not be imported
             if choice.status != "running":
-                message = f"the client is {choice.status}, not running"
-                raise OptionError(message)
+                raise OptionError(f"the client is {choice.status}, not running")
             name = f"distributed ({choice.scheduler.address})"
             stack.enter_context(_thread_released())
             folder = stack.enter_context(_input_folder())
@@ -66,21 +65,19 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
             from multiprocessing import current_process
 
             if current_process().daemon:
-                message = (
+                raise OptionError(
                     "scheduler 'processes' cannot start workers in a daemonic process, such as a "
                     "worker of Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or "
                     "within a Dask task pass distributed.get_client()"
                 )
-                raise OptionError(message)
             folder = stack.enter_context(_input_folder())
             client = stack.enter_context(_local_cluster(threads or processors(), folder))
             yield Cluster(client, folder, choice, is_cluster=False)
         else:
-            message = (
+            raise OptionError(
                 f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
                 "dask, the address of a scheduler (tcp://host:port), or a distributed.Client"
             )
-            raise OptionError(message)
 
 
 @contextlib.contextmanager
@@ -106,11 +103,10 @@ def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
             client = Client(cluster, set_as_default=False)
             stack.callback(_close, client)
         except Exception as error:  # of any kind: failed assertions, too
-            message = (
+            raise WorkerError(
                 f"{workers} worker processes did not start within {_START_SECONDS} s "
                 f"({type(error).__name__}: {error}); choose scheduler 'threads' or 'inline'"
-            )
-            raise WorkerError(message) from error
+            ) from error
         yield client
 
 
@@ -174,16 +170,14 @@ def _connect(address: str) -> Any:
     try:
         return Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
-        message = f"no scheduler answers at {address}: {error}"
-        raise OptionError(message) from error
+        raise OptionError(f"no scheduler answers at {address}: {error}") from error
 
 
 @contextlib.contextmanager
 def reporting_client(address: str, path: str) -> Iterator[Any]:
     """Yield a client of a cluster; write a performance report of its workers as HTML."""
     if importlib.util.find_spec("bokeh") is None:
-        message = "a performance report needs the package bokeh"
-        raise OptionError(message)
+        raise OptionError("a performance report needs the package bokeh")
     with _connect(address) as client, client.as_current():
         from distributed import performance_report
 

@@ -56,17 +56,15 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
 def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
     """Return the source in a form that other processes can read."""
     if source.is_on_device:
-        message = (
+        raise OptionError(
             f"tasks of scheduler {scheduler!r} cannot read arrays on the GPU of this process; copy "
             "them to the host (cupy.asnumpy), or choose scheduler 'inline' or 'threads'"
         )
-        raise OptionError(message)
     if source.is_read_once:
-        message = (
+        raise OptionError(
             f"a graph that can be read only once cannot be sent to tasks of {scheduler!r}; choose "
             "scheduler 'inline' or 'threads'"
         )
-        raise OptionError(message)
     segments = (
         _to_files(segment, os.path.join(folder, f"input-{place}"))
         if isinstance(segment, ArraySegment)
@@ -170,8 +168,7 @@ def count_chunk(source: EdgeSource) -> Counted:
         name = segment.name(0)
         if str(error).startswith(name):
             raise
-        message = f"{name}: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"{name}: {error}") from error
 
 
 def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:

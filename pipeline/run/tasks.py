@@ -201,11 +201,10 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
         length = len(fields[name])
         first, known = lengths.setdefault(declared.axis, (name, length))
         if length != known:
-            message = (
+            raise PipelineError(
                 f"stage {stage.name!r}: {first!r} and {name!r} both run along {declared.axis}, "
                 f"but have {known} and {length} entries"
             )
-            raise PipelineError(message)
     return {axis: length for axis, (_, length) in lengths.items()}
 
 
@@ -220,11 +219,10 @@ def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, in
             message = f"stage {stage.name!r}: wrote {name!r} as {_shown(value)}, not as {declared}"
             raise PipelineError(message)
         if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
-            message = (
+            raise PipelineError(
                 f"stage {stage.name!r}: wrote {name!r} with {len(value)} entries, but along "
                 f"{declared.axis} there are {lengths[declared.axis]}"
             )
-            raise PipelineError(message)
 
 
 def _has_kind(value: Any, declared: Field) -> bool:

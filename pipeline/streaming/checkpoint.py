@@ -76,8 +76,7 @@ class Record:
             draft.replace(path)
         except OSError as error:
             draft.unlink(missing_ok=True)
-            message = f"{path}: cannot write the checkpoint: {error.strerror}"
-            raise OptionError(message) from error
+            raise OptionError(f"{path}: cannot write the checkpoint: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -159,8 +158,7 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
     path = Path(folder)
     try:
         if not path.parent.is_dir():
-            message = f"{path}: the folder {path.parent} does not exist"
-            raise OptionError(message)
+            raise OptionError(f"{path}: the folder {path.parent} does not exist")
         path.mkdir(exist_ok=True)
         draft = path / f"{_IDENTITY}.draft"
         if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
@@ -170,18 +168,15 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
         for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # drafts of a killed run
             draft.unlink()
     except FileNotFoundError as error:
-        message = f"{path}: the folder is not empty, and is not a checkpoint"
-        raise OptionError(message) from error
+        raise OptionError(f"{path}: the folder is not empty, and is not a checkpoint") from error
     except OptionError:
         raise
     except (OSError, TypeError, ValueError) as error:
-        message = f"{path}: cannot create a checkpoint: {error}"
-        raise OptionError(message) from error
+        raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
     differ = [name for name in identity if known.get(name) != identity[name]]
     if differ:
-        message = (
+        raise OptionError(
             f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
             "choose another folder or remove this one"
         )
-        raise OptionError(message)
     return Checkpoint(str(path.absolute()))
