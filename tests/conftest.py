@@ -1,6 +1,7 @@
 """Options and fixtures that all tests share: number of examples, a cluster, a real graph."""
 
 import os
+import signal
 import sys
 import tempfile
 import zlib
@@ -31,6 +32,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A shell without job control starts background jobs with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     _use_entry_points_of_checkout(config)
     if config.getoption("--interpret-gpu"):
         _use_fake_driver(config)
