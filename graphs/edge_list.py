@@ -157,19 +157,17 @@ def checked(
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
         raise GraphError(message.format(*where))
     if not len(u) == len(v) == len(weight):
-        message = (
+        raise GraphError(
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
             f"weight has {len(weight)} edges"
         )
-        raise GraphError(message)
     return u, v, weight, _checked_num_vertices(u, v, num_vertices, first_id)
 
 
 def check_names(names: VertexNames | None, num_vertices: int) -> None:
     """Check that there is a name for each vertex, if there are names."""
     if names is not None and len(names) != num_vertices:
-        message = f"there are {len(names)} names for {num_vertices} vertices"
-        raise GraphError(message)
+        raise GraphError(f"there are {len(names)} names for {num_vertices} vertices")
 
 
 def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
@@ -181,8 +179,7 @@ def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
 def check_weight(weight: str | None, owner: str = "the graph") -> None:
     """Check that `weight` is "weight" or None, for a graph without named columns."""
     if weight not in ("weight", None):
-        message = f"{owner} has no weights called {weight!r}; it has: 'weight'"
-        raise OptionError(message)
+        raise OptionError(f"{owner} has no weights called {weight!r}; it has: 'weight'")
 
 
 def ones(column: NDArray[Any]) -> NDArray[np.int64]:
@@ -227,11 +224,10 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
             inexact = (column < lowest) | (column > largest)
             if inexact.any():
                 edge = int(inexact.argmax())
-                message = (
+                raise GraphError(
                     f"edge {start + edge}: weight {column[edge]} is not exact as {dtype}, "
                     "which other weights need"
                 )
-                raise GraphError(message)
         start += len(column)
     return np.concatenate([column.astype(dtype, copy=False) for column in columns])
 
@@ -247,12 +243,10 @@ def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
 def checked_column(name: str, values: Any) -> NDArray[Any]:
     """Return values as a one-dimensional array in native byte order, without rounding."""
     if isinstance(values, np.ma.MaskedArray):
-        message = f"{name} must not be a masked array; drop the masked edges first"
-        raise GraphError(message)
+        raise GraphError(f"{name} must not be a masked array; drop the masked edges first")
     array = device_array(values) if is_on_device(values) else _host_array(name, values)
     if array.ndim != 1:
-        message = f"{name} must be one-dimensional, not of shape {array.shape}"
-        raise GraphError(message)
+        raise GraphError(f"{name} must be one-dimensional, not of shape {array.shape}")
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
         # NumPy converts lists of large integers, or of integers and floats, to float64.
         integers = [isinstance(value, int | np.integer) for value in values]
@@ -260,8 +254,7 @@ def checked_column(name: str, values: Any) -> NDArray[Any]:
             return np.array(values, np.uint64)
         for edge, (value, is_integer) in enumerate(zip(values, integers, strict=True)):
             if is_integer and int(value) != int(float(value)):
-                message = f"edge {edge}: {name} is {value}, which is not exact as float64"
-                raise GraphError(message)
+                raise GraphError(f"edge {edge}: {name} is {value}, which is not exact as float64")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -271,8 +264,7 @@ def _host_array(name: str, values: Any) -> NDArray[Any]:
             values = np.from_dlpack(values)
         return np.asarray(values)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
-        message = f"{name} is not an array: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"{name} is not an array: {error}") from error
 
 
 def _ids(name: str, values: Any) -> NDArray[Any]:
@@ -280,20 +272,17 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        message = f"{name} must hold integers, not {array.dtype}"
-        raise GraphError(message)
+        raise GraphError(f"{name} must hold integers, not {array.dtype}")
     return array
 
 
 def _weights(values: Any, first_id: int) -> NDArray[Any]:
     array = checked_column("weight", values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        message = f"weight must be bool, integer or float16/32/64, not {array.dtype}"
-        raise GraphError(message)
+        raise GraphError(f"weight must be bool, integer or float16/32/64, not {array.dtype}")
     # The minimum is NaN if any weight is NaN. Computing it needs no mask of length m.
     if array.dtype.kind == "f" and array.size and np.isnan(extreme("min", array)):
-        message = f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN"
-        raise GraphError(message)
+        raise GraphError(f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN")
     return array
 
 
@@ -301,8 +290,7 @@ def checked_num_vertices(given: Any) -> int:
     """Return a number of vertices as a Python int."""
     is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not is_integer or not 0 <= given <= LARGEST_ID + 1:
-        message = f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}"
-        raise GraphError(message)
+        raise GraphError(f"num_vertices must be an integer from 0 to 2^63 - 1, not {given!r}")
     return int(given)
 
 
@@ -317,24 +305,21 @@ def _checked_num_vertices(
         top = int(extreme("max", ids.view(f"u{ids.itemsize}")))
         if top > np.iinfo(ids.dtype).max:
             edge = int((ids < 0).argmax())
-            message = (
+            raise GraphError(
                 f"edge {first_id + edge}: {name} is {ids[edge]}; vertex ids must not be negative"
             )
-            raise GraphError(message)
         largest = max(largest, top)
     if given is None:
         if largest > LARGEST_ID:
-            message = f"vertex id {largest} is too large; ids are at most {LARGEST_ID}"
-            raise GraphError(message)
+            raise GraphError(f"vertex id {largest} is too large; ids are at most {LARGEST_ID}")
         return largest + 1
     given = checked_num_vertices(given)
     if largest >= given:
         # If the dtype cannot represent `given`, all ids are smaller.
         wide = (ids for ids in (u, v) if given <= np.iinfo(ids.dtype).max)
         edge = min(int(hits.argmax()) for ids in wide if (hits := ids >= given).any())
-        message = (
+        raise GraphError(
             f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, but there are {given} vertices"
             + (f" (ids 0 to {given - 1})" if given else "")
         )
-        raise GraphError(message)
     return int(given)

@@ -77,8 +77,7 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
     if len({column.shape for column in columns.values()}) > 1:
         problems.append("the columns differ in length")
     for problem in filter(None, problems):
-        message = f"{path}: {problem}"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{path}: {problem}")
     return columns, identity
 
 

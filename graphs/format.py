@@ -87,8 +87,7 @@ class Format:
             elif self.blocks is not None:
                 graph = join_blocks(path, self.blocks(path, *options))
             else:
-                message = f"{path}: format {self.name!r} can only be written"
-                raise OptionError(message)
+                raise OptionError(f"{path}: format {self.name!r} can only be written")
         return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
     def source(
@@ -115,8 +114,7 @@ def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
         return None
     found = json.loads(text)
     if not isinstance(found, dict):
-        message = f"{IDENTITY} must be a JSON object, not {text!r}"
-        raise ValueError(message)
+        raise ValueError(f"{IDENTITY} must be a JSON object, not {text!r}")
     return found
 
 

@@ -59,8 +59,7 @@ def open_graph(
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
     if not isinstance(weight, str | None):
-        message = f"weight must be a name or None, not {weight!r}"
-        raise OptionError(message)
+        raise OptionError(f"weight must be a name or None, not {weight!r}")
     if ends is not None:
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
@@ -212,12 +211,10 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArraySegment:
         check_weight(weight, name)
         return column_segment(chunk, name)
     if is_path(chunk):
-        message = f"{name}: expected columns, found a path; pass a list of paths instead"
-        raise GraphError(message)
+        raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
     try:
         graph = edge_list(chunk, None, weight)
     except GraphError as error:
-        message = f"{name}: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"{name}: {error}") from error
     refuse_device(graph.u, name)
     return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

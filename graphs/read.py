@@ -76,8 +76,7 @@ def read(
     """
     paths: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
     if not paths or not all(map(is_path, paths)):
-        message = f"expected a path or a list of paths, found {source!r}"
-        raise OptionError(message)
+        raise OptionError(f"expected a path or a list of paths, found {source!r}")
     with set_listener(progress):
         if ends is not None:
             options: Any = {"format": format, "num_vertices": num_vertices}
@@ -104,11 +103,10 @@ def edge_list(
     """
     if callable(weight):
         if "networkx.Graph" not in class_names(graph):
-            message = (
+            raise OptionError(
                 f"weight may be a function only for a networkx graph, not for a "
                 f"{type(graph).__name__}; compute the weights and pass them as a column"
             )
-            raise OptionError(message)
         found = from_networkx(graph, weight)
         return found if num_vertices is None else found.on(num_vertices)
     if is_path(graph) or _is_paths(graph):
@@ -146,14 +144,12 @@ def _check_list(items: list[Any]) -> None:
     rows = [item for item in items if isinstance(item, tuple | list)]
     is_narrow = all(len(row) in (2, 3) for row in rows)
     if len(items) in (2, 3) and all(isinstance(item, list) for item in items) and is_narrow:
-        message = (
+        raise GraphError(
             f"a list of {len(items)} lists of {len(items[0])} may be columns or edges: pass "
             "columns as a tuple, (u, v, weight), or edges as tuple(zip(*edges))"
         )
-        raise GraphError(message)
     if any(isinstance(row, tuple) for row in rows) or (len(items) > 3 and rows):
-        message = "expected columns, found a list of edges; pass tuple(zip(*edges))"
-        raise GraphError(message)
+        raise GraphError("expected columns, found a list of edges; pass tuple(zip(*edges))")
 
 
 def is_known(graph: Any) -> bool:
@@ -183,16 +179,13 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
         message = f"expected a COO, CSR or CSC matrix, found {matrix.format}; pass its .tocsr()"
         raise GraphError(message)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = f"expected a square matrix, found shape {matrix.shape}"
-        raise GraphError(message)
+        raise GraphError(f"expected a square matrix, found shape {matrix.shape}")
     if (np.diff(getattr(matrix, "indptr", ())) < 0).any():
-        message = "the matrix is inconsistent: indptr must be ascending"
-        raise GraphError(message)
+        raise GraphError("the matrix is inconsistent: indptr must be ascending")
     try:
         entries = matrix.tocoo()
     except ValueError as error:
-        message = f"the matrix is inconsistent: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"the matrix is inconsistent: {error}") from error
     values = entries.data if weight is not None else None
     graph = EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
     return chosen_weight(graph, weight)

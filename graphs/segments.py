@@ -151,12 +151,10 @@ def column_segment(columns: Any, name: str) -> ArraySegment:
         names = ("u", "v", "weight")[: len(columns)]
         u, v, *weight = map(checked_column, names, columns)
     except GraphError as error:
-        message = f"{name}: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"{name}: {error}") from error
     if any(len(column) != len(u) for column in (v, *weight)):
         lengths = ", ".join(str(len(column)) for column in (u, v, *weight))
-        message = f"{name}: columns must have one length, found lengths {lengths}"
-        raise GraphError(message)
+        raise GraphError(f"{name}: columns must have one length, found lengths {lengths}")
     return ArraySegment(u, v, weight[0] if weight else None)
 
 
@@ -250,11 +248,10 @@ class Chunks(ChunkSegment):
     def fingerprint(self) -> str:
         """Return a digest of the checksums, or of all values if there are no checksums yet."""
         if self.is_iterator:
-            message = (
+            raise GraphError(
                 "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
                 "of chunks instead of an iterator"
             )
-            raise GraphError(message)
         return super().fingerprint()
 
     def arrays(self) -> Iterator[ArraySegment]:
@@ -358,8 +355,7 @@ class Rows(Segment):
                 return
         if first >= self.stop:
             return
-        message = f"the first scan read {self.stop} edges, a later one only {first}"
-        raise GraphError(message)
+        raise GraphError(f"the first scan read {self.stop} edges, a later one only {first}")
 
     def slice(self, start: int, stop: int) -> Rows:
         """Return a slice of these rows."""

@@ -176,8 +176,7 @@ class EdgeSource:
         """
         if self.is_read_once:
             if self.num_vertices is None:
-                message = "a graph that can be read only once needs num_vertices="
-                raise GraphError(message)
+                raise GraphError("a graph that can be read only once needs num_vertices=")
             return self
         if self.num_vertices is not None and self.num_edges is not None:
             if self.weight_dtype is not None:
@@ -261,13 +260,12 @@ class EdgeSource:
             return
         largest, place = self._largest_id()
         cause = f"{place}: vertex id {largest}: " if largest == count - 1 else ""
-        message = (
+        raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
             f"({show_bytes(needed)}; available are {show_bytes(known)}); if vertex ids are sparse, "
             "renumber them from 0, or take them as names by ends= (--ends); if the graph has that "
             "number of vertices, pass num_vertices="
         )
-        raise OutOfMemoryError(message)
 
     def _largest_id(self) -> tuple[int, str]:
         """Return the largest vertex id and its place: a file and a row, or an edge.
@@ -323,8 +321,7 @@ class EdgeSource:
         except GraphError as error:
             if not where.file:
                 raise
-            message = f"{where.file}: {error}"
-            raise FileFormatError(message) from error
+            raise FileFormatError(f"{where.file}: {error}") from error
         return (u, self._without_removed(first, u, v), weight), known
 
     def _without_removed(self, first: int, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
@@ -399,11 +396,10 @@ def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -
     """Check that weights from edge `first` on have the known dtype; return it."""
     if known is None or known == found:  # NumPy would convert None to float64
         return found
-    message = (
+    raise GraphError(
         f"edge {first}: weights are {found} from here on and {known} before; a graph that is "
         "streamed needs one dtype"
     )
-    raise GraphError(message)
 
 
 def _joined(columns: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:

@@ -68,17 +68,15 @@ def choose_columns(
     repeated = {name for name in names if list(names).count(name) > 1}
     if chosen is None or repeated & {*chosen, weight}:
         pairs = ", or ".join(" and ".join(pair) for pair in known)
-        message = f"expected one column each for {pairs}; found {found}"
-        raise GraphError(message)
+        raise GraphError(f"expected one column each for {pairs}; found {found}")
     if weight is None or weight in names:
         return ColumnNames(*chosen, weight)
     if weight == "weight" and not set(names) - {*chosen, "edge_id"}:
         return ColumnNames(*chosen, None)
     # Otherwise a graph whose weights are misspelt would be taken as unweighted.
-    message = (
+    raise (GraphError if weight == "weight" else OptionError)(
         f"no column {weight!r} for the weights; found {found} (name it with weight=; None: all 1)"
     )
-    raise (GraphError if weight == "weight" else OptionError)(message)
 
 
 def class_names(value: Any) -> list[str]:
@@ -105,8 +103,7 @@ def as_arrow(table: Any) -> Any:
             return pa.Table.from_pandas(table, preserve_index=False)
         return pa.table(table)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        message = f"the table cannot be converted to Arrow: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"the table cannot be converted to Arrow: {error}") from error
 
 
 #: Arrow's names of floats; other numbers have the same names in NumPy. Arrow's own conversion would
@@ -122,16 +119,14 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
     if any(is_kind(arrow_type) for is_kind in numbers):
         return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))
     hint = "; name the ends with ends= to use strings" if kinds.is_string(arrow_type) else ""
-    message = f"column {name!r} must hold numbers, not {arrow_type}{hint}"
-    raise GraphError(message)
+    raise GraphError(f"column {name!r} must hold numbers, not {arrow_type}{hint}")
 
 
 def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
     """Check that no value is missing in an Arrow column, or in its rows from `first_edge` on."""
     if column.null_count:
         edge = first_edge + column.is_null().index(True).as_py()
-        message = f"edge {edge}: column {name!r} has no value"
-        raise GraphError(message)
+        raise GraphError(f"edge {edge}: column {name!r} has no value")
 
 
 def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
@@ -163,6 +158,5 @@ def stated_num_vertices(metadata: Mapping[bytes, bytes] | None) -> int | None:
     """Return the number of vertices in a table's metadata, or None if they have no number."""
     stated = (metadata or {}).get(NUM_VERTICES.encode())
     if stated is not None and not stated.isdigit():
-        message = f"metadata {NUM_VERTICES!r} must be a number, not {stated!r}"
-        raise GraphError(message)
+        raise GraphError(f"metadata {NUM_VERTICES!r} must be a number, not {stated!r}")
     return None if stated is None else int(stated)

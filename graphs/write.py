@@ -110,8 +110,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 draft.chmod(stat.S_IMODE(target.stat().st_mode))
             draft.replace(target)
     except OSError as error:
-        message = f"{target}: {error.strerror or error}"
-        raise OptionError(message) from error
+        raise OptionError(f"{target}: {error.strerror or error}") from error
 
 
 def _check_place(path: str | os.PathLike[str]) -> None:

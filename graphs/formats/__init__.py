@@ -85,8 +85,7 @@ def writer_of(
         message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)
     if has_names and not found.holds_names:
-        message = f"{path}: vertices have names; use {NAMED_OUTPUTS}"
-        raise OptionError(message)
+        raise OptionError(f"{path}: vertices have names; use {NAMED_OUTPUTS}")
     return found.write
 
 
@@ -118,7 +117,6 @@ def _named(name: str) -> Format:
     if name in _READABLE:
         return _READABLE[name]
     if name not in _plugins():
-        message = f"unknown format {name!r}; known: {', '.join(format_names())}"
-        raise OptionError(message)
+        raise OptionError(f"unknown format {name!r}; known: {', '.join(format_names())}")
     found = _plugins()[name].load(Callable, Format)
     return found if isinstance(found, Format) else Format(name, (f".{name}",), found)

@@ -58,8 +58,7 @@ def decompressed_bytes(path: Path) -> int:
             starts = _blocks(handle) if _is_file(handle) else _messages(handle)
             total = sum(_body_bytes(handle, *_message(handle, start)) for start in starts)
         except (struct.error, OverflowError) as error:
-            message = "the metadata are damaged"
-            raise ValueError(message) from error
+            raise ValueError("the metadata are damaged") from error
     check_decompressed(path, total)
     return total
 
@@ -102,16 +101,14 @@ class _Table(NamedTuple):
         place += self._unsigned(place)
         size = self._unsigned(place) * struct.calcsize(code)
         if size > len(self.data):
-            message = "a list ends beyond the metadata"
-            raise struct.error(message)
+            raise struct.error("a list ends beyond the metadata")
         return list(struct.iter_unpack(code, self.data[place + 4 : place + 4 + size]))
 
     def _place(self, field: int) -> int:
         (back,) = struct.unpack_from("<i", self.data, self.start)
         listed = self.start - back
         if listed < 0:
-            message = "an offset leads before the metadata"
-            raise struct.error(message)
+            raise struct.error("an offset leads before the metadata")
         (size,) = struct.unpack_from("<H", self.data, listed)
         entry = 4 + 2 * field
         offset = struct.unpack_from("<H", self.data, listed + entry)[0] if entry < size else 0
@@ -128,8 +125,7 @@ def _blocks(handle: IO[bytes]) -> Iterator[int]:
     handle.seek(max(0, end))
     (size,) = struct.unpack("<i", handle.read(4))
     if not 0 < size <= end:
-        message = "the footer has no length"
-        raise struct.error(message)
+        raise struct.error("the footer has no length")
     handle.seek(end - size)
     footer = _Table.root(handle.read(size))
     for field in (2, 3):
@@ -146,8 +142,7 @@ def _messages(handle: IO[bytes]) -> Iterator[int]:
         yield start
         start = body + message.number(3, "q")
         if start < body:
-            problem = "a body has a negative length"
-            raise struct.error(problem)
+            raise struct.error("a body has a negative length")
 
 
 def _message(handle: IO[bytes], start: int) -> tuple[_Table | None, int]:
@@ -178,8 +173,7 @@ def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
             (stated,) = struct.unpack("<q", handle.read(8))
         total += size if stated == -1 else stated
         if stated < -1:
-            problem = "a buffer has a negative length"
-            raise struct.error(problem)
+            raise struct.error("a buffer has a negative length")
     return total
 
 

@@ -24,8 +24,7 @@ def bin_blocks(path: Path) -> Blocks:
     with file_errors(path, ValueError), path.open("rb") as file:
         size = path.stat().st_size
         if size % 8:
-            message = f"{size} bytes are not a whole number of pairs of int32"
-            raise ValueError(message)
+            raise ValueError(f"{size} bytes are not a whole number of pairs of int32")
         yield Header()
         while len(pairs := np.fromfile(file, "<i4", 2 * _BLOCK)):
             u, v = pairs.reshape(-1, 2).T.astype(np.int64) - 1

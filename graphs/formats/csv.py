@@ -127,8 +127,7 @@ def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = No
         except pa.ArrowInvalid:  # weights that differ from the graph's: `verify` reports the edge
             table = parse(types)
         if len(set(table.column_names)) < len(table.column_names):
-            message = "two columns have the same name"
-            raise ValueError(message)
+            raise ValueError("two columns have the same name")
         return {name: np.asarray(table[name]) for name in table.column_names}, None
 
 

@@ -30,8 +30,7 @@ def read_image(path: Path) -> EdgeList:
         # The pixels of a palette image are indices into the palette, not colors.
         pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":
-        message = f"{path}: pixels must be integers, not {pixels.dtype}"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{path}: pixels must be integers, not {pixels.dtype}")
     number = np.arange(pixels.shape[0] * pixels.shape[1]).reshape(pixels.shape[:2])
     u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
     v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
@@ -60,8 +59,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
-        message = f"{path}: images need the package pillow: mstflow[io]"
-        raise OptionError(message) from error
+        raise OptionError(f"{path}: images need the package pillow: mstflow[io]") from error
     refused = SyntaxError, ValueError, Image.DecompressionBombError
     with file_errors(path, *refused), without_warnings(), Image.open(path) as image:
         if image.width * image.height > most_from(path):

@@ -165,8 +165,7 @@ def _explain(
         for token in fields[form.skip :: form.step]:
             if not 1 <= int(token) <= form.num_vertices:
                 file.fail(here, range_problem(token.decode(), 1, form.num_vertices))
-    message = f"{file.path}: lines {number} to {here}: {doubt}"
-    raise FileFormatError(message)
+    raise FileFormatError(f"{file.path}: lines {number} to {here}: {doubt}")
 
 
 FORMAT = Format("metis", (".graph", ".metis"), blocks=metis_blocks)

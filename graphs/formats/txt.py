@@ -73,8 +73,7 @@ def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
         else:
             file.fail(number, f"expected 'u v' or 'u v weight', found {len(fields)} fields")
     if not counts and not pending:
-        message = f"{file.path}: holds no edges"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{file.path}: holds no edges")
     return counts, 2, start, pending
 
 

@@ -219,8 +219,7 @@ def ssca2(
     max_parallel = integer("max_parallel", max_parallel, 1, 2**20)
     seed = integer("seed", options.get("seed", 0), 0, 2**64 - 1)
     if not 0 <= interclique <= 1:
-        message = f"interclique must be between 0 and 1, not {interclique!r}"
-        raise OptionError(message)
+        raise OptionError(f"interclique must be between 0 and 1, not {interclique!r}")
     cliques = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
     kinds = [_pairs_inside(cliques)]
     for distance in (2**level for level in range(scale)):

@@ -66,8 +66,7 @@ class Generated:
         integer("number of edges", self.family_edges, 0, LARGEST)
         _weight_range(self.weights)
         if not isinstance(self.keep, Real) or not 0 <= self.keep <= 1:
-            message = f"keep must be between 0 and 1, not {self.keep!r}"
-            raise OptionError(message)
+            raise OptionError(f"keep must be between 0 and 1, not {self.keep!r}")
 
     @property
     def num_edges(self) -> int:
@@ -147,8 +146,7 @@ def integer(name: str, value: int, low: int, high: int) -> int:
     except TypeError:
         number = low - 1
     if not low <= number <= high:
-        message = f"{name} must be an integer from {low} to {high}, not {value!r}"
-        raise OptionError(message)
+        raise OptionError(f"{name} must be an integer from {low} to {high}, not {value!r}")
     return number
 
 
@@ -169,8 +167,7 @@ def _weight_range(weights: str) -> tuple[np.dtype[Any], int, int]:
                 return dtype, low, high
     except (ValueError, KeyError):
         pass
-    message = (
+    raise OptionError(
         "weights must be float32, float64, or an integer dtype and a range that it holds, "
         f"such as int:1:1000, not {weights!r}"
     )
-    raise OptionError(message)

@@ -135,11 +135,10 @@ def _check_removable(folder: Path) -> None:
     inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in own]
     others = [*inside, *(path for path in folder.parent.glob("*") if path != folder)]
     if others:
-        message = (
+        raise OptionError(
             f"{folder.parent}: the folder has no numbers of these pairs, but other files such as "
             f"{others[0].name!r}; choose another folder or remove this one"
         )
-        raise OptionError(message)
 
 
 def _key(identity: Any) -> list[Any]:
@@ -287,8 +286,7 @@ def _alike(pairs: Iterator[Pairs], state: dict[str, Any]) -> Iterator[Pairs]:
         try:
             yield Pairs(left.cast(kind), right.cast(kind), weight)
         except pa.ArrowInvalid as error:
-            message = f"names are not all of type {kind}: {error}"
-            raise GraphError(message) from error
+            raise GraphError(f"names are not all of type {kind}: {error}") from error
         first += len(left)
 
 
@@ -314,8 +312,7 @@ def _option_errors() -> Iterator[None]:
     try:
         yield
     except (duckdb.OutOfMemoryException, duckdb.IOException, OSError) as error:
-        message = f"numbering the names failed: {error}"
-        raise OptionError(message) from error
+        raise OptionError(f"numbering the names failed: {error}") from error
     except RuntimeError as error:  # DuckDB replaces the exception that a signal raises
         if "interrupted" not in str(error):
             raise
@@ -326,11 +323,10 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
-        message = (
+        raise OptionError(
             "the names do not fit in memory=; numbering them on disk needs the package duckdb; "
             "install mstflow[duckdb]"
-        )
-        raise OptionError(message) from error
+        ) from error
     return duckdb
 
 

@@ -72,8 +72,7 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     try:
         column = pa.chunked_array([chunk.cast(wanted) for chunk in chunks], wanted)
     except pa.ArrowInvalid as error:
-        message = f"names are not all of type {wanted}: {error}"
-        raise GraphError(message) from error
+        raise GraphError(f"names are not all of type {wanted}: {error}") from error
     chunks.clear()
     threads = kernel_threads()
     size = -(-len(column) // threads) or 1

@@ -46,8 +46,7 @@ def number_graph(
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
-        message = f"ends must be the names of two columns, not {ends!r}"
-        raise OptionError(message)
+        raise OptionError(f"ends must be the names of two columns, not {ends!r}")
     if num_vertices is not None:
         message = "num_vertices= is for numbered vertices; with ends=, the names determine it"
         raise OptionError(message)

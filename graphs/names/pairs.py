@@ -112,18 +112,16 @@ def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  #
         for item in graph:
             yield from _tables(item, choose, format)
     else:
-        message = (
+        raise OptionError(
             "ends= needs a table of pandas, polars, pyarrow, Dask or any library that supports "
             f"Arrow, or .parquet, .arrow or .csv files; found {type(graph).__name__}"
         )
-        raise OptionError(message)
 
 
 def _of_file(path: Path, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
     found = format_of(path, format)
     if found.tables is None:
-        message = f"{path}: format {found.name!r} has no named columns for ends="
-        raise OptionError(message)
+        raise OptionError(f"{path}: format {found.name!r} has no named columns for ends=")
     with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
         yield from found.tables(path, choose)
 
@@ -140,8 +138,7 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
         column = column.cast(pa.large_string())
     is_name = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
     if not any(is_kind(column.type) for is_kind in is_name):
-        message = f"column {name!r} must hold names, strings or integers, not {column.type}"
-        raise GraphError(message)
+        raise GraphError(f"column {name!r} must hold names, strings or integers, not {column.type}")
     return column
 
 

@@ -74,12 +74,10 @@ class VertexNames:
             known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
             found = compute.index_in(known.cast(self.type), value_set=self.values)
         except (pa.ArrowException, TypeError, OverflowError) as error:
-            message = f"names of vertices must be of type {self.type}: {error}"
-            raise OptionError(message) from error
+            raise OptionError(f"names of vertices must be of type {self.type}: {error}") from error
         if found.null_count:
             unknown = known[found.is_null().index(True).as_py()].as_py()
-            message = f"no vertex has the name {unknown!r}"
-            raise OptionError(message)
+            raise OptionError(f"no vertex has the name {unknown!r}")
         numbers: NDArray[np.int64] = np.asarray(found).astype(np.int64)
         return numbers
 

@@ -297,8 +297,7 @@ def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
 
 def _require(is_plain: bool) -> None:
     if not is_plain:
-        message = "pyarrow might misread this block"
-        raise ValueError(message)
+        raise ValueError("pyarrow might misread this block")
 
 
 def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:

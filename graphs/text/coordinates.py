@@ -70,9 +70,7 @@ def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float
     try:
         places = np.asarray(coordinates, np.float64)
     except (TypeError, ValueError) as error:
-        message = f"coordinates must be an array of numbers: {error}"
-        raise OptionError(message) from error
+        raise OptionError(f"coordinates must be an array of numbers: {error}") from error
     if places.shape != (num_vertices, 2):
-        message = f"coordinates must have shape ({num_vertices}, 2), not {places.shape}"
-        raise OptionError(message)
+        raise OptionError(f"coordinates must have shape ({num_vertices}, 2), not {places.shape}")
     return places

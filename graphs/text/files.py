@@ -74,11 +74,10 @@ class _Growing(io.RawIOBase):
         block = self.data.read(len(buffer))
         self.left -= len(block)
         if self.left < 0:
-            message = (
+            raise FileFormatError(
                 f"{self.path}: decompresses to more than {most_from(self.path):,} bytes, which is "
                 "far more than graphs do; decompress it first if that is right"
             )
-            raise FileFormatError(message)
         buffer[: len(block)] = block
         return len(block)
 
@@ -108,8 +107,7 @@ class TextFile:
             # Some editors write a byte order mark at the start of a UTF-8 file.
             yield self.number, line.removeprefix(b"\xef\xbb\xbf") if self.number == 1 else line
         if self.number == 0:
-            message = f"{self.path}: empty file"
-            raise FileFormatError(message)
+            raise FileFormatError(f"{self.path}: empty file")
 
     def first_row(self, comments: bytes, missing: str) -> tuple[int, bytes]:
         """Return the next line that is neither empty nor a comment, with its number."""
@@ -117,8 +115,7 @@ class TextFile:
             fields = split_fields(line)
             if fields and fields[0][:1] not in comments:
                 return number, line
-        message = f"{self.path}: holds no {missing}"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{self.path}: holds no {missing}")
 
     def count(self, number: int, token: bytes) -> int:
         """Parse a number of vertices or edges that line `number` states."""
@@ -226,5 +223,4 @@ def shown(token: bytes) -> str:
 
 def fail(path: Path, number: int, problem: str) -> NoReturn:
     """Raise an error that names the line."""
-    message = f"{path}: line {number}: {problem}"
-    raise FileFormatError(message)
+    raise FileFormatError(f"{path}: line {number}: {problem}")

@@ -54,8 +54,7 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
         weights.clear()
         graph = EdgeList(u, v, weight, num_vertices=header.num_vertices)
     except GraphError as error:
-        message = f"{path}: {error}"
-        raise FileFormatError(message) from error
+        raise FileFormatError(f"{path}: {error}") from error
     _check_edges(path, header, graph.num_edges)
     return graph
 
@@ -142,5 +141,4 @@ class TextRows(Sequential):
         try:
             return join_weights([none, weight], first)
         except GraphError as error:
-            message = f"{self.path}: {error}"
-            raise FileFormatError(message) from error
+            raise FileFormatError(f"{self.path}: {error}") from error
