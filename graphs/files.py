@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import os
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 #: When it is read, a file may expand to this size, and to this size for each of its bytes.
 _FREE, _GROWTH = 2**22, 64
@@ -20,9 +20,11 @@ _FREE, _GROWTH = 2**22, 64
 _BYTES, _PLACES = 4096, 64
 
 
-def is_path(value: Any) -> bool:
-    """Return whether an object is a path."""
-    return isinstance(value, str | os.PathLike)
+def paths_of(value: Any) -> list[Path]:
+    """Return a path or a sequence of paths as a list, and an empty list for anything else."""
+    items = value if isinstance(value, list | tuple) else [value]
+    are_paths = all(isinstance(item, str | os.PathLike) for item in items)
+    return list(map(Path, items)) if are_paths else []
 
 
 @contextlib.contextmanager

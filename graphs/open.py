@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from ..runtime.device import refuse_device
 from .edge_list import EdgeList, check_weight, checked_num_vertices
-from .files import FileState, file_fingerprint, is_path, unchanged
+from .files import FileState, paths_of
 from .formats import format_of
 from .names.number import number_graph
 from .read import edge_list, is_known, read
-from .segments import ArraySegment, Chunks, Delayed, Sequential, column_segment
+from .segments import ArraySegment, Chunks, Delayed, File, column_segment
 from .source import EdgeSource
 from .tables import class_names, is_dask_table, is_delayed
 
@@ -92,7 +92,9 @@ def open_files(
         source = found.source(path, weight, is_bounded=is_bounded)
         if source is None and is_bounded:
             most = 0 if found.size is None else -(-found.size(path) // _EDGE)
-            source = EdgeSource((WholeFile(path, format, weight, FileState.of(path), most),))
+            whole = partial(_whole, format=format, weight=weight)
+            file = File(path, whole, f"{format} {weight}", FileState.of(path), edges_at_once=most)
+            source = EdgeSource((file,))
         sources.append(source or EdgeSource.of(found.graph(path, weight)))
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     segments = tuple(segment for source in sources for segment in source.segments)
@@ -106,52 +108,26 @@ def open_files(
     )
 
 
-@dataclass(frozen=True)
-class WholeFile(Sequential):
-    """A file that cannot be streamed: each scan reads all of it, and nothing reads it before.
-
-    `edges_at_once` follows from the headers of the file.
-    """
-
-    path: Path
-    format: str | None
-    weight: str | None
-    state: FileState
-    edges_at_once: int = 0
-
-    def arrays(self) -> Iterator[ArraySegment]:
-        """Read the file."""
-        with set_listener(False), unchanged(self.path, self.state):  # the scan reports the progress
-            graph = read(self.path, format=self.format, weight=self.weight)
-        yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
-
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file, and row 0."""
-        return str(self.path), 0
-
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the file, with the options of its reader."""
-        return f"{file_fingerprint(self.path)} {self.format} {self.weight}"
+def _whole(path: Path, format: str | None, weight: str | None) -> Iterator[ArraySegment]:  # noqa: A002
+    with set_listener(False):  # the scan reports the progress
+        graph = read(path, format=format, weight=weight)
+    yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
 
 def _source(
     graph: Any, weight: str | None, *, is_streamed: bool, is_bounded: bool
 ) -> EdgeSource | None:
     """Return a source if the graph is a source or must be streamed, else None."""
-    if isinstance(graph, EdgeList) or _is_columns(graph):  # the usual cases
+    is_columns = isinstance(graph, tuple) and {*map(type, graph)} == {np.ndarray}
+    if is_columns or isinstance(graph, EdgeList):  # the usual cases
         return None
     if isinstance(graph, EdgeSource):
         check_weight(weight, "a source")
         return graph
     adopt = partial(_adopted, weight=weight)
-    items = graph if isinstance(graph, tuple | list) else ()
-    if is_path(graph) or is_delayed(graph):
-        items = [graph]
-    if items and all(map(is_path, items)):
-        if not is_streamed:
-            return None
-        return open_files(items, weight=weight, is_bounded=is_bounded)
+    if paths := paths_of(graph):
+        return open_files(paths, weight=weight, is_bounded=is_bounded) if is_streamed else None
+    items = graph if isinstance(graph, tuple | list) else [graph] if is_delayed(graph) else ()
     if items and all(map(is_delayed, items)):
         return EdgeSource(tuple(Delayed(item, str(item.key), adopt) for item in items))
     if items and all(map(_is_chunk, items)):
@@ -160,20 +136,12 @@ def _source(
     if all(map(is_dask_table, tables)):
         chunks = (chunk for table in tables for chunk in table.to_delayed())
         return EdgeSource(tuple(Delayed(chunk, str(chunk.key), adopt) for chunk in chunks))
-    if all(map(_is_dask_array, tables)):
+    if all("dask.Array" in class_names(table) for table in tables):
         return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):
         return EdgeSource((Chunks(graph, adopt),))
     return None
-
-
-def _is_columns(graph: Any) -> bool:
-    return isinstance(graph, tuple) and {*map(type, graph)} == {np.ndarray}
-
-
-def _is_dask_array(item: Any) -> bool:
-    return "dask.Array" in class_names(item)
 
 
 def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
@@ -192,11 +160,7 @@ def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
     # Optimisation would drop data that a client other than the default one has persisted.
     chunks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
     for number, chunk in enumerate(chunks):
-        yield Delayed(dask.delayed(_columns)(*chunk), f"{number} of the arrays", adopt)
-
-
-def _columns(*columns: Any) -> tuple[Any, ...]:
-    return columns
+        yield Delayed(dask.delayed(tuple)(list(chunk)), f"{number} of the arrays", adopt)
 
 
 def _is_chunk(item: Any) -> bool:
@@ -210,7 +174,7 @@ def _adopted(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
         return column_segment(chunk, name)
-    if is_path(chunk):
+    if paths_of(chunk):
         raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
     try:
         graph = edge_list(chunk, None, weight)

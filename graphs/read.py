@@ -6,7 +6,6 @@ Libraries are recognised by the names of their classes, so none of them is impor
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, chosen_weight, concatenate
-from .files import file_errors, is_path
+from .files import file_errors, paths_of
 from .formats import format_of
 from .libraries import no_weights
 from .libraries.networkx import from_networkx
@@ -74,8 +73,8 @@ def read(
     GraphError
         If no dtype represents the weights of all files, or `num_vertices` is too small.
     """
-    paths: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
-    if not paths or not all(map(is_path, paths)):
+    paths = paths_of(source)
+    if not paths:
         raise OptionError(f"expected a path or a list of paths, found {source!r}")
     with set_listener(progress):
         if ends is not None:
@@ -83,11 +82,10 @@ def read(
             graph = number_graph(paths, ends, weight, **options)
             assert isinstance(graph, EdgeList)  # without memory=, DuckDB is not used
             return graph
-        files = map(Path, paths)
-        graph = concatenate([format_of(file, format).graph(file, weight) for file in files])
+        graph = concatenate([format_of(path, format).graph(path, weight) for path in paths])
     if num_vertices is None:
         return graph
-    with file_errors(Path(paths[0]), GraphError) if len(paths) == 1 else nullcontext():
+    with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
         return graph.on(num_vertices)
 
 
@@ -108,10 +106,10 @@ def edge_list(
                 f"{type(graph).__name__}; compute the weights and pass them as a column"
             )
         found = from_networkx(graph, weight)
-        return found if num_vertices is None else found.on(num_vertices)
-    if is_path(graph) or _is_paths(graph):
+    elif paths_of(graph):
         return read(graph, num_vertices=num_vertices, weight=weight)
-    found = _adopted(graph, weight)
+    else:
+        found = _adopted(graph, weight)
     return found if num_vertices is None else found.on(num_vertices)
 
 
@@ -166,11 +164,6 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
             return _LIBRARIES[name]
     is_table = hasattr(graph, "__arrow_c_stream__") and _ARROW_COLUMNS.isdisjoint(names)
     return (lambda table, weight: arrow_graph(as_arrow(table), weight)) if is_table else None
-
-
-def _is_paths(graph: Any) -> bool:
-    is_sequence = isinstance(graph, tuple | list) and len(graph) > 0
-    return is_sequence and all(map(is_path, graph))
 
 
 def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:

@@ -1,8 +1,8 @@
 """Segments of a source: consecutive edges from one place, read block by block.
 
 There is a class for each kind of place: columns in memory (`ArraySegment`), an iterable of chunks
-(`Chunks`), a chunk that Dask computes (`Delayed`), and rows of another segment (`Rows`). Classes
-for files are in `formats` and `read`.
+(`Chunks`), a chunk that Dask computes (`Delayed`), a file that is read from its beginning (`File`),
+and rows of another segment (`Rows`). Classes for files with direct access are in `formats`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ import numpy as np
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
 from .edge_list import checked_column
-from .files import digest
+from .files import FileState, check_state, digest, file_fingerprint, unchanged
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from .edge_list import Columns
@@ -103,16 +105,13 @@ class ArraySegment(Segment):
 
     def fingerprint(self) -> str:
         """Return a digest of all values."""
-        columns = self._columns
-        shown = repr([(column.dtype.str, column.shape) for column in columns]).encode()
-        return digest(shown, *(np.ascontiguousarray(host_array(column)).data for column in columns))
-
-    def checksum(self) -> int:
-        """Return a fast checksum of all values, which detects changes of a chunk."""
-        return checksum(self._columns)
+        shown = repr([(column.dtype.str, column.shape) for column in self.columns]).encode()
+        values = (np.ascontiguousarray(host_array(column)).data for column in self.columns)
+        return digest(shown, *values)
 
     @property
-    def _columns(self) -> list[NDArray[Any]]:
+    def columns(self) -> list[NDArray[Any]]:
+        """The columns that exist."""
         return [self.u, self.v, *([] if self.weight is None else [self.weight])]
 
     def slice(self, start: int, stop: int) -> ArraySegment:
@@ -188,10 +187,12 @@ class ChunkSegment(Sequential):
 
     #: The number of edges and the checksum of each chunk; empty until they are counted.
     checksums: tuple[tuple[int, int], ...] = ()
+    #: The name of the only chunk; chunks without names are numbered.
+    label = ""
 
-    @abstractmethod
     def name(self, place: int) -> str:
         """Return the name of a chunk, for messages."""
+        return f"chunk {self.label or place}"
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that return views; the first call for a chunk compares its checksum."""
@@ -216,7 +217,7 @@ class ChunkSegment(Sequential):
         return digest(*(array.fingerprint().encode() for array in self.arrays()))
 
     def _compare(self, place: int, chunk: ArraySegment, known: int) -> None:
-        if chunk.checksum() != known:
+        if checksum(chunk.columns) != known:
             raise GraphError(self._changed(place, "its values differ"))
 
     def _changed(self, place: int, how: str) -> str:
@@ -245,15 +246,6 @@ class Chunks(ChunkSegment):
         """Whether the iterable can be read only once."""
         return isinstance(self.chunks, Iterator)
 
-    def fingerprint(self) -> str:
-        """Return a digest of the checksums, or of all values if there are no checksums yet."""
-        if self.is_iterator:
-            raise GraphError(
-                "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
-                "of chunks instead of an iterator"
-            )
-        return super().fingerprint()
-
     def arrays(self) -> Iterator[ArraySegment]:
         """Iterate over the chunks again."""
         chunks = iter(self.chunks)
@@ -266,10 +258,6 @@ class Chunks(ChunkSegment):
                 message = f"{self.name(position)}: {type(error).__name__}: {error}"
                 raise GraphError(message) from error
             yield self.adopt(chunk, self.name(position))
-
-    def name(self, place: int) -> str:
-        """Return the position of a chunk."""
-        return f"chunk {place}"
 
 
 @dataclass(frozen=True)
@@ -285,10 +273,6 @@ class Delayed(ChunkSegment):
         """Compute the chunk."""
         yield self.adopt(_computed(self.chunk), self.name(0))
 
-    def name(self, place: int) -> str:
-        """Return the label of the chunk."""
-        return f"chunk {self.label}"
-
 
 def _computed(chunk: Any) -> Any:
     """Compute a chunk, on the cluster that holds its data or else in this thread."""
@@ -301,6 +285,36 @@ def _computed(chunk: Any) -> Any:
     if persisted:
         return persisted[0].client.compute(chunk).result()
     return chunk.compute(scheduler="synchronous")
+
+
+@dataclass(frozen=True)
+class File(Sequential):
+    """A file that each scan reads again from its beginning; nothing reads it before."""
+
+    path: Path
+    #: Yields the edges in order.
+    read: Callable[[Path], Iterator[ArraySegment]]
+    #: Identifies the options of `read`.
+    options: str
+    state: FileState
+    is_in_blocks: bool = False
+    edges_at_once: int = 0
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The file, and row 0."""
+        return str(self.path), 0
+
+    def arrays(self) -> Iterator[ArraySegment]:
+        """Read the file."""
+        with unchanged(self.path, self.state):
+            for block in self.read(self.path):
+                check_state(self.path, self.state)  # check here, because a scan may end early
+                yield block
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the file, with the options of its reader."""
+        return f"{file_fingerprint(self.path)} {self.options}"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..runtime.memory import empty
 from ..runtime.team import in_shares
 from .edge_list import checked, join_ids, ones
 from .files import digest
-from .segments import ArraySegment, Chunks, ChunkSegment, Delayed, Rows, Sequential
+from .segments import ArraySegment, Chunks, ChunkSegment, Delayed, Rows, Sequential, checksum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -163,9 +163,9 @@ class EdgeSource:
         """
         first = self.first_id
         for segment in self.segments:
-            where = _Where.of(segment, first)
+            start = first
             for count, read in segment.reads(size):
-                yield first, count, partial(self._block, first, read, where)
+                yield first, count, partial(self._block, segment, start, first, read)
                 first += count
 
     def with_sizes(self) -> EdgeSource:
@@ -191,13 +191,13 @@ class EdgeSource:
     def counted(self, segment: Segment, first: int) -> Counted:
         """Read and check a segment whose first edge has id `first`; return its sizes."""
         count, largest, dtype, checksums = 0, 0, None, []
-        uncounted, where = replace(self, is_checked=False), _Where.of(segment, first)
+        uncounted = replace(self, is_checked=False)
         for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
             largest = max(largest, chunk.num_vertices)
             if isinstance(segment, ChunkSegment) and isinstance(chunk, ArraySegment):
-                checksums.append((chunk.num_edges, chunk.checksum()))
+                checksums.append((chunk.num_edges, checksum(chunk.columns)))
             for length, read in chunk.reads(BLOCK_EDGES):
-                (*_, weight), needed = uncounted._read(first + count, read, where)
+                (*_, weight), needed = uncounted._read(segment, first, first + count, read)
                 dtype = check_dtype(first + count, weight.dtype, dtype)
                 largest, count = max(largest, needed), count + length
                 done = first + count - self.first_id
@@ -219,6 +219,11 @@ class EdgeSource:
 
     def fingerprint(self) -> str:
         """Return a digest that identifies the edges."""
+        if self.is_read_once:
+            raise GraphError(
+                "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
+                "of chunks instead of an iterator"
+            )
         found = [segment.fingerprint() for segment in self.segments]
         removed = [] if self.removed is None else [np.ascontiguousarray(self.removed).data]
         return digest(repr((self.first_id, self.unweighted, found)).encode(), *removed)
@@ -301,27 +306,31 @@ class EdgeSource:
         """
         return next((read() for *_, read in self.blocks(1)), _NO_EDGES)
 
-    def _block(
-        self, first: int, read: Callable[[], Columns], where: _Where
-    ) -> tuple[NDArray[Any], ...]:
-        return self._read(first, read, where)[0]
+    def _block(self, *args: Any) -> tuple[NDArray[Any], ...]:
+        return self._read(*args)[0]
 
     def _read(
-        self, first: int, read: Callable[[], Columns], where: _Where
+        self, segment: Segment, start: int, first: int, read: Callable[[], Columns]
     ) -> tuple[tuple[NDArray[Any], ...], int]:
-        """Read and check a block; return it, and the number of vertices that it implies."""
+        """Read and check a block; return it, and the number of vertices that it implies.
+
+        `start` and `first` are the ids of the first edge of the segment and of the block.
+        """
         u, v, weight = read()
+        file, row = segment.origin
+        at = row + first - start if file else first  # messages count the rows of a file
         if self.unweighted or weight is None:
             weight = ones(u)
         try:
             known = self.num_vertices or 0
-            if not self.is_checked and not where.is_checked:
-                u, v, weight, known = checked(u, v, weight, self.num_vertices, where.row(first))
-            check_dtype(where.row(first), weight.dtype, self.weight_dtype)
+            # Chunks with checksums were checked by an earlier scan; later scans compare these.
+            if not self.is_checked and not getattr(segment, "checksums", ()):
+                u, v, weight, known = checked(u, v, weight, self.num_vertices, at)
+            check_dtype(at, weight.dtype, self.weight_dtype)
         except GraphError as error:
-            if not where.file:
+            if not file:
                 raise
-            raise FileFormatError(f"{where.file}: {error}") from error
+            raise FileFormatError(f"{file}: {error}") from error
         return (u, self._without_removed(first, u, v), weight), known
 
     def _without_removed(self, first: int, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
@@ -347,29 +356,6 @@ class Counted(NamedTuple):
     num_vertices: int
     weight_dtype: np.dtype[Any] | None
     checksums: tuple[tuple[int, int], ...] = ()
-
-
-class _Where(NamedTuple):
-    """The file of a segment, and the difference between edge ids and rows of the file.
-
-    `is_checked` is true if an earlier scan has validated the chunks. Later scans compare only
-    their checksums.
-    """
-
-    file: str
-    shift: int
-    is_checked: bool
-
-    @classmethod
-    def of(cls, segment: Segment, first: int) -> _Where:
-        """Locate a segment whose first edge has id `first`."""
-        file, row = segment.origin
-        is_checked = isinstance(segment, ChunkSegment | Rows) and bool(segment.checksums)
-        return cls(file, first - row, is_checked)
-
-    def row(self, edge: int) -> int:
-        """Return the row of an edge in its file, or its id if there is no file."""
-        return edge - self.shift if self.file else edge
 
 
 def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...]) -> Segment:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MemoryBoundError, OptionError
-from ..files import file_fingerprint
+from ..files import file_fingerprint, paths_of
 from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
 from .in_memory import number_in_memory
 from .pairs import named_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from os import PathLike
 
     from ..edge_list import EdgeList
     from ..source import EdgeSource
@@ -36,7 +36,7 @@ def number_graph(
     format: str | None = None,  # noqa: A002
     num_vertices: int | None = None,
     memory: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
@@ -51,7 +51,7 @@ def number_graph(
         message = "num_vertices= is for numbered vertices; with ends=, the names determine it"
         raise OptionError(message)
     folder = identity = None
-    files = _files(graph)
+    files = paths_of(graph)
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
         identity = [*names, weight, *map(file_fingerprint, files)]
@@ -79,13 +79,6 @@ def _number_on_disk(
         message = f"{memory:,} bytes are not enough to number the names, even on disk"
         raise MemoryBoundError(message, _LEAST)
     return number_beyond_memory(pairs, memory // 2, folder, identity)
-
-
-def _files(graph: Any) -> list[Path]:
-    """Return the files of a graph; empty if it is anything else."""
-    items = graph if isinstance(graph, list | tuple) else [graph]
-    is_path = all(isinstance(item, str | os.PathLike) for item in items)
-    return list(map(Path, items)) if is_path else []
 
 
 def _all(held: deque[Pairs], rest: Iterator[Pairs]) -> Iterator[Pairs]:

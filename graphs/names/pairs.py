@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
-from ..files import FileState, file_errors, unchanged
+from ..files import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
 from ..tables import (
     arrow_dtype,
@@ -25,6 +23,7 @@ from ..tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -96,8 +95,9 @@ def named_pairs(
 
 def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
     """Yield `pyarrow.Table` objects with at least the chosen columns."""
-    if isinstance(graph, str | os.PathLike):
-        yield from _of_file(Path(graph), choose, format)
+    if paths := paths_of(graph):
+        for path in paths:
+            yield from _of_file(path, choose, format)
     elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
         yield from _tables(value, choose, format)

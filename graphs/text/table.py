@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FileFormatError, GraphError
+from ...errors import GraphError
 from ...progress import set_listener
 from ..edge_list import EdgeList, join_weights
-from ..files import FileState, check_state, file_fingerprint, unchanged
-from ..segments import ArraySegment, Sequential
+from ..files import FileState, file_errors, unchanged
+from ..segments import ArraySegment, File
 from ..source import EdgeSource
 from .files import check_edges, check_vertices, fail
 
@@ -49,12 +50,10 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
             column.append(values)
     u, v = (_joined(column) for column in columns[:2])
     weights = columns[2]
-    try:
+    with file_errors(path, GraphError):
         weight = join_weights(weights) if weights and weights[0] is not None else None
         weights.clear()
         graph = EdgeList(u, v, weight, num_vertices=header.num_vertices)
-    except GraphError as error:
-        raise FileFormatError(f"{path}: {error}") from error
     _check_edges(path, header, graph.num_edges)
     return graph
 
@@ -84,8 +83,23 @@ def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> E
     _check_edges(path, header, count)
     kinds = {dtype.kind for dtype in dtypes}
     name = "float64" if "f" in kinds else "uint64" if "u" in kinds else "int64"
-    rows = TextRows(path, read, options, np.dtype(name), state).slice(0, count)
-    return EdgeSource((rows,), num_vertices)
+    blocks_again = partial(_blocks, read=read, dtype=np.dtype(name))
+    file = File(path, blocks_again, options, state, is_in_blocks=True)
+    return EdgeSource((file.slice(0, count),), num_vertices)
+
+
+def _blocks(
+    path: Path, read: Callable[[Path], Blocks], dtype: np.dtype[Any]
+) -> Iterator[ArraySegment]:
+    """Parse a file; convert the weights of all blocks to one dtype."""
+    first, none = 0, np.empty(0, dtype)
+    with set_listener(False), file_errors(path, GraphError):  # the scan reports the progress
+        blocks = read(path)
+        next(blocks)
+        for u, v, weight in blocks:  # type: ignore[misc]
+            weight = None if weight is None else join_weights([none, weight], first)
+            yield ArraySegment(u, v, weight)
+            first += len(u)
 
 
 def _header(path: Path, blocks: Blocks) -> Header:
@@ -102,43 +116,3 @@ def _check_edges(path: Path, header: Header, num_edges: int) -> None:
         which = "more" if num_edges > (header.num_edges or 0) else "fewer"
         problem = f"{num_edges} edges, {which} than the {header.num_edges} stated here"
         fail(path, header.line, f"the file holds {problem}")
-
-
-@dataclass(frozen=True)
-class TextRows(Sequential):
-    """A text file that each scan parses again, block by block."""
-
-    path: Path
-    read: Callable[[Path], Blocks]
-    options: str
-    weight_dtype: np.dtype[Any]
-    state: FileState
-    is_in_blocks = True
-
-    def arrays(self) -> Iterator[ArraySegment]:
-        """Parse the file; convert the weights of all blocks to one dtype."""
-        first, none = 0, np.empty(0, self.weight_dtype)
-        with unchanged(self.path, self.state), set_listener(False):  # the scan reports the progress
-            blocks = self.read(self.path)
-            next(blocks)
-            for u, v, weight in blocks:  # type: ignore[misc]
-                if weight is not None:
-                    weight = self._converted(weight, none, first)
-                check_state(self.path, self.state)  # check here, because a scan may end early
-                yield ArraySegment(u, v, weight)
-                first += len(u)
-
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the file, with the options of its reader."""
-        return f"{file_fingerprint(self.path)} {self.options}"
-
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file, and row 0."""
-        return str(self.path), 0
-
-    def _converted(self, weight: NDArray[Any], none: NDArray[Any], first: int) -> NDArray[Any]:
-        try:
-            return join_weights([none, weight], first)
-        except GraphError as error:
-            raise FileFormatError(f"{self.path}: {error}") from error
