@@ -12,8 +12,9 @@ from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
 from ..pipeline.options import check_count, parse_bytes
-from ..pipeline.plan import STRATEGIES, Graph, Rates, Request, plan
+from ..pipeline.plan import STRATEGIES, Rates, Request, plan
 from ..pipeline.run.schedulers import Workers
+from ..pipeline.streaming.bounds import Graph
 from ..primitives import resolve_backend
 from ..runtime.host import show_bytes
 from ..runtime.team import kernel_threads, processors

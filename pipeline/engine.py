@@ -21,12 +21,12 @@ from ..runtime.memory import keeping_blocks, release_idle
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from .options import check_count, check_flag, parse_bytes
-from .plan import FEW, Graph, Request, plan
+from .plan import FEW, Request, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
-from .streaming.bounds import check_reading
+from .streaming.bounds import Graph, check_reading
 from .streaming.checkpoint import fingerprint, open_checkpoint, version
 from .streaming.solver import Solver
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..runtime.host import show_bytes
 from .report.report import Estimate, Plan
 from .strategies import SCANNING
-from .streaming.bounds import LIGHT, ScanMemory, Size, device_bytes, rounds_bytes, tiles_bytes
+from .streaming.bounds import FOLD_SHARE, Graph, ScanMemory, tiles_bytes
 
 if TYPE_CHECKING:
-    from ..graphs.source import EdgeSource
     from .run.schedulers import Workers
 
 #: The largest number of edges for which `Request.for_few` replaces the pipeline.
@@ -22,6 +21,15 @@ FEW = 2**16
 
 #: The names of all strategies.
 STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
+
+#: Light edges per vertex that the first of two scans takes. There are fewer than in
+#: `filter-boruvka`, to save memory.
+_LIGHT_PER_VERTEX = 1.5
+#: The share of the capacity to fill. The limit for light edges is estimated from a sample, and a
+#: buffer that overflows drops its heavier half.
+_FILLED = 7 / 8
+#: Edges per vertex above which a second scan is faster than holding and joining all edges.
+_DENSE = 6
 
 #: Seconds to load kernels.
 _LOADING = 0.1
@@ -31,34 +39,6 @@ _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 #: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
 #: a share of all edges if few fragments remain.
 _STOPPED, _LEFT = 0.75, 0.03
-
-
-@dataclass(frozen=True)
-class Graph(Size):
-    """The properties of a graph on which a plan depends."""
-
-    #: Whether all edges are in memory.
-    is_in_memory: bool = False
-    #: Whether the graph can be read only once.
-    is_read_once: bool = False
-    #: Number of chunks that Dask computes; 0 for other graphs.
-    num_chunks: int = 0
-    #: Bytes that the graph and its solution need on a GPU.
-    device_bytes: int = 0
-    #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
-    tiles_leave: int | None = None
-
-    @classmethod
-    def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Self:
-        """Return the properties of a source whose sizes are known."""
-        return replace(
-            super().of(source),
-            is_in_memory=source.is_in_memory,
-            is_read_once=source.is_read_once,
-            num_chunks=num_chunks,
-            device_bytes=device_bytes(source) if for_device else 0,
-            tiles_leave=source.tiles_leave,
-        )
 
 
 @dataclass(frozen=True)
@@ -112,12 +92,11 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         If the limit on memory is too low. States the least memory.
     """
     _check(request, graph)
-    strategy, partitions = request.strategy, request.partitions
+    strategy, partitions, reason = request.strategy, request.partitions, "as asked"
     if partitions is None:
         is_one = strategy in ("whole", "fold")
         partitions = 1 if is_one else graph.num_chunks or where.workers
     partitions = max(1, min(partitions, graph.num_edges))
-    reason = "as asked"
     if strategy == "auto":
         strategy, reason = _choose(request, graph, where, partitions)
     if strategy == "fold":
@@ -128,7 +107,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         algorithm = request.for_scans
     elif strategy == "whole" and request.for_few and graph.num_edges <= FEW:
         algorithm, backend = request.for_few, request.backend_for_few
-    unbounded = Plan(
+    found = Plan(
         strategy,
         partitions,
         graph.num_edges,
@@ -138,30 +117,20 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         backend=backend,
     )
     if strategy == "tiles":
-        return _tiled(unbounded, request, graph, where)
+        return _tiled(found, request, graph, where)
     is_bounded = strategy in SCANNING
     if strategy == "iterate":
         # If a graph does not fit in the workers' memory, reduce its partitions first if possible.
         wants_forests = not (request.is_own or request.gives_fields)
         does_not_fit = wants_forests and not _fits(graph, where)
         is_bounded = request.memory is not None or does_not_fit
-    return _bounded(unbounded, request, graph, where, rates or Rates()) if is_bounded else unbounded
+    return _bounded(found, request, graph, where, rates or Rates()) if is_bounded else found
 
 
 def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Workers, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
     strategy, partitions, bound = unbounded.strategy, unbounded.partitions, request.bound
-    scans = ScanMemory(
-        graph,
-        strategy,
-        partitions,
-        request.split_every,
-        where.task_threads,
-        _num_tasks(where, partitions),
-        where.workers,
-        spills=where.is_cluster and strategy == "iterate",
-        by_dask=not where.eager,
-    )
+    scans = ScanMemory(graph, strategy, partitions, request.split_every, where)
     if bound is None and where.worker_memory is not None:
         bound = max(where.worker_memory, scans.least_memory)  # this limit never refuses a run
     capacity = scans.capacity(bound)
@@ -181,54 +150,50 @@ def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Workers, ra
 
 def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Workers) -> Plan:
     """Return the plan of the strategy "tiles", completed by its memory."""
-    memory = _tiles_bytes(graph, where, unbounded.partitions)
+    memory = tiles_bytes(graph, unbounded.partitions, where)
     if request.memory is not None and request.memory < memory:
-        message = (
+        raise MemoryBoundError(
             f"memory: {show_bytes(request.memory)} is not enough; strategy 'tiles' needs "
-            f"{show_bytes(memory)} for {graph.num_vertices:,} vertices"
+            f"{show_bytes(memory)} for {graph.num_vertices:,} vertices",
+            memory,
         )
-        raise MemoryBoundError(message, memory)
     return replace(unbounded, capacity=graph.tiles_leave or 0, memory=memory, least_memory=memory)
 
 
-def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
-    """Refuse options that the strategy does not support."""
-    if strategy == "tiles" and graph.tiles_leave is None:
-        message = "strategy 'tiles' needs a graph of mstflow.grid with its weights; choose another"
-        raise OptionError(message)
-    if request.gives_fields and strategy not in ("whole", "iterate"):
-        message = f"strategy {strategy!r} gives only the field 'forest'; choose whole or iterate"
-        raise OptionError(message)
-    if request.keeps_checkpoint and strategy not in SCANNING:
-        raise OptionError(f"strategy {strategy!r} does not support checkpoint=; choose another")
-    if request.memory is not None and strategy == "whole":
-        message = "strategy 'whole' holds all edges and does not support memory=; choose another"
-        raise OptionError(message)
-
-
 def _check(request: Request, graph: Graph) -> None:
+    """Refuse options that no strategy of the request supports."""
     strategy, is_split = request.strategy, (request.partitions or 1) > 1
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
         raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
     if strategy in ("whole", "fold") and is_split:
         raise OptionError(f"strategy {strategy!r} has one partition, not {request.partitions}")
+    once = "a graph that can be read only once"
     if graph.is_read_once and (strategy not in ("auto", "fold") or is_split):
-        message = 'a graph that can be read only once needs strategy="fold" with one partition'
-        raise OptionError(message)
+        raise OptionError(f'{once} needs strategy="fold" with one partition')
     if graph.is_read_once and request.gives_fields:
-        raise OptionError(
-            "a graph that can be read only once gives only the field 'forest'; "
-            "pass its chunks in a list"
-        )
+        raise OptionError(f"{once} gives only the field 'forest'; pass its chunks in a list")
+
+
+def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
+    """Refuse options that the strategy does not support."""
+    problem = ""
+    if strategy == "tiles" and graph.tiles_leave is None:
+        problem = "needs a graph of mstflow.grid with its weights; choose another"
+    elif request.gives_fields and strategy not in ("whole", "iterate"):
+        problem = "gives only the field 'forest'; choose whole or iterate"
+    elif request.keeps_checkpoint and strategy not in SCANNING:
+        problem = "does not support checkpoint=; choose another"
+    elif request.memory is not None and strategy == "whole":
+        problem = "holds all edges and does not support memory=; choose another"
+    if problem:
+        raise OptionError(f"strategy {strategy!r} {problem}")
 
 
 def _choose(request: Request, graph: Graph, where: Workers, partitions: int) -> tuple[str, str]:
+    """Return the strategy of "auto", and the reason for it."""
     if request.gives_fields:
-        return (
-            "iterate" if partitions > 1 else "whole",
-            "the run returns other fields",
-        )
+        return "iterate" if partitions > 1 else "whole", "the run returns other fields"
     if graph.is_read_once:
         return "fold", "the graph can be read only once"
     if _suit_tiles(request, graph, where, partitions):
@@ -251,38 +216,23 @@ def _suit_tiles(request: Request, graph: Graph, where: Workers, partitions: int)
     if graph.tiles_leave is None or request.is_own or request.keeps_checkpoint:
         return False
     bound = where.worker_memory if request.memory is None else request.memory
-    is_enough = bound is None or _tiles_bytes(graph, where, partitions) <= bound
+    is_enough = bound is None or tiles_bytes(graph, partitions, where) <= bound
     return is_enough and request.device_memory is None
-
-
-def _tiles_bytes(graph: Graph, where: Workers, partitions: int) -> int:
-    left, tasks = graph.tiles_leave or 0, _num_tasks(where, partitions)
-    return tiles_bytes(graph, left, partitions, where.task_threads, tasks)
 
 
 def _fits(graph: Graph, where: Workers) -> bool:
     """Return whether rounds over all edges use at most half of each worker's memory."""
-    if where.worker_memory is None:
-        return True
     # `worker_memory` is a quarter of a worker's memory per task.
-    return rounds_bytes(graph) <= 2 * where.worker_memory * where.workers
+    limit = where.worker_memory
+    return limit is None or graph.rounds_bytes <= 2 * limit * where.workers
 
 
-def _num_tasks(where: Workers, partitions: int) -> int:
-    """Return the number of tasks that share the memory."""
-    if where.is_cluster:
-        return 1
-    # Any process may run a merge, and its pool keeps that memory, so count all processes.
-    return where.workers if where.name == "processes" else min(where.workers, partitions)
-
-
-def _num_light(size: Size, capacity: int, partitions: int) -> int:
+def _num_light(graph: Graph, capacity: int, partitions: int) -> int:
     """Return the number of light edges of the first scan; 0 if it needs no limit."""
-    folds = size.num_vertices <= capacity // LIGHT.fold_share
-    is_dense = size.num_edges > LIGHT.dense * size.num_vertices
-    if folds and not is_dense:
+    folds = graph.num_vertices <= capacity // FOLD_SHARE
+    if folds and graph.num_edges <= _DENSE * graph.num_vertices:
         return 0
-    return int(min(LIGHT.per_vertex * size.num_vertices, LIGHT.filled * capacity * partitions))
+    return int(min(_LIGHT_PER_VERTEX * graph.num_vertices, _FILLED * capacity * partitions))
 
 
 def _estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) -> Estimate:
@@ -290,34 +240,35 @@ def _estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) ->
 
     `docs/scale.md` works through an example.
     """
-    size, parts = scans.size, scans.partitions
-    vertices, edges = size.num_vertices, size.num_edges
-    taken = edges_taken(size, capacity, parts, num_light) if scans.can_rescan else [edges]
+    graph, parts, workers = (
+        scans.graph,
+        scans.partitions,
+        min(scans.where.workers, scans.partitions),
+    )
+    vertices, edges = graph.num_vertices, graph.num_edges
+    taken = edges_taken(graph, capacity, parts, num_light) if scans.can_rescan else [edges]
     held = min(capacity, math.ceil(max(taken) / parts))
-    workers = min(scans.workers, parts)
-    record = size.held_edge - 8
+    read = edges * (graph.held_edge - 8)
+    computing = edges * 1e-9 / (workers * scans.where.task_threads)
     scanning = sum(
-        max(
-            edges * nanoseconds * 1e-9 / (workers * scans.threads),
-            edges * record / rates.disk / workers,
-        )
+        max(nanoseconds * computing, read / rates.disk / workers)
         for nanoseconds in [_FIRST] + [_AGAIN] * (len(taken) - 1)
     )
     solving = sum(_HELD * each / workers for each in taken)
     solving += len(taken) * (1 + scans.levels) * _VERTEX * vertices
     # Each partition sends its forest up the tree and receives the labels.
-    forests = sum(min(vertices, held, each / parts) * size.held_edge for each in taken)
-    sent = parts * (forests + (len(taken) - 1) * vertices * size.index) if parts > 1 else 0
+    forests = sum(min(vertices, held, each / parts) * graph.held_edge for each in taken)
+    sent = parts * (forests + (len(taken) - 1) * vertices * graph.index) if parts > 1 else 0
     seconds = _LOADING + scanning + solving * 1e-9 + sent / rates.network / workers
-    return Estimate(len(taken), len(taken) * edges * record, int(sent), seconds)
+    return Estimate(len(taken), len(taken) * read, int(sent), seconds)
 
 
-def edges_taken(size: Size, capacity: int, parts: int, num_light: int) -> list[float]:
+def edges_taken(graph: Graph, capacity: int, parts: int, num_light: int) -> list[float]:
     """Return the number of edges that each scan holds, in partitions of up to `capacity`.
 
     c random edges per vertex reduce n fragments to about n exp(-1.5 c).
     """
-    vertices, edges, held = size.num_vertices, size.num_edges, capacity * parts
+    vertices, edges, held = graph.num_vertices, graph.num_edges, capacity * parts
     if edges <= held and not num_light:
         return [edges]
     taken = [num_light or _STOPPED * held]

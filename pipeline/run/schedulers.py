@@ -42,6 +42,13 @@ class Workers:
     #: Limit in bytes of each task.
     worker_memory: int | None = None
 
+    def sharing(self, partitions: int) -> int:
+        """Return the number of tasks that share the memory."""
+        if self.is_cluster:
+            return 1
+        # Any process may run a merge, and its pool keeps that memory, so count all processes.
+        return self.workers if self.name == "processes" else min(self.workers, partitions)
+
 
 @dataclass(eq=False)
 class Scheduler(Workers, ABC):

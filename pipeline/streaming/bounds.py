@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from ...errors import MemoryBoundError
 from ...graphs.source import BLOCK_EDGES
@@ -15,6 +15,7 @@ from ...runtime.host import show_bytes
 
 if TYPE_CHECKING:
     from ...graphs.source import EdgeSource
+    from ..run.schedulers import Workers
 
 #: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
 _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
@@ -37,44 +38,46 @@ _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: scan then fits twice.
 _COMFORTABLE, _PARTS = 2**24, 16
 
-
-class _Light(NamedTuple):
-    """Parameters of the first scan of the strategy "two-scan"."""
-
-    #: Light edges per vertex. There are fewer than in `filter-boruvka`, to save memory.
-    per_vertex: float = 1.5
-    #: The share of the capacity to fill. The limit for light edges is estimated from a sample, and
-    #: a buffer that overflows drops its heavier half.
-    filled: float = 7 / 8
-    #: Edges per vertex above which a second scan is faster than holding and joining all edges.
-    dense: float = 6
-    #: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
-    #: 1 / `fold_share` of the buffer. Otherwise a second scan takes less time.
-    fold_share: int = 8
-
-
-LIGHT = _Light()
+#: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
+#: 1 / `FOLD_SHARE` of the buffer. Otherwise a second scan takes less time.
+FOLD_SHARE = 8
 
 
 @dataclass(frozen=True)
-class Size:
-    """The sizes that memory depends on.
-
-    `weight` is the number of bytes of a weight. `at_once` is the number of edges of the largest
-    segment that cannot be read in blocks.
-    """
+class Graph:
+    """The properties of a graph on which memory and a plan depend."""
 
     num_vertices: int
     num_edges: int
+    #: Bytes of a weight.
     weight: int = 4
+    #: Number of edges of the largest segment that cannot be read in blocks.
     at_once: int = 0
+    #: Whether all edges are in memory.
+    is_in_memory: bool = False
+    #: Whether the graph can be read only once.
+    is_read_once: bool = False
+    #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
+    tiles_leave: int | None = None
+    #: Number of chunks that Dask computes; 0 for other graphs.
+    num_chunks: int = 0
+    #: Bytes that the graph and its solution need on a GPU.
+    device_bytes: int = 0
 
     @classmethod
-    def of(cls, source: EdgeSource) -> Self:
-        """Return the size of a source; an iterator may have any number of edges."""
-        num_edges = sys.maxsize if source.num_edges is None else source.num_edges
-        weight = 8 if source.weight_dtype is None else source.weight_dtype.itemsize
-        return cls(source.num_vertices or 0, num_edges, weight, source.edges_at_once)
+    def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Self:
+        """Return the properties of a source; an iterator may have any number of edges."""
+        return cls(
+            source.num_vertices or 0,
+            sys.maxsize if source.num_edges is None else source.num_edges,
+            8 if source.weight_dtype is None else source.weight_dtype.itemsize,
+            source.edges_at_once,
+            source.is_in_memory,
+            source.is_read_once,
+            source.tiles_leave,
+            num_chunks,
+            device_bytes(source) if for_device else 0,
+        )
 
     @property
     def index(self) -> int:
@@ -87,81 +90,56 @@ class Size:
         return 2 * self.index + self.weight + 8
 
     @property
-    def solved_edge(self) -> int:
-        """Bytes per edge while the forest of the edges in a buffer is computed.
-
-        Kruskal's algorithm needs keys, and records of 16 bytes. For keys of too many bits it needs
-        two records of key and position instead, and both ends in order. Edges of the forest count
-        with the vertices.
-        """
-        return 2 * self.weight + 16
-
-    @property
-    def solved_vertex(self) -> int:
-        """Bytes per vertex while a forest is computed and ends are replaced by fragments.
-
-        Four arrays are in use. The pool may hold two more idle blocks.
-        """
-        return 6 * self.index
-
-    @property
-    def kept_vertex(self) -> int:
-        """Bytes per vertex between scans: its fragment, an edge id, the key of a spoke."""
-        return self.index + 8 + self.weight
+    def rounds_bytes(self) -> int:
+        """Bytes of the edges of all partitions while rounds run over them."""
+        return self.num_edges * (self.held_edge + _ROUND_EDGE)
 
 
 def device_bytes(source: EdgeSource) -> int:
     """Return the bytes of device memory that the whole graph and its solution need."""
-    size = Size.of(source)
+    graph = Graph.of(source)
     u, v, weight = (column.itemsize for column in source.first_columns())
-    columns = 0 if source.is_on_device else max(u, size.index) + max(v, size.index) + weight
-    held = size.num_edges * (columns + _DEVICE_EDGE) + size.num_vertices * _DEVICE_VERTEX
-    return held + min(size.num_edges, _SORTED) * _SORTED_EDGE
+    index = graph.index
+    columns = 0 if source.is_on_device else max(u, index) + max(v, index) + weight
+    held = graph.num_edges * (columns + _DEVICE_EDGE) + graph.num_vertices * _DEVICE_VERTEX
+    return held + min(graph.num_edges, _SORTED) * _SORTED_EDGE
 
 
-def rounds_bytes(size: Size) -> int:
-    """Return the bytes of the edges of all partitions while rounds run over them."""
-    return size.num_edges * (size.held_edge + _ROUND_EDGE)
-
-
-def tiles_bytes(size: Size, left: int, partitions: int, threads: int, tasks: int = 1) -> int:
-    """Return the bytes of the strategy "tiles" if at most `left` edges remain after its tiles.
+def tiles_bytes(graph: Graph, partitions: int, where: Workers) -> int:
+    """Return the bytes of the strategy "tiles".
 
     This is the maximum over three phases: tiles are joined, the remaining edges are sorted, and the
     ids in the result are converted to 64 bits. Several partitions are in memory twice while they
-    are concatenated. `tasks` is the number of tasks that run at once, with `threads` threads each.
+    are concatenated.
     """
-    edge_id = 4 if size.num_edges < 2**31 else 8
-    sorting = size.num_vertices * edge_id + left * (2 * size.held_edge + 2 * size.weight + 20)
+    left, edge_id = graph.tiles_leave or 0, 4 if graph.num_edges < 2**31 else 8
+    sorting = graph.num_vertices * edge_id + left * (2 * graph.held_edge + 2 * graph.weight + 20)
     copies = min(2, partitions)
-    joining = copies * size.num_vertices * (size.index + edge_id) + left * 2 * size.held_edge
-    result = size.num_vertices * (edge_id + 9)
-    return tasks * (_KERNELS + threads * _TILE) + max(joining, sorting, result)
+    joining = copies * graph.num_vertices * (graph.index + edge_id) + left * 2 * graph.held_edge
+    result = graph.num_vertices * (edge_id + 9)
+    tasks = where.sharing(partitions)
+    return tasks * (_KERNELS + where.task_threads * _TILE) + max(joining, sorting, result)
 
 
 @dataclass(frozen=True)
 class ScanMemory:
     """The memory of the tasks of a run that scans a graph."""
 
-    size: Size
+    graph: Graph
     strategy: str
     partitions: int
     split_every: int
-    #: Threads of each task.
-    threads: int
-    #: Number of tasks that share the memory.
-    tasks: int = 1
-    #: Number of tasks that run at once.
-    workers: int = 1
-    #: Whether workers spill waiting forests to disk.
-    spills: bool = False
-    #: Whether Dask runs the tasks.
-    by_dask: bool = False
+    where: Workers
 
     @property
     def can_rescan(self) -> bool:
         """Whether a later scan may select edges that an earlier scan skipped."""
         return self.strategy == "two-scan"
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks that share the memory."""
+        return self.where.sharing(self.partitions)
 
     @property
     def levels(self) -> int:
@@ -178,25 +156,25 @@ class ScanMemory:
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of a task that holds `capacity` edges."""
-        forest = min(capacity, self.size.num_vertices)
+        forest = min(capacity, self.graph.num_vertices)
         solved = max(capacity, self._fan * forest) * self._solved_edge
         scan = self._fixed + forest * self._waiting_edge + solved
         return max(scan, self._rounds) if self._is_iterated else scan
 
     def capacity(self, memory: int | None) -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes."""
-        vertices, parts = self.size.num_vertices, self.partitions
+        vertices, parts = self.graph.num_vertices, self.partitions
         share = min(parts, _PARTS) if self.can_rescan else 1
         wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
         if memory is None:
             return max(self._least, wanted)
         if memory < self.least_memory:
-            message = (
+            raise MemoryBoundError(
                 f"memory: {show_bytes(memory)} is not enough; strategy {self.strategy!r} with "
                 f"partitions={parts} needs at least {show_bytes(self.least_memory)} for "
-                f"{vertices:,} vertices"
+                f"{vertices:,} vertices",
+                self.least_memory,
             )
-            raise MemoryBoundError(message, self.least_memory)
         room = memory // self.tasks - self._fixed
         # The forest of a buffer grows with the buffer until it connects all vertices.
         held = room // (self._waiting_edge + self._fan * self._solved_edge)
@@ -209,6 +187,11 @@ class ScanMemory:
         return self.strategy == "iterate"
 
     @property
+    def _spills(self) -> bool:
+        """Whether workers spill waiting forests to disk."""
+        return self._is_iterated and self.where.is_cluster
+
+    @property
     def _fan(self) -> int:
         """Number of forests that one task merges."""
         return 1 if self._is_iterated else min(self.split_every, self.partitions)
@@ -216,7 +199,7 @@ class ScanMemory:
     @property
     def _in_memory(self) -> int:
         """Number of forests in memory while a task runs, including its own."""
-        if self.spills:
+        if self._spills:
             return 1
         if self._is_iterated:
             return -(-self.partitions // self.tasks)
@@ -225,16 +208,14 @@ class ScanMemory:
     @property
     def _rounds(self) -> int:
         """Bytes while rounds run over the forests of all partitions."""
-        size = self.size
-        forest = min(self._most, size.num_vertices)
+        vertices = self.graph.num_vertices
+        edges = self._in_memory * min(self._most, vertices) * (self.graph.held_edge + _ROUND_EDGE)
         minima = self.levels * (min(self.split_every, self.partitions) - 1) + 1
-        edges = self._in_memory * forest * (size.held_edge + _ROUND_EDGE)
-        vertex = _ROUND_VERTEX + minima * _ROUND_MINIMUM
-        return self._loaded + edges + size.num_vertices * vertex
+        return self._loaded + edges + vertices * (_ROUND_VERTEX + minima * _ROUND_MINIMUM)
 
     @property
     def _most(self) -> int:
-        return -(-self.size.num_edges // self.partitions)
+        return -(-self.graph.num_edges // self.partitions)
 
     @property
     def _least(self) -> int:
@@ -243,38 +224,44 @@ class ScanMemory:
         Without another scan, a forest of n vertices must fit twice. If another scan may follow,
         a quarter of a forest, divided by the number of partitions, is enough.
         """
-        vertices = self.size.num_vertices
+        vertices = self.graph.num_vertices
         held = vertices // (4 * self.partitions) if self.can_rescan else 2 * vertices
         return max(2 * BLOCK_EDGES, min(self._most, held))
 
     @property
     def _loaded(self) -> int:
         """Bytes of loaded code."""
-        return _KERNELS + (_DASK if self.by_dask else 0)
+        return _KERNELS + (0 if self.where.eager else _DASK)
 
     @property
     def _fixed(self) -> int:
         """Bytes that do not depend on the number of edges held."""
-        size = self.size
-        vertex = size.solved_vertex + (size.kept_vertex if self.can_rescan else 0)
-        thread = _THREAD + size.at_once * _READ_EDGE
+        graph, index = self.graph, self.graph.index
+        # While a forest is computed and ends are replaced by fragments, four arrays are in use, and
+        # the pool may hold two more idle blocks. Between scans, a vertex has a fragment, an edge id
+        # and the key of a spoke.
+        vertex = 6 * index + (index + 8 + graph.weight if self.can_rescan else 0)
+        threads = self.where.task_threads * (_THREAD + graph.at_once * _READ_EDGE)
         parts = self.partitions * _PARTITION if self.partitions > 1 else 0
-        return self._loaded + parts + self.threads * thread + size.num_vertices * vertex
+        return self._loaded + parts + threads + graph.num_vertices * vertex
 
     @property
     def _solved_edge(self) -> int:
         """Bytes per edge, held or merged, while the forest is computed.
 
-        An eighth is added, because a reused block may be larger than needed.
+        Kruskal's algorithm needs keys, and records of 16 bytes. For keys of too many bits it needs
+        two records of key and position instead, and both ends in order. Edges of the forest count
+        with the vertices. With several partitions, an eighth is added, because a reused block may
+        be larger than needed.
         """
-        solved = self.size.held_edge + self.size.solved_edge
+        solved = self.graph.held_edge + 2 * self.graph.weight + 16
         return solved + solved // 8 if self.partitions > 1 else solved
 
     @property
     def _waiting_edge(self) -> int:
         """Bytes per edge of the forests that wait to be merged."""
-        is_kept = self.levels and not self.spills
-        return self._in_memory * self.size.held_edge if is_kept else 0
+        is_kept = self.levels and not self._spills
+        return self._in_memory * self.graph.held_edge if is_kept else 0
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
@@ -282,8 +269,8 @@ def check_reading(source: EdgeSource, memory: int) -> None:
     for segment in source.segments:
         needed = _KERNELS + _THREAD + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:
-            message = (
+            raise MemoryBoundError(
                 f"memory: {show_bytes(memory)} is not enough; {segment.origin[0]} cannot be read "
-                f"in small blocks and needs {show_bytes(needed)}; a folder of .npy columns can"
+                f"in small blocks and needs {show_bytes(needed)}; a folder of .npy columns can",
+                needed,
             )
-            raise MemoryBoundError(message, needed)

@@ -18,7 +18,7 @@ from ...primitives import Backend, array_module
 from ...progress import report_progress
 from ...stages.fields import Columns
 from ..run.partitions import as_index
-from .bounds import LIGHT
+from .bounds import FOLD_SHARE
 from .buffer import EdgeBuffer, Selected
 from .solver import Cut
 from .star import Star
@@ -56,7 +56,7 @@ class Scan(NamedTuple):
         if self.limit is not None:
             return False
         is_first = self.can_rescan and self.num_fragments == self.num_vertices
-        return self.num_fragments <= self.capacity // (LIGHT.fold_share if is_first else 2)
+        return self.num_fragments <= self.capacity // (FOLD_SHARE if is_first else 2)
 
 
 class Progress(NamedTuple):

@@ -12,9 +12,9 @@ from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
-from mstflow.pipeline.plan import Graph, Request, plan
+from mstflow.pipeline.plan import Request, plan
 from mstflow.pipeline.run.schedulers import Workers
-from mstflow.pipeline.streaming.bounds import Size
+from mstflow.pipeline.streaming.bounds import Graph
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
@@ -159,4 +159,4 @@ def test_bytes_of_a_held_edge(num_vertices, weight):
     solver, dtype = Solver(mstflow.algorithm("kruskal"), Backend("numpy"), False), np.dtype(weight)
     buffer = EdgeBuffer(solver, num_vertices, 8, dtype, folds=True)
     held = sum(column.itemsize for column in buffer.columns)
-    assert Size(num_vertices, 9, dtype.itemsize).held_edge == held
+    assert Graph(num_vertices, 9, dtype.itemsize).held_edge == held

@@ -7,7 +7,7 @@ from mstflow.pipeline.plan import _num_light
 from mstflow.pipeline.run.execute import execute
 from mstflow.pipeline.run.schedulers import Inline
 from mstflow.pipeline.strategies import SCANNING, from_columns
-from mstflow.pipeline.streaming.bounds import Size
+from mstflow.pipeline.streaming.bounds import Graph
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
 from mstflow.runtime.device import host_array
@@ -37,7 +37,7 @@ def scan(
         "solver": solver,
         "capacity": capacity,
         "first_edge": source.first_id,
-        "num_light": _num_light(Size.of(source), capacity, len(partitions)),
+        "num_light": _num_light(Graph.of(source), capacity, len(partitions)),
         "num_partitions": len(partitions),
     }
     fields, report = execute(

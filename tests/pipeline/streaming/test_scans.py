@@ -13,8 +13,9 @@ from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.options import parse_bytes
 from mstflow.pipeline.plan import _num_light, edges_taken
+from mstflow.pipeline.run.schedulers import Workers
 from mstflow.pipeline.strategies import SCANNING
-from mstflow.pipeline.streaming.bounds import ScanMemory, Size
+from mstflow.pipeline.streaming.bounds import Graph, ScanMemory
 from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
 from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
@@ -57,8 +58,8 @@ def test_a_plan_states_the_number_of_scans(capacity, scans):
     graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
     _, report = solve(graph, capacity, can_rescan=True)
     assert len(scanned(report)) == scans
-    size = Size(2000, 60_000)
-    assert len(edges_taken(size, capacity, 1, _num_light(size, capacity, 1))) == scans
+    sizes = Graph(2000, 60_000)
+    assert len(edges_taken(sizes, capacity, 1, _num_light(sizes, capacity, 1))) == scans
 
 
 def test_all_partitions_have_the_same_limit():
@@ -223,19 +224,19 @@ def test_sizes():
 
 
 @given(
-    strategy=st.sampled_from(list(SCANNING)),
+    strategy=st.sampled_from([*SCANNING, "iterate"]),
     partitions=st.integers(1, 40),
     split_every=st.integers(2, 5),
     edges=st.integers(0, 10**8),
     spare=st.integers(0, 10**9),
-    spills=st.booleans(),
+    is_cluster=st.booleans(),
 )
-def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, spills):
-    size = Size(10**6, edges)
-    scans = ScanMemory(size, strategy, partitions, split_every, threads=2, tasks=3, spills=spills)
+def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
+    where = Workers(workers=3, task_threads=2, is_cluster=is_cluster)
+    scans = ScanMemory(Graph(10**6, edges), strategy, partitions, split_every, where)
     memory = scans.least_memory + spare
     held = scans.capacity(memory)
-    assert 3 * scans.memory(held) <= memory
+    assert scans.tasks * scans.memory(held) <= memory
     assert scans.capacity(None) >= held or held >= 2**24
     with pytest.raises(MemoryBoundError) as refused:
         scans.capacity(scans.least_memory - 1)
