@@ -15,31 +15,18 @@ is `edges`; a strategy is a `Dataflow` whose input is the graph.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..stages.edges import choose_weight_order, count_edges, find_signs, order_weights
+from ..stages import edges, fragments
 from ..stages.fields import ANYTHING, Field
-from ..stages.fragments import contract_fragments, list_forest
 from .dataflow import Dataflow, Known
 from .run.partitions import load_partition
 from .steps import Loop, needed_before
-from .streaming.scan import (
-    choose_limit,
-    collect_forest,
-    finish_forest,
-    hold_forest,
-    join_fragments,
-    nothing_left_out,
-    sample_weights,
-    scan_partition,
-    start_scans,
-)
-from .streaming.tiles import join_tiles, relabel_remaining, sort_by_id
+from .streaming import scan, tiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..stages import Stage
     from .steps import Step
@@ -58,26 +45,26 @@ SHARED = {
 _SHARED = {**SHARED, "weight_dtype": Known(ANYTHING)}
 
 #: The stages that compute keys from weights. They write the field `edges`.
-_COMPUTE_KEYS = (find_signs, choose_weight_order, order_weights)
+_COMPUTE_KEYS = (edges.find_signs, edges.choose_weight_order, edges.order_weights)
 
 #: The first stages of "whole", and of "iterate" without a bound on memory.
 LOAD = (load_partition, *_COMPUTE_KEYS)
 
 #: The first stages of "iterate" if there is a bound on memory.
-HOLD = (hold_forest, *_COMPUTE_KEYS, count_edges)
+HOLD = (scan.hold_forest, *_COMPUTE_KEYS, edges.count_edges)
 
 #: The first stages of "tiles".
 TILES = (
-    join_tiles,
-    relabel_remaining,
-    sort_by_id,
-    contract_fragments,
+    tiles.join_tiles,
+    tiles.relabel_remaining,
+    tiles.sort_by_id,
+    fragments.contract_fragments,
     *_COMPUTE_KEYS,
-    count_edges,
+    edges.count_edges,
 )
 
 #: One scan: read the partitions, and merge their forests.
-_SCAN = (scan_partition, finish_forest, collect_forest)
+_SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
 
 #: The fields that exist before the first stage of "fold", "tree" and "two-scan".
 _SCANNED = {
@@ -94,8 +81,8 @@ _SCANNED = {
 
 def _scanning(name: str, summary: str, *steps: Step, **values: Any) -> Dataflow:
     """Return a strategy that consists of scans. `values` are further initial fields."""
-    every = (start_scans, *steps, list_forest)
-    return Dataflow(name, every, _SCANNED, ("forest",), summary, {"labels": None, **values})
+    steps = (scan.start_scans, *steps, fragments.list_forest)
+    return Dataflow(name, steps, _SCANNED, ("forest",), summary, {"labels": None, **values})
 
 
 fold = _scanning(
@@ -117,10 +104,10 @@ tree = _scanning(
 two_scan = _scanning(
     "two-scan",
     "scan for the lightest edges, then for edges that join two fragments",
-    sample_weights,
-    choose_limit,
+    scan.sample_weights,
+    scan.choose_limit,
     *_SCAN,
-    Loop(join_fragments, *_SCAN, until=nothing_left_out),
+    Loop(scan.join_fragments, *_SCAN, until=scan.nothing_left_out),
     can_rescan=True,
 )
 
@@ -133,8 +120,8 @@ _SUMMARIES = {
     "tiles": "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
 }
 
-#: For each pipeline, the dataflows that `from_columns` and `from_partitions` built. Building and
-#: checking a dataflow takes longer than solving a small graph.
+#: For each pipeline, the dataflows that `_extended` built. Building and checking a dataflow takes
+#: longer than solving a small graph.
 _built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 
@@ -143,12 +130,7 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
     Scans use it to find the forest of the edges in their buffer.
     """
-    flows = _built.setdefault(pipeline, {})
-    if _COMPUTE_KEYS not in flows:
-        inputs = {"columns": _IN_PARTITIONS, **_SHARED}
-        flow = _extended(pipeline.name, pipeline, pipeline.summary, inputs, _COMPUTE_KEYS)
-        flows[_COMPUTE_KEYS] = replace(flow, result=("forest",))
-    return flows[_COMPUTE_KEYS]
+    return _extended(pipeline, pipeline.name, pipeline.summary, "columns", _COMPUTE_KEYS)
 
 
 def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
@@ -156,28 +138,31 @@ def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflo
 
     The stages `first`, which load them, are `LOAD`, `HOLD` or `TILES`.
     """
-    flows = _built.setdefault(pipeline, {})
-    if (strategy, first) not in flows:
-        summary = _SUMMARIES[strategy].format(pipeline.name)
-        inputs = {"source": _IN_PARTITIONS, **_SHARED}
-        reads = first[0].reads.items()
-        inputs |= {name: Known(field) for name, field in reads if name not in inputs}
-        flows[strategy, first] = _extended(strategy, pipeline, summary, inputs, first)
-    return flows[strategy, first]
+    summary = _SUMMARIES[strategy].format(pipeline.name)
+    return _extended(pipeline, strategy, summary, "source", first)
 
 
 def _extended(
-    name: str, pipeline: Dataflow, summary: str, inputs: Mapping[str, Known], first: Sequence[Stage]
+    pipeline: Dataflow, name: str, summary: str, read: str, first: tuple[Stage, ...]
 ) -> Dataflow:
-    """Return a pipeline with the stages `first` before it, and `list_forest` after it.
+    """Return a pipeline with the stages `first`, which read a field, before it.
 
-    `list_forest` converts the field `forest` to a sorted array of edge ids. It is omitted if the
-    pipeline has no result `forest`, or if a stage of the pipeline already returns such an array.
+    The stage `list_forest` after it converts the field `forest` to a sorted array of edge ids. It
+    is omitted if the pipeline has no result `forest`, or if a stage of the pipeline already returns
+    such an array.
     """
-    kinds = {stage.writes["forest"].kind for stage in pipeline.stages() if "forest" in stage.writes}
-    last = (list_forest,) if "forest" in pipeline.result and kinds <= {"chosen"} else ()
-    steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
-    return Dataflow(name, steps, inputs, pipeline.result, summary, pipeline.values)
+    flows = _built.setdefault(pipeline, {})
+    if (name, first) not in flows:
+        writers = [stage for stage in pipeline.stages() if "forest" in stage.writes]
+        is_chosen = all(stage.writes["forest"].kind == "chosen" for stage in writers)
+        result = ("forest",) if read == "columns" else pipeline.result
+        last = (fragments.list_forest,) if "forest" in result and is_chosen else ()
+        steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
+        reads = {field: Known(declared) for field, declared in first[0].reads.items()}
+        inputs = {read: _IN_PARTITIONS, **_SHARED}
+        inputs |= {field: known for field, known in reads.items() if field not in inputs}
+        flows[name, first] = Dataflow(name, steps, inputs, result, summary, pipeline.values)
+    return flows[name, first]
 
 
 def _without_unused_keys(first: Sequence[Stage], pipeline: Dataflow) -> list[Stage]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .checkpoint import Record
     from .solver import Solver
 
 
@@ -55,7 +56,7 @@ class EdgeBuffer:
         self._capacity, self._weight_dtype, self._folds = capacity, weight_dtype, folds
         index = self.ops.index_dtype(num_fragments)
         dtypes = index, index, weight_dtype or np.int64, np.int64
-        self._columns = self._allocated(0, dtypes)
+        self._columns = [self.ops.empty(0, dtype) for dtype in dtypes]
         self._size = 0
         self.is_forest = True
         self.limit: int | None = None
@@ -66,25 +67,24 @@ class EdgeBuffer:
         """The edges in the buffer."""
         return Columns(*(column[: self._size] for column in self._columns))
 
-    def release(self) -> tuple[NDArray[Any], ...]:
+    def release(self) -> Columns:
         """Return the edges in arrays of exact size; the buffer must not be used again."""
         if self._size == len(self._columns[0]):
-            return tuple(self._columns)
-        copies = self._allocated(self._size, _dtypes(self._columns))
+            return Columns(*self._columns)
+        copies = self._allocated(self._size, self._columns)
         for copy, column in zip(copies, self.columns, strict=True):
             copy[:] = column
-        return tuple(copies)
+        return Columns(*copies)
 
     def append(self, selected: Selected) -> None:
         """Add the edges of a block; reduce the buffer first if it is full."""
+        first, _, limit, key, columns = selected
         if not len(self._columns[0]):
-            self._columns = self._allocated(self._capacity, _dtypes(selected.columns))
-        self._weight_dtype = check_dtype(
-            selected.first, selected.columns[2].dtype, self._weight_dtype
-        )
+            self._columns = self._allocated(self._capacity, columns)
+        self._weight_dtype = check_dtype(first, columns.weight.dtype, self._weight_dtype)
         half = max(1, self._capacity // 2)
-        for start in range(0, len(selected.key), half):
-            rows = slice(start, min(start + half, len(selected.key)))
+        for start in range(0, len(key), half):
+            rows = slice(start, min(start + half, len(key)))
             if self._size + rows.stop - start > self._capacity:
                 if self._folds:
                     self.reduce()
@@ -92,12 +92,10 @@ class EdgeBuffer:
                     self._keep_lightest(half)
             if self.limit is not None and self.limit < 0:
                 return  # no key is negative, and unsigned keys do not compare with -1
-            columns: Iterable[NDArray[Any]] = [column[rows] for column in selected.columns]
-            if (
-                self.limit is not None and self.limit < selected.limit
-            ):  # lowered since the block was read
-                columns = self.ops.compact(selected.key[rows] <= self.limit, *columns)
-            self._place(self._size, columns)
+            added: Iterable[NDArray[Any]] = [column[rows] for column in columns]
+            if self.limit is not None and self.limit < limit:  # lowered since the block was read
+                added = self.ops.compact(key[rows] <= self.limit, *added)
+            self._place(self._size, added)
             self.is_forest = False
 
     def stop_at(self, cut: Cut, limit: int) -> None:
@@ -110,34 +108,45 @@ class EdgeBuffer:
             self._place(0, self._solver.forest(self.columns, self._num_fragments))
             self.is_forest = True
 
-    def restore(self, columns: Iterable[Any], *, is_forest: bool) -> None:
-        """Hold the edges of an earlier run."""
-        columns = list(map(self.ops.asarray, columns))
-        self._columns = self._allocated(self._capacity, _dtypes(columns))
-        self._place(0, columns)
-        self.is_forest = is_forest
+    def save(self, record: Record | None, seen: int) -> None:
+        """If there is a record, save the edges and the number of edges that the scan has read."""
+        if record is not None:
+            state = {"seen": seen, "cut": self.cut, "limit": self.limit}
+            columns = map(self.ops.to_host, self.columns)
+            record.save(columns, {**state, "is_forest": self.is_forest})
 
-    def _allocated(self, size: int, dtypes: Iterable[Any]) -> list[NDArray[Any]]:
-        """Return writable arrays in the memory of the array module."""
-        return [self.ops.empty(size, dtype) for dtype in dtypes]
+    def resume(self, record: Record | None) -> int:
+        """Restore the edges from a record; return the number of edges that the scan had read."""
+        found = record and record.load()
+        if not found:
+            return 0
+        columns, state = found
+        columns = tuple(map(self.ops.asarray, columns))
+        self._columns = self._allocated(self._capacity, columns)
+        self._place(0, columns)
+        self.is_forest = state["is_forest"]
+        if state["cut"] is not None:
+            self.stop_at(Cut(*state["cut"]), state["limit"])
+        return int(state["seen"])
+
+    def _allocated(self, size: int, like: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return writable arrays of the same dtypes in the memory of the array module."""
+        return [self.ops.empty(size, column.dtype) for column in like]
 
     def _keep_lightest(self, count: int) -> None:
         """Keep the `count` lightest edges; from now on, take only edges lighter than these."""
         # Ids are ascending, so of the edges with the last key, keep the first ones.
-        ops, key = self.ops, self._solver.keys(self.columns[2])
+        ops, columns = self.ops, self.columns
+        key = self._solver.keys(columns.weight)
         last = int(ops.partition(key, count - 1)[count - 1])
         kept = key < last
         ties = np.flatnonzero(key == last)[: count - ops.count(kept)]
         kept[ties] = True
-        self.stop_at(Cut(last, int(self.columns[3][int(ties[-1])])), last - 1)
-        self._place(0, ops.compact(kept, *self.columns))
+        self.stop_at(Cut(last, int(columns.edge_id[int(ties[-1])])), last - 1)
+        self._place(0, ops.compact(kept, *columns))
 
     def _place(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
         """Write columns from row `start` on, and end the buffer after them."""
         for held, column in zip(self._columns, columns, strict=True):
             self._size = start + len(column)
             held[start : self._size] = column
-
-
-def _dtypes(columns: Iterable[NDArray[Any]]) -> list[np.dtype[Any]]:
-    return [column.dtype for column in columns]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...graphs.source import BLOCK_EDGES
-from ...primitives import Backend, array_module
+from ...primitives import array_module
 from ...progress import report_progress
 from ...stages.fields import Columns
 from ..run.partitions import as_index
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...graphs.source import EdgeSource
+    from ...primitives import Backend
     from .checkpoint import Record
     from .solver import Solver
 
@@ -41,6 +42,10 @@ T = TypeVar("T")
 class Scan(NamedTuple):
     """The parameters of a scan that all partitions share."""
 
+    #: The step and the number of edges in progress reports; 0 if the number is not known.
+    step: str
+    num_edges: int
+    first_edge: int
     num_vertices: int
     num_fragments: int
     #: Number of edges that each task holds.
@@ -59,75 +64,41 @@ class Scan(NamedTuple):
         return self.num_fragments <= self.capacity // (FOLD_SHARE if is_first else 2)
 
 
-class Progress(NamedTuple):
-    """The labels of progress reports: step, edges before the partition, edges of the graph."""
-
-    step: str
-    before: int
-    total: int
-
-
 def read_partition(
-    solver: Solver,
-    scan: Scan,
-    source: EdgeSource,
-    labels: Any,
-    progress: Progress,
-    record: Record | None,
+    solver: Solver, scan: Scan, source: EdgeSource, labels: Any = None, record: Record | None = None
 ) -> EdgeBuffer:
     """Scan a partition; return the buffer, reduced if it has more edges than fragments.
 
     `labels` is the fragment of each vertex; None if each vertex is a fragment. `record` is work of
     an earlier run to resume from; it is updated every `record.seconds`, and at the end.
     """
-    buffer = EdgeBuffer(
-        solver, scan.num_fragments, scan.capacity, source.weight_dtype, folds=scan.folds
-    )
-    seen, saved = resume(buffer, record), time.perf_counter()
+    solver, (dtype, most) = solver.here(), (source.weight_dtype, source.num_edges)
+    buffer = EdgeBuffer(solver, scan.num_fragments, scan.capacity, dtype, folds=scan.folds)
+    seen, saved = buffer.resume(record), time.perf_counter()
     if scan.limit is not None and not seen:
         buffer.stop_at(Cut(scan.limit, np.iinfo(np.int64).max), scan.limit)
-    rest = source if not seen else source.slice(seen, source.num_edges or 0)
-    most = BLOCK_EDGES if source.num_edges is None else source.num_edges
-    size = max(1, min(BLOCK_EDGES, scan.capacity // 2, most))
+    rest = source if not seen else source.slice(seen, most or 0)
+    size = max(1, min(BLOCK_EDGES, scan.capacity // 2, BLOCK_EDGES if most is None else most))
     positions = solver.ops.arange(size, solver.ops.index_dtype(size))
-    dtype = source.weight_dtype or np.dtype(np.int64)
-    star = None if labels is None else Star(_own_ops(solver), scan.num_fragments, dtype)
+    star = None
+    if labels is not None:
+        star = Star(solver.thread_ops, scan.num_fragments, dtype or np.dtype(np.int64))
     select = partial(_select, solver, scan.num_vertices, labels, star, positions)
     calls = (partial(select, block, buffer.limit) for block in rest.blocks(size))
     for selected in in_order(calls, solver.backend):
         buffer.append(selected if star is None else star.select(selected))
         seen += selected.seen
-        done = progress.before + seen
-        report_progress(progress.step, done, max(done, progress.total))
+        done = source.first_id - scan.first_edge + seen
+        report_progress(scan.step, done, max(done, scan.num_edges))
         if buffer.limit is not None and buffer.limit < 0:
-            seen = source.num_edges or seen  # all later edges exceed the limit
+            seen = most or seen  # all later edges exceed the limit
             break
         if record is not None and time.perf_counter() - saved > record.seconds:
-            leave(buffer, record, seen)
+            buffer.save(record, seen)
             saved = time.perf_counter()
     buffer.reduce(above=scan.num_fragments)
-    leave(buffer, record, seen)
+    buffer.save(record, seen)
     return buffer
-
-
-def resume(buffer: EdgeBuffer, record: Record | None) -> int:
-    """Restore the buffer from a record; return the number of edges that the scan had read."""
-    found = record and record.load()
-    if not found:
-        return 0
-    columns, state = found
-    buffer.restore(columns, is_forest=state["is_forest"])
-    if state["cut"] is not None:
-        buffer.stop_at(Cut(*state["cut"]), state["limit"])
-    return int(state["seen"])
-
-
-def leave(buffer: EdgeBuffer, record: Record | None, seen: int) -> None:
-    """If there is a record, save the buffer and the number of edges read."""
-    if record is not None:
-        state = {"seen": seen, "cut": buffer.cut, "limit": buffer.limit}
-        columns = map(buffer.ops.to_host, buffer.columns)
-        record.save(columns, {**state, "is_forest": buffer.is_forest})
 
 
 def _select(
@@ -141,7 +112,7 @@ def _select(
 ) -> Selected:
     """Read a block; select the edges with keys up to `limit` that join two fragments."""
     first, count, read = block
-    ops = _own_ops(solver)
+    ops = solver.thread_ops
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
     position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
@@ -157,11 +128,6 @@ def _select(
         )
     edge_id = np.add(position, first, dtype=np.int64)
     return Selected(first, count, limit, key, Columns(u, v, ops.gather(weight, position), edge_id))
-
-
-def _own_ops(solver: Solver) -> Any:
-    """Return an array module of one thread, because each thread works on its own block."""
-    return array_module(Backend(solver.backend.name))
 
 
 def in_order(calls: Iterable[Callable[[], T]], backend: Backend) -> Iterator[T]:

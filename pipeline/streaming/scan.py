@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...primitives.vocabulary import ArrayModule
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Verdict
-from .reading import Progress, Scan, read_partition
+from .reading import Scan, read_partition
 from .solver import Cut, Solver
 
 
@@ -72,10 +72,10 @@ def scan_partition(
     If a partition has at most one edge for each fragment, it is passed on unreduced. A merge or the
     next stage then drops the cycles.
     """
-    scan = Scan(num_vertices, num_fragments, capacity, can_rescan, limit)
-    progress = Progress(f"scan {num_scans}", source.first_id - first_edge, num_edges or 0)
-    buffer = read_partition(solver.here(), scan, source, labels, progress, record)
-    return Candidates((Columns(*buffer.release()),), buffer.cut, buffer.is_forest)
+    progress = f"scan {num_scans}", num_edges or 0, first_edge
+    scan = Scan(*progress, num_vertices, num_fragments, capacity, can_rescan, limit)
+    buffer = read_partition(solver, scan, source, labels, record)
+    return Candidates((buffer.release(),), buffer.cut, buffer.is_forest)
 
 
 @stage(writes="columns")
@@ -83,10 +83,8 @@ def hold_forest(
     source: Any, solver: Any, num_vertices: Count, num_edges: Any, capacity: Count
 ) -> Columns:
     """Find the forest of a partition; a partition with few edges is held unreduced."""
-    scan = Scan(num_vertices, num_vertices, capacity)
-    progress = Progress("hold forests", source.first_id, num_edges or 0)
-    buffer = read_partition(solver.here(), scan, source, None, progress, None)
-    return Columns(*buffer.release())
+    scan = Scan("hold forests", num_edges or 0, 0, num_vertices, num_vertices, capacity)
+    return read_partition(solver, scan, source).release()
 
 
 @stage(writes=("found", "cut"))

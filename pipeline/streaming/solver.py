@@ -45,6 +45,11 @@ class Solver:
         """The array module."""
         return array_module(self.backend)
 
+    @property
+    def thread_ops(self) -> Any:
+        """The array module of one thread, for threads that each work on their own block."""
+        return array_module(Backend(self.backend.name))
+
     def here(self) -> Solver:
         """Return this solver with the backend of the worker that runs this task."""
         return replace(self, backend=worker_backend(self.backend))
@@ -71,8 +76,7 @@ class Solver:
         }
 
         def decide(step: Compound) -> Any:
-            (name,) = step.verdict.writes
-            return fields[name]
+            return fields[next(iter(step.verdict.writes))]
 
         self.flow.check()
         for stage, needed in walk(self.flow.steps, frozenset(self.flow.result), decide):

@@ -180,7 +180,7 @@ FAULTS = [
     ),
     Fault(
         "blocks that were read before the limit fell are not filtered again",
-        "pipeline/streaming/buffer.py", "self.limit < selected.limit", "False", SCANS,
+        "pipeline/streaming/buffer.py", "self.limit < limit", "False", SCANS,
     ),
     Fault(
         "edges as heavy as that at a cut are merged, though their ids are larger",
@@ -196,7 +196,7 @@ FAULTS = [
     ),
     Fault(
         "a run that goes on forgets its cut",
-        "pipeline/streaming/reading.py", 'if state["cut"] is not None:', "if False:", SCANS,
+        "pipeline/streaming/buffer.py", 'if state["cut"] is not None:', "if False:", SCANS,
     ),
     Fault(
         "a checkpoint does not belong to the pipeline's values",
