@@ -27,7 +27,7 @@ from .run.partitions import as_field, fingerprint_input, num_chunks, sized, spli
 from .run.schedulers import Inline
 from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
 from .streaming.bounds import Graph, check_reading
-from .streaming.checkpoint import fingerprint, open_checkpoint, version
+from .streaming.checkpoint import fingerprint, open_checkpoint
 from .streaming.solver import Solver
 
 if TYPE_CHECKING:
@@ -138,7 +138,6 @@ def run_on(
         records = None
         if checkpoint is not None:
             identity = {
-                "version": version(),
                 "input": fingerprint_input(source, where),
                 "num_vertices": source.num_vertices,
                 "pipeline": [fingerprint(flow), fingerprint(solver.flow)],

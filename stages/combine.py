@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,27 +16,11 @@ Written = tuple[Any, ...]
 Combine = Callable[..., Written]
 
 
-def _each(parts: list[Written], join: Callable[[list[Any]], Any]) -> Written:
-    """Apply `join` to each field: to the list of its values in all partitions."""
-    return tuple(join(list(values)) for values in zip(*parts, strict=True))
-
-
-def _by_operator(apply: Callable[[Any, Any], Any]) -> Combine:
-    """Return the combination that applies an operator elementwise; Python integers are exact."""
-    return lambda ops, parts: _each(parts, lambda values: reduce(apply, values))
-
-
-def _by_order(name: str, of_scalars: Callable[[list[Any]], Any]) -> Combine:
-    """Return the combination by a function of the array module, or of Python for scalars."""
-
-    def combine(ops: ArrayModule, parts: list[Written]) -> Written:
-        def join(values: list[Any]) -> Any:
-            return of_scalars(values) if _is_scalar(values[0]) else reduce(apply, values)
-
-        apply = getattr(ops, name)
-        return _each(parts, join)
-
-    return combine
+def _elementwise(apply: Callable[[ArrayModule, Any, Any], Any]) -> Combine:
+    """Return the combination that applies a function to each field, of two partitions at a time."""
+    return lambda ops, parts: tuple(
+        reduce(partial(apply, ops), values) for values in zip(*parts, strict=True)
+    )
 
 
 def _is_scalar(value: Any) -> bool:
@@ -70,15 +53,16 @@ def concatenation(ops: ArrayModule, parts: list[Written]) -> Written:
             return getattr(type(values[0]), "_make", tuple)(columns)
         return ops.concat(values)
 
-    return _each(parts, joined)
+    return tuple(joined(list(values)) for values in zip(*parts, strict=True))
 
 
+#: Python's integers are exact; `ops` compares arrays.
 COMBINE: dict[str, Combine] = {
-    "sum": _by_operator(operator.add),
+    "sum": _elementwise(lambda _, a, b: a + b),
     "concatenation": concatenation,
-    "minimum": _by_order("minimum", min),
-    "maximum": _by_order("maximum", max),
-    "all": _by_operator(operator.and_),
-    "any": _by_operator(operator.or_),
+    "minimum": _elementwise(lambda ops, a, b: min(a, b) if _is_scalar(a) else ops.minimum(a, b)),
+    "maximum": _elementwise(lambda ops, a, b: max(a, b) if _is_scalar(a) else ops.maximum(a, b)),
+    "all": _elementwise(lambda _, a, b: a & b),
+    "any": _elementwise(lambda _, a, b: a | b),
     "lexicographic minimum": lexicographic_minimum,
 }

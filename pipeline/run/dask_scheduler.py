@@ -6,6 +6,8 @@ import contextlib
 import pickle
 import uuid
 import weakref
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cloudpickle
@@ -18,7 +20,7 @@ from ..report.report import Note, StageCall, Work
 from .schedulers import Scheduler, this_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 #: Seconds between two checks for finished tasks while progress is reported.
 _PAUSE = 0.1
@@ -34,7 +36,7 @@ class LocalDask(Scheduler):
 
     def __init__(self, name: str, workers: int) -> None:
         super().__init__(name, workers, eager=False)
-        self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self._pending: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self._token = uuid.uuid4().hex[:8]
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
@@ -42,7 +44,7 @@ class LocalDask(Scheduler):
         task = dask.delayed(computing_here(_unheard(function)), pure=False, traverse=False)
         arguments = [handle.delayed for handle in handles]
         added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
-        self._live.add(added)
+        self._pending.add(added)
         return added
 
     def gather(
@@ -52,10 +54,11 @@ class LocalDask(Scheduler):
         options: dict[str, Any] = {"scheduler": self.name, "num_workers": self.workers}
         if done is not None:
             options["callbacks"] = [(None, None, None, lambda key, *_: done(_name(key)), None)]
-        live = [handle for handle in self._live if not handle.is_computed]
-        computed = dask.persist(*(handle.delayed for handle in live), **options)
-        for handle, result in zip(live, computed, strict=True):
-            handle.delayed, handle.is_computed = result, True
+        pending = list(self._pending)
+        computed = dask.persist(*(handle.delayed for handle in pending), **options)
+        for handle, result in zip(pending, computed, strict=True):
+            handle.delayed = result
+        self._pending.clear()
         return list(dask.compute(*(each.delayed for each in handles), scheduler="synchronous"))
 
 
@@ -69,11 +72,11 @@ def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@dataclass(eq=False)
 class _Handle:
     """A result that is computed with all others at the next `gather`."""
 
-    def __init__(self, delayed: Any) -> None:
-        self.delayed, self.is_computed = delayed, False
+    delayed: Any
 
 
 class Cluster(Scheduler):
@@ -91,7 +94,7 @@ class Cluster(Scheduler):
         super().__init__(name, workers, task_threads, is_cluster, False, memory)
         self._client, self.input_folder = client, folder
         self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
-        self._log = self.note = _WorkerLog(f"mstflow-{self._token}")
+        self.note = partial(_log, self._token)
         self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[Any]] = {}
         self._live: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -119,20 +122,23 @@ class Cluster(Scheduler):
         self, handles: Sequence[Any], done: Callable[[str], object] | None = None
     ) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
-        from distributed import wait
+        from distributed import KilledWorker, wait
 
-        with _worker_errors(), self._client.as_current():  # `wait` uses the current client
-            if done is not None:
-                self._watch(handles, done)
-            wait([future for each in self._pending.values() if (future := each()) is not None])
-            self._pending.clear()
-            return self._client.gather(list(handles))  # type: ignore[no-any-return]
+        try:
+            with self._client.as_current():  # `wait` uses the current client
+                if done is not None:
+                    self._watch(handles, done)
+                wait([future for each in self._pending.values() if (future := each()) is not None])
+                self._pending.clear()
+                return self._client.gather(list(handles))  # type: ignore[no-any-return]
+        except KilledWorker as error:
+            raise WorkerError(f"a worker died: {error}") from error
 
     def take_notes(self) -> list[Note]:
         """Return the notes that workers have logged since the last call."""
         notes: dict[int, Note] = {}
         for first in range(self._taken - self._taken % _TOPIC_TASKS, self._submitted, _TOPIC_TASKS):
-            for _, logged in self._client.get_events(self._log.topic(first)):
+            for _, logged in self._client.get_events(_topic(self._token, first)):
                 number, (turn, stage, partition, work), scalars = logged
                 # If a worker died, a task may have run twice, but it counts once.
                 if number >= self._taken:
@@ -171,31 +177,24 @@ class _Packed(NamedTuple):
         try:
             function = pickle.loads(self.function)
         except Exception as error:  # unpickling may run any code
-            message = (
-                f"a worker cannot load the task {self.name!r}: {type(error).__name__}: {error}"
-            )
+            cause = f"{type(error).__name__}: {error}"  # it may not be picklable
         else:
             return function(*results)
-        raise WorkerError(message)
+        raise WorkerError(f"a worker cannot load the task {self.name!r}: {cause}")
 
 
-class _WorkerLog:
-    """The callback that sends notes of tasks from workers to the scheduler's event log."""
+def _topic(token: str, number: int) -> str:
+    """Return the topic for the note of a task."""
+    return f"mstflow-{token}-{number // _TOPIC_TASKS}"
 
-    def __init__(self, name: str) -> None:
-        self._name = name
 
-    def topic(self, number: int) -> str:
-        """Return the topic for the note of a task."""
-        return f"{self._name}-{number // _TOPIC_TASKS}"
-
-    def __call__(self, note: Note) -> None:
-        worker = this_worker()
+def _log(token: str, note: Note) -> None:
+    """Send the note of a task from a worker to the scheduler's event log."""
+    worker = this_worker()
+    if worker is not None:
         *call, work = note.call
-        if worker is not None:
-            worker.log_event(
-                self.topic(note.number), (note.number, (*call, tuple(work)), note.scalars)
-            )
+        logged = note.number, (*call, tuple(work)), note.scalars
+        worker.log_event(_topic(token, note.number), logged)
 
 
 def _name(key: str) -> str:
@@ -208,14 +207,3 @@ def _task_memory(client: Any) -> int | None:
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [w["memory_limit"] // (4 * w["nthreads"]) for w in workers if w["memory_limit"]]
     return min(limits, default=None)
-
-
-@contextlib.contextmanager
-def _worker_errors() -> Iterator[None]:
-    """Raise a `WorkerError` if workers died."""
-    try:
-        yield
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":
-            raise WorkerError(f"a worker died: {error}") from error
-        raise

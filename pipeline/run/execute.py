@@ -19,7 +19,7 @@ from .partitions import Chunked
 from .tasks import Collected, Slot, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,13 +45,13 @@ def execute(
     scheduler: Scheduler,
     backend: Backend,
     split_every: int = 4,
-    checkpoint: Any = None,
+    checkpoint: Callable[[str], Any] | None = None,
 ) -> tuple[dict[str, Any], Report]:
     """Run a dataflow and return its result fields and a report.
 
     `partitions` are the initial fields of each partition, and `shared` those of the whole graph.
     The run removes a field from these dicts when no later step needs it. A task combines at most
-    `split_every` results. A `checkpoint` provides a record to each task that saves its work.
+    `split_every` results. A `checkpoint` returns the record of a task that saves its work, by name.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -76,7 +76,7 @@ class _Run:
     scheduler: Scheduler
     backend: Backend
     split_every: int
-    checkpoint: Any
+    checkpoint: Callable[[str], Any] | None
     partitions: list[dict[str, Any]]
     shared: dict[str, Any]
     report: Report = field(default_factory=Report)
@@ -149,7 +149,7 @@ class _Run:
             is_shared=is_shared,
             leaves_on_host=self.scheduler.leaves_on_host,
             number=self.submitted,
-            record=self.checkpoint.record(step) if self.checkpoint and keeps else None,
+            record=self.checkpoint(step) if self.checkpoint and keeps else None,
         )
         self.submitted += 1
         if self.scheduler.eager:

@@ -54,8 +54,8 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
             if choice.status != "running":
                 raise OptionError(f"the client is {choice.status}, not running")
             name = f"distributed ({choice.scheduler.address})"
-            stack.enter_context(_thread_released())
-            folder = stack.enter_context(_input_folder())
+            _release_thread(stack)
+            folder = _input_folder(stack)
             cluster = Cluster(choice, folder, name, task_threads=threads or 1, is_cluster=True)
             stack.callback(cluster.release)
             yield cluster
@@ -70,8 +70,8 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                     "worker of Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or "
                     "within a Dask task pass distributed.get_client()"
                 )
-            folder = stack.enter_context(_input_folder())
-            client = stack.enter_context(_local_cluster(threads or processors(), folder))
+            folder = _input_folder(stack)
+            client = _local_cluster(threads or processors(), folder, stack)
             yield Cluster(client, folder, choice, is_cluster=False)
         else:
             raise OptionError(
@@ -80,34 +80,32 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
             )
 
 
-@contextlib.contextmanager
-def _local_cluster(workers: int, folder: str) -> Iterator[Any]:
-    """Yield a client of worker processes on this machine; end the processes when it closes.
+def _local_cluster(workers: int, folder: str, stack: contextlib.ExitStack) -> Any:
+    """Return a client of worker processes on this machine, which end when the stack closes.
 
     Their files are in `folder`. Dask's configuration sets it, because a cluster has no option for
     the folder of its scheduler. An error while they end does not replace the result of a run.
     """
     from distributed import Client, LocalCluster
 
-    with contextlib.ExitStack() as stack:
-        try:
-            with dask.config.set({"temporary-directory": folder}):
-                cluster = LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    memory_limit=0,
-                    dashboard_address=":0",
-                    death_timeout=_START_SECONDS,
-                )
-            stack.callback(_close, cluster)
-            client = Client(cluster, set_as_default=False)
-            stack.callback(_close, client)
-        except Exception as error:  # of any kind: failed assertions, too
-            raise WorkerError(
-                f"{workers} worker processes did not start within {_START_SECONDS} s "
-                f"({type(error).__name__}: {error}); choose scheduler 'threads' or 'inline'"
-            ) from error
-        yield client
+    try:
+        with dask.config.set({"temporary-directory": folder}):
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit=0,
+                dashboard_address=":0",
+                death_timeout=_START_SECONDS,
+            )
+        stack.callback(_close, cluster)
+        client = Client(cluster, set_as_default=False)
+        stack.callback(_close, client)
+    except Exception as error:  # of any kind: failed assertions, too
+        raise WorkerError(
+            f"{workers} worker processes did not start within {_START_SECONDS} s "
+            f"({type(error).__name__}: {error}); choose scheduler 'threads' or 'inline'"
+        ) from error
+    return client
 
 
 def _close(opened: Any) -> None:
@@ -116,47 +114,34 @@ def _close(opened: Any) -> None:
         opened.close(timeout=_CLOSE_SECONDS)
 
 
-@contextlib.contextmanager
-def _input_folder() -> Iterator[str]:
-    """Yield a scratch folder in the temporary directory of Dask's configuration."""
+def _input_folder(stack: contextlib.ExitStack) -> str:
+    """Return a scratch folder in the temporary directory of Dask's configuration."""
     parent = dask.config.get("temporary-directory", None)
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(scratch_folder(parent))
-        except OSError as error:
-            message = f"cannot create a scratch folder in {parent}: {error.strerror}"
-            raise OptionError(message) from error
-        yield folder
+    try:
+        return stack.enter_context(scratch_folder(parent))
+    except OSError as error:
+        reason = error.strerror
+        raise OptionError(f"cannot create a scratch folder in {parent}: {reason}") from error
 
 
-@contextlib.contextmanager
-def _thread_released() -> Iterator[None]:
-    """Release this thread from the pool of a worker, if it belongs to one.
+def _release_thread(stack: contextlib.ExitStack) -> None:
+    """Release this thread from the pool of a worker, if it belongs to one, until the stack closes.
 
     A run inside a task waits for its own tasks, and these may need the slot of this thread.
     """
-    if this_worker() is None:
-        yield
-        return
-    from distributed import rejoin, secede
+    if this_worker() is not None:
+        from distributed import rejoin, secede
 
-    try:
-        secede()
-    except KeyError:  # already released, as within `worker_client`
-        yield
-        return
-    try:
-        yield
-    finally:
-        rejoin()
+        with contextlib.suppress(KeyError):  # already released, as within `worker_client`
+            secede()
+            stack.callback(rejoin)
 
 
 def _active_client() -> Any:
     """Return the default client of this process; None if there is none."""
-    if "distributed" not in sys.modules:
-        return None
+    distributed = sys.modules.get("distributed")
     try:
-        return sys.modules["distributed"].default_client()
+        return distributed and distributed.default_client()
     except ValueError:
         return None
 

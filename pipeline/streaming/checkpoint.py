@@ -17,7 +17,6 @@ import uuid
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +26,8 @@ from ...graphs.files import digest
 from ...graphs.names.number import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -79,27 +79,11 @@ class Record:
             raise OptionError(f"{path}: cannot write the checkpoint: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """A folder of records, one for each task that saves its work."""
-
-    folder: str
-
-    def record(self, task: str) -> Record:
-        """Return the record of a task."""
-        return Record(os.path.join(self.folder, f"{task}.npz"))
-
-
 def fingerprint(flow: Dataflow) -> str:
     """Return a digest of the steps of a dataflow, the sources of its stages, and its values."""
     stages = [(stage.name, _sources_of(stage)) for stage in flow.stages()]
     values = [(name, _pickled(value)) for name, value in sorted(flow.values.items())]
     return digest(repr((flow.name, flow.describe(), stages, values)).encode())
-
-
-def version() -> str:
-    """Return the version of this package."""
-    return str(sys.modules[_PACKAGE].__version__)
 
 
 def _sources_of(stage: Stage) -> Any:
@@ -120,28 +104,20 @@ def _sources_of(stage: Stage) -> Any:
 
 def _modules_of(name: str) -> list[ModuleType]:
     """Return a module and all of the caller's modules that it uses, directly or indirectly."""
-    found = {name: sys.modules[name]}
-    unseen = [name]
+    found, unseen = {name: sys.modules[name]}, [name]
     while unseen:
         for value in list(vars(found[unseen.pop()]).values()):
-            used = value.__name__ if isinstance(value, ModuleType) else _module_name(value)
-            if used in found or not _is_own(sys.modules.get(used)):
-                continue
-            found[used] = sys.modules[used]
-            unseen.append(used)
+            module = inspect.getmodule(value)
+            if module is not None and module.__name__ not in found and _is_own(module):
+                found[module.__name__] = module
+                unseen.append(module.__name__)
     return [found[each] for each in sorted(found)]
 
 
-def _module_name(value: Any) -> str:
-    """Return the name of the module that defines a function or a class; empty for other values."""
-    name = getattr(value, "__module__", None) if callable(value) else None
-    return name if isinstance(name, str) else ""
-
-
-def _is_own(module: ModuleType | None) -> bool:
+def _is_own(module: ModuleType) -> bool:
     """Return whether a module is the caller's: not installed, and not of Python or mstflow."""
     path = getattr(module, "__file__", None)
-    if module is None or path is None or module.__name__.partition(".")[0] == _PACKAGE:
+    if path is None or module.__name__.partition(".")[0] == _PACKAGE:
         return False
     folders = {Path(folder) for folder in sysconfig.get_paths().values()}
     return folders.isdisjoint(Path(path).parents)
@@ -153,9 +129,15 @@ def _pickled(value: Any) -> str:
     return digest(cloudpickle.dumps(value))
 
 
-def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) -> Checkpoint:
-    """Create a checkpoint, or open one of a run with the same identity, which JSON can store."""
-    path = Path(folder)
+def open_checkpoint(
+    folder: str | os.PathLike[str], identity: dict[str, Any]
+) -> Callable[[str], Record]:
+    """Create a checkpoint, or open one of a run with the same identity, which JSON can store.
+
+    Return a function from the name of a task to its record.
+    """
+    path = Path(folder).absolute()
+    identity = {"version": str(sys.modules[_PACKAGE].__version__), **identity}
     try:
         if not path.parent.is_dir():
             raise OptionError(f"{path}: the folder {path.parent} does not exist")
@@ -179,4 +161,4 @@ def open_checkpoint(folder: str | os.PathLike[str], identity: dict[str, Any]) ->
             f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
             "choose another folder or remove this one"
         )
-    return Checkpoint(str(path.absolute()))
+    return lambda task: Record(str(path / f"{task}.npz"))

@@ -16,7 +16,7 @@ from mstflow.pipeline.plan import _num_light, edges_taken
 from mstflow.pipeline.run.schedulers import Workers
 from mstflow.pipeline.strategies import SCANNING
 from mstflow.pipeline.streaming.bounds import Graph, ScanMemory
-from mstflow.pipeline.streaming.checkpoint import Checkpoint, Record
+from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
 from oracle import kruskal
@@ -138,11 +138,9 @@ class InterruptedOnPurposeError(KeyboardInterrupt):
     pass
 
 
-class Always(Checkpoint):
-    """A checkpoint whose tasks save unfinished work after every block."""
-
-    def record(self, task):
-        return Record(super().record(task).path, seconds=0)
+def records_in(folder, **options):
+    """Return the function of a checkpoint from the name of a task to its record."""
+    return lambda task: Record(str(folder / f"{task}.npz"), **options)
 
 
 @pytest.mark.parametrize("cuts", [(), (7, 20, 33)])
@@ -151,7 +149,7 @@ def test_a_killed_run_resumes(tmp_path, cuts, capacity):
     random = np.random.default_rng(3)
     graph = edge_list(random.integers(0, 25, (2, 40)))
     expected = kruskal(graph)
-    checkpoint = Always(str(tmp_path))
+    checkpoint = records_in(tmp_path, seconds=0)  # save unfinished work after every block
     options = {"cuts": cuts, "can_rescan": True, "checkpoint": checkpoint}
     kills = 0
     while True:
@@ -184,7 +182,7 @@ PASSED_ON = edge_list((MERGED.u, MERGED.v))  # all are candidates to the end
     ids=["merged", "passed on"],
 )
 def test_a_damaged_record_is_ignored(tmp_path, graph, last):
-    options = {"cuts": (10,), "can_rescan": False, "checkpoint": Checkpoint(str(tmp_path))}
+    options = {"cuts": (10,), "can_rescan": False, "checkpoint": records_in(tmp_path)}
     expected, _ = solve(graph, 1000, **options)
     records = sorted(tmp_path.iterdir())
     assert {path.stem for path in records} == {
