@@ -65,8 +65,7 @@ def run(options: argparse.Namespace) -> None:
         options.strategy,
         options.partitions,
         memory=memory,
-        for_few=FOR_FEW,
-        backend_for_few=resolve_backend("auto", num_edges, are_few=True),
+        for_few=(FOR_FEW, resolve_backend("auto", num_edges, are_few=True)),
     )
     where = _where(options)
     try:

@@ -39,23 +39,17 @@ def as_text(
     For a stage that runs once per partition, the second column contains "partitions" and the
     combination of the results.
     """
-    lines = [title, ""]
     table = [("step", "runs over", "reads", "writes")]
     for row in _rows(steps, set(in_partitions)):
         stage = row.stage
-        runs = f"partitions, {_combined(stage)}" if stage.combine else "partitions"
+        combined = stage.combine if isinstance(stage.combine, str) else stage.combine_name
+        runs = f"partitions, {combined}" if combined else "partitions"
         name = "  " * row.depth + row.label
         cells = (name, runs if row.is_split else "", " ".join(stage.reads), " ".join(stage.writes))
         table.append(cells)
-    widths = [max(len(line[column]) for line in table) for column in range(4)]
-    for line in table:
-        cells_of_line = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        lines.append("  ".join(cells_of_line).rstrip())
-    return "\n".join([*lines, "", f"result: {', '.join(result)}"])
-
-
-def _combined(stage: Stage) -> str:
-    return stage.combine if isinstance(stage.combine, str) else stage.combine_name
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)
+    return "\n".join([title, "", *lines, "", f"result: {', '.join(result)}"])
 
 
 def as_svg(
@@ -68,7 +62,8 @@ def as_svg(
     them. A box encloses the body of a loop or a condition.
     """
     rows, given = list(_rows(steps, set(in_partitions))), list(given)
-    fields = list(dict.fromkeys([*given, *_fields(rows)]))
+    touched = (name for row in rows for name in (*row.stage.reads, *row.stage.writes))
+    fields = list(dict.fromkeys([*given, *touched]))
     width = _NAMES + _COLUMN * len(fields) + 70
     height = _HEAD + _ROW * (len(rows) + 1) + 14
     body = [
@@ -101,12 +96,6 @@ def _rows(steps: Sequence[Step], in_partitions: set[str], depth: int = 0) -> Ite
         else:
             yield row(step.verdict, step.sign)
             yield from _rows(step.steps, in_partitions, depth + 1)
-
-
-def _fields(rows: list[_Row]) -> Iterator[str]:
-    for row in rows:
-        yield from row.stage.reads
-        yield from row.stage.writes
 
 
 def _x(column: int) -> float:

@@ -32,7 +32,7 @@ from .streaming.solver import Solver
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..progress import Listener
     from .dataflow import Dataflow
@@ -98,7 +98,10 @@ def run_on(
         if bound is not None and ends is not None and isinstance(opened, EdgeList):
             numbered = opened.nbytes
             bound = max(1, bound - numbered)
-        source = _as_source(opened, bound, where)
+        source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
+        if bound is not None:
+            check_reading(source, bound)
+        source = sized(replace(source, names=None), where)  # tasks do not need the names
         if bound is None and num_vertices is None and not source.is_on_device:
             source.check_vertices()
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
@@ -124,11 +127,15 @@ def run_on(
             gives_fields=pipeline.result != ("forest",),
             keeps_checkpoint=checkpoint is not None,
             device_memory=device_memory,
-            for_few="" if few is None else few.name,
-            backend_for_few="" if few is None else choose(are_few=True),
+            for_few=None if few is None else (few.name, choose(are_few=True)),
         )
-        with _beside(numbered):
+        try:
             decided = plan(request, facts, where)
+        except MemoryBoundError as error:
+            if not numbered:
+                raise
+            beside = f"beside the numbered graph, which takes {show_bytes(numbered)}"
+            raise MemoryBoundError(f"{beside}: {error}", error.needed + numbered) from error
         if backend == "auto" and source.is_in_memory and not source.is_on_device:
             decided = replace(decided, advice=suggest_gpu(num_edges))
         if few is not None and decided.algorithm == few.name:
@@ -159,7 +166,13 @@ def run_on(
                 checkpoint=records,
             )
             release_idle()
-            fields = _results(pipeline.name, fields, source, using)
+            forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
+            # Copies: an array of the pool would keep a whole block from reuse.
+            fields = {name: _own(value, using, source) for name, value in fields.items()}
+            if forest is not None:
+                edge_ids = placed(forest, using, on_device=source.is_on_device)
+                stop = None if count is None else first + count
+                fields["forest"] = forest_ids(pipeline.name, edge_ids, first, stop)
         report.plan = decided
         is_list = isinstance(opened, EdgeList)
         return fields, report, opened if is_list else replace(source, names=opened.names)
@@ -172,26 +185,6 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)
-
-
-@contextlib.contextmanager
-def _beside(numbered: int) -> Iterator[None]:
-    """Add the memory of the numbered graph to the bound that a `MemoryBoundError` states."""
-    try:
-        yield
-    except MemoryBoundError as error:
-        if not numbered:
-            raise
-        message = f"beside the numbered graph, which takes {show_bytes(numbered)}: {error}"
-        raise MemoryBoundError(message, error.needed + numbered) from error
-
-
-def _as_source(opened: EdgeList | EdgeSource, bound: int | None, where: Scheduler) -> EdgeSource:
-    """Return a graph as a source of known size, without names, which tasks do not need."""
-    source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
-    if bound is not None:
-        check_reading(source, bound)
-    return sized(replace(source, names=None), where)
 
 
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
@@ -218,28 +211,12 @@ def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]
     }
 
 
-def _results(
-    pipeline: str, fields: dict[str, Any], source: EdgeSource, backend: Backend
-) -> dict[str, Any]:
-    """Return copies of the fields: an array of the pool would keep a whole block from reuse."""
-    on_device, first = source.is_on_device, source.first_id
-    stop = None if source.num_edges is None else first + source.num_edges
-    found = {}
-    for name, value in fields.items():
-        if name == "forest":
-            edge_ids = placed(value, backend, on_device=on_device)
-            found[name] = forest_ids(pipeline, edge_ids, first, stop)
-        else:
-            found[name] = _own(value, backend, on_device)
-    return found
-
-
-def _own(value: Any, backend: Backend, on_device: bool) -> Any:
+def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:
     """Return a copy of a field in the memory of the graph, host or device."""
     if isinstance(value, tuple):
-        items = (_own(item, backend, on_device) for item in value)
+        items = (_own(item, backend, source) for item in value)
         return getattr(type(value), "_make", type(value))(items)
     if not getattr(value, "ndim", 0):
         return value
-    found = placed(value, backend, on_device=on_device)
-    return np.array(found) if isinstance(found, np.ndarray) and not on_device else found
+    found = placed(value, backend, on_device=source.is_on_device)
+    return np.array(found) if isinstance(found, np.ndarray) else found

@@ -63,9 +63,8 @@ class Request:
     #: Free bytes of the device, if tasks compute on one.
     device_memory: int | None = None
     #: Names of the pipeline that replaces `algorithm`, and of its array module, for at most `FEW`
-    #: edges in memory in one partition. Empty if no pipeline replaces it.
-    for_few: str = ""
-    backend_for_few: str = ""
+    #: edges in memory in one partition. None if no pipeline replaces it.
+    for_few: tuple[str, str] | None = None
 
     @property
     def bound(self) -> int | None:
@@ -106,7 +105,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     if strategy in SCANNING:
         algorithm = request.for_scans
     elif strategy == "whole" and request.for_few and graph.num_edges <= FEW:
-        algorithm, backend = request.for_few, request.backend_for_few
+        algorithm, backend = request.for_few
     found = Plan(
         strategy,
         partitions,

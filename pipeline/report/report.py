@@ -166,23 +166,15 @@ class Report:
             calls_of.setdefault(call.round, []).append(call)
         rounds = []
         for number, calls in calls_of.items():
-            seconds: dict[str, float] = {}
-            for call in calls:
-                seconds[call.stage] = seconds.get(call.stage, 0.0) + call.work.seconds
-            counts = self.counts.get(number, {})
-            moved = sum(call.work.bytes for call in calls)
-            rounds.append(
-                Round(number, counts.get("num_vertices"), counts.get("num_edges"), seconds, moved)
-            )
+            counts, moved = self.counts.get(number, {}), sum(call.work.bytes for call in calls)
+            sizes = counts.get("num_vertices"), counts.get("num_edges")
+            rounds.append(Round(number, *sizes, _seconds(calls), moved))
         return rounds
 
     @property
     def seconds(self) -> dict[str, float]:
         """Seconds per stage, over all rounds and partitions."""
-        total: dict[str, float] = {}
-        for call in self.calls:
-            total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
-        return total
+        return _seconds(self.calls)
 
     def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # the user's word
         """Return the counts that stages had written by the end of a round."""
@@ -210,42 +202,28 @@ class Report:
 
         return plot_report(self.rounds, self.seconds, ax)
 
-    @property
-    def _varying(self) -> list[str]:
-        """The names of further counts that differ between rounds."""
-        numbers = [row.number for row in self.rounds]
-        others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
-        return [name for name in others if len({self.after(n).get(name) for n in numbers}) > 1]
-
     def _tables(self) -> list[Table]:
         """Return tables of the rounds, the stages, and the final counts."""
         rounds, seconds = self.rounds, self.seconds
         whole = sum(seconds.values()) or 1.0
         spent = [sum(row.seconds.values()) for row in rounds]
-        sizes = ([_shown(row.vertices), _shown(row.edges)] for row in rounds)
-        names = self._varying
-        found = [[_shown(self.after(row.number).get(name)) for name in names] for row in rounds]
-        moved = [f"{row.bytes / 1e6:,.1f}" for row in rounds]
+        after = [self.after(row.number) for row in rounds]
+        others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
+        varying = [name for name in others if len({counts.get(name) for counts in after}) > 1]
+        head = ("round", "vertices", "edges", *varying, "MB", "ms")
+        lines = []
+        for row, took, found in zip(rounds, spent, after, strict=True):
+            counts = (row.vertices, row.edges, *(found.get(name) for name in varying))
+            costs = f"{row.bytes / 1e6:,.1f}", _milliseconds(took)
+            lines.append((str(row.number), *map(_shown, counts), *costs))
+        stages = [(name, _milliseconds(took)) for name, took in seconds.items()]
         tables = [
-            Table(
-                ("round", "vertices", "edges", *names, "MB", "ms"),
-                [
-                    (str(row.number), *size, *written, mb, _milliseconds(took))
-                    for row, size, written, mb, took in zip(
-                        rounds, sizes, found, moved, spent, strict=True
-                    )
-                ],
-                [took / whole for took in spent],
-            ),
-            Table(
-                ("stage", "ms"),
-                [(name, _milliseconds(took)) for name, took in seconds.items()],
-                [took / whole for took in seconds.values()],
-            ),
+            Table(head, lines, [took / whole for took in spent]),
+            Table(("stage", "ms"), stages, [took / whole for took in seconds.values()]),
         ]
         if self.final:
-            rows = [(name, _shown(count)) for name, count in self.final.items()]
-            tables.append(Table(("at the end", "count"), rows, []))
+            totals = [(name, _shown(count)) for name, count in self.final.items()]
+            tables.append(Table(("at the end", "count"), totals, []))
         return tables
 
     def __repr__(self) -> str:
@@ -253,6 +231,14 @@ class Report:
 
     def _repr_html_(self) -> str:
         return as_html(str(self.plan), self._tables())
+
+
+def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
+    """Return the seconds of each stage, in the order of its first call."""
+    total: dict[str, float] = {}
+    for call in calls:
+        total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
+    return total
 
 
 def _shown(count: int | None) -> str:

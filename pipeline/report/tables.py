@@ -32,11 +32,8 @@ def as_text(caption: str, tables: Sequence[Table]) -> str:
     for table in tables:
         lines = list(_lines(table))
         first, *rest = (max(map(len, column)) for column in zip(*lines, strict=True))
-        blocks.append(
-            "\n".join(
-                "  ".join([line[0].ljust(first), *map(str.rjust, line[1:], rest)]) for line in lines
-            )
-        )
+        rows = ([line[0].ljust(first), *map(str.rjust, line[1:], rest)] for line in lines)
+        blocks.append("\n".join(map("  ".join, rows)))
     return "\n\n".join(blocks)
 
 
