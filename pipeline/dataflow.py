@@ -14,13 +14,11 @@ from ..errors import PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import Loop, check_steps, needed_before, stages_of
+from .steps import Compound, Loop, Step, check_steps, needed_before, stages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
-
-    from .steps import Compound, Step
 
 _VERDICT = Field("", "verdict")
 
@@ -153,24 +151,20 @@ class Dataflow:
 
 def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Known]:
     for step in steps:
-        if isinstance(step, Stage):
-            known = _after_stage(step, known)
-        else:
-            known = _after_compound(step, known)
+        after = _after_stage if isinstance(step, Stage) else _after_compound
+        known = after(step, known)
     return known
 
 
 def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known]:
     verdict = step.verdict
-    skipped = _after_stage(verdict, before)
-    written = list(verdict.writes)
-    is_verdict = len(written) == 1 and _VERDICT.accepts(verdict.writes[written[0]])
-    if not is_verdict or skipped[written[0]].in_partitions:
+    skipped = entered = _after_stage(verdict, before)
+    written = [skipped[name] for name in verdict.writes]
+    if len(written) != 1 or written[0].in_partitions or not _VERDICT.accepts(written[0].field):
         raise PipelineError(
             f"stage {verdict.name!r}: it decides a {type(step).__name__}, so it must write one "
             "verdict for all partitions"
         )
-    entered = skipped
     for _ in range(2 if isinstance(step, Loop) else 1):
         entered = _after_steps(step.steps, entered)
         if isinstance(step, Loop):
@@ -180,22 +174,20 @@ def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known
 
 def _after_either(skipped: Known | None, entered: Known) -> Known:
     """Return the properties of a field after optional steps, from those before and within."""
+    which = "a loop or condition, which may not run"
     if skipped is None:
-        return replace(entered, lost="written only inside a loop or condition, which may not run")
+        return replace(entered, lost=f"written only inside {which}")
     if entered.lost or skipped.lost:
         return entered if entered.lost else skipped
-    if entered != skipped:
-        return replace(entered, lost="changed in kind by a loop or condition, which may not run")
-    return entered
+    return entered if entered == skipped else replace(entered, lost=f"changed in kind by {which}")
 
 
 def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
     reader = f"stage {stage.name!r}"
     found = {name: _find(known, name, reader) for name in (*stage.reads, *stage.combiner_reads)}
     for name, wanted in stage.reads.items():
-        if not wanted.accepts(found[name].field):
-            message = f"{reader}: reads {name!r} as {wanted}, but it is {found[name].field}"
-            raise PipelineError(message)
+        if not wanted.accepts(field := found[name].field):
+            raise PipelineError(f"{reader}: reads {name!r} as {wanted}, but it is {field}")
     for name in stage.combiner_reads:
         if found[name].in_partitions:
             raise PipelineError(
@@ -211,11 +203,14 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
             if entry.field.axis == "vertices":
                 after[name] = replace(entry, lost=entry.lost or lost)
     for name, field in stage.writes.items():
-        if in_partitions and field.kind == "chosen":
-            raise PipelineError(f"{reader}: writes {name!r} in each partition; it needs combine=")
-        if field.kind == "chosen" and name in known and known[name].field.kind != "chosen":
-            message = f"{reader}: adds to {name!r} as {field}, but it is {known[name].field}"
-            raise PipelineError(message)
+        if field.kind == "chosen":
+            if in_partitions:
+                raise PipelineError(
+                    f"{reader}: writes {name!r} in each partition; it needs combine="
+                )
+            earlier = known[name].field if name in known else field
+            if earlier.kind != "chosen":
+                raise PipelineError(f"{reader}: adds to {name!r} as {field}, but it is {earlier}")
         after[name] = Known(field, in_partitions)
     return after
 

@@ -15,16 +15,17 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, placed, resolve_backend, suggest_gpu
-from ..progress import set_listener
+from ..progress import Listener, set_listener
 from ..runtime.host import show_bytes
 from ..runtime.memory import keeping_blocks, release_idle
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
+from ..stages.fields import rebuilt
 from .options import check_count, check_flag, parse_bytes
 from .plan import FEW, Request, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import as_field, fingerprint_input, num_chunks, sized, split
-from .run.schedulers import Inline
+from .run.schedulers import Inline, Scheduler
 from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
 from .streaming.bounds import Graph, check_reading
 from .streaming.checkpoint import fingerprint, open_checkpoint
@@ -34,10 +35,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from ..progress import Listener
     from .dataflow import Dataflow
     from .report.report import Plan, Report
-    from .run.schedulers import Scheduler
 
 #: The fields that exist before the first step of a pipeline.
 OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
@@ -214,8 +213,7 @@ def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]
 def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:
     """Return a copy of a field in the memory of the graph, host or device."""
     if isinstance(value, tuple):
-        items = (_own(item, backend, source) for item in value)
-        return getattr(type(value), "_make", type(value))(items)
+        return rebuilt(value, (_own(item, backend, source) for item in value))
     if not getattr(value, "ndim", 0):
         return value
     found = placed(value, backend, on_device=source.is_on_device)

@@ -10,7 +10,7 @@ from ..errors import PipelineError
 from ..stages.fields import ANYTHING, EDGES
 from .dataflow import ByBackend, Dataflow, Known
 from .engine import OF_EVERY_RUN, run_on
-from .steps import edited
+from .steps import Step, edited
 from .strategies import SHARED
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ..stages import Stage
     from .report.report import Report
-    from .steps import Step
 
 __all__ = ["ByBackend", "Pipeline"]
 

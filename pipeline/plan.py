@@ -83,12 +83,8 @@ class Rates(NamedTuple):
 def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = None) -> Plan:
     """Plan a run.
 
-    Raises
-    ------
-    OptionError
-        If options contradict each other or the graph.
-    MemoryBoundError
-        If the limit on memory is too low. States the least memory.
+    An OptionError says that options contradict each other or the graph, and a MemoryBoundError that
+    the limit on memory is too low; it states the least memory.
     """
     _check(request, graph)
     strategy, partitions, reason = request.strategy, request.partitions, "as asked"

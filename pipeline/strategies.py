@@ -18,18 +18,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..stages import edges, fragments
+from ..stages import Stage, edges, fragments
 from ..stages.fields import ANYTHING, Field
 from .dataflow import Dataflow, Known
 from .run.partitions import load_partition
-from .steps import Loop, needed_before
+from .steps import Loop, Step, needed_before
 from .streaming import scan, tiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from ..stages import Stage
-    from .steps import Step
 
 _COUNT = Known(Field("", "count"))
 _IN_PARTITIONS = Known(ANYTHING, in_partitions=True)

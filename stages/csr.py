@@ -6,7 +6,7 @@ any round.
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Arcs, Count, Edges, Flags, Index, VertexIndex, VertexKeys
+from .fields import Arcs, Count, Edges, Flags, Index, Lightest, VertexIndex
 
 
 @stage(writes="edges")
@@ -38,9 +38,7 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
 
 
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
-def find_min_edge_per_vertex(
-    ops: ArrayModule, arcs: Arcs, edges: Edges
-) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
+def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges) -> Lightest:
     """Find the lightest edge of each vertex: its key, its id and its other end.
 
     A vertex without arcs gets the largest key and id, and itself as the other end. In the paper, a

@@ -22,13 +22,11 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
-from .combine import COMBINE
+from .combine import COMBINE, Combine
 from .fields import ANYTHING, EDGES, Edges, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from .combine import Combine
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
 

@@ -5,7 +5,7 @@ from typing import Any
 from ..primitives.vocabulary import ArrayModule
 from ..primitives.weight_order import WeightOrder
 from .declare import stage
-from .fields import Columns, Count, Edges, Verdict, VertexIndex, VertexKeys
+from .fields import Columns, Count, Edges, Lightest, Verdict, VertexIndex
 
 
 @stage(writes="signed", combine="any")
@@ -53,9 +53,7 @@ def no_edges_left(num_edges: Count) -> Verdict:
 
 
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
-def find_min_edges(
-    ops: ArrayModule, edges: Edges, num_vertices: Count
-) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
+def find_min_edges(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Lightest:
     """Find the lightest edge of each vertex: its key, its id and its other end.
 
     Ties go to the smaller id, which is the smaller position because ids ascend. A vertex without

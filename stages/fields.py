@@ -115,6 +115,11 @@ class Field:
         return is_number and (self.kind != "number of at least 0" or value >= 0)
 
 
+def rebuilt(value: Any, items: Any) -> Any:
+    """Return a tuple or record of the same type with other items."""
+    return getattr(type(value), "_make", type(value))(items)
+
+
 def _is_array(value: Any, kind: str) -> bool:
     dtype = getattr(value, "dtype", None)
     return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") == kind
@@ -125,6 +130,8 @@ EDGES = Field("", "edges")
 
 VertexIndex = Annotated[Any, Field("vertices", "index")]
 VertexKeys = Annotated[Any, Field("vertices", "key")]
+#: The lightest edge of each vertex: its key, its id and its other end.
+Lightest = tuple[VertexKeys, VertexIndex, VertexIndex]
 Index = Annotated[Any, Field("", "index")]
 Keys = Annotated[Any, Field("", "key")]
 Flags = Annotated[Any, Field("", "flag")]

@@ -2,7 +2,7 @@
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Count, Edges, Index, VertexIndex, VertexKeys
+from .fields import Count, Edges, Index, Lightest
 
 
 @stage(writes="edges")
@@ -37,7 +37,7 @@ def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edge
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def find_shortest_arcs(
     ops: ArrayModule, sorted_arcs: Edges, offsets: Index, num_vertices: Count
-) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
+) -> Lightest:
     """Find the lightest arc of each vertex: its key, its id and its other end.
 
     Source: parallel-boruvka, "My solution". There, the minima of the processors are merged.

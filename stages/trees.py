@@ -2,7 +2,7 @@
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Chosen, Count, Edges, Verdict, VertexIndex, VertexKeys
+from .fields import Chosen, Count, Edges, Lightest, Verdict, VertexIndex
 
 
 @stage(writes=("parent", "num_joined"))
@@ -23,7 +23,7 @@ def flatten(ops: ArrayModule, parent: VertexIndex) -> VertexIndex:
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def assign_cheapest(
     ops: ArrayModule, edges: Edges, parent: VertexIndex, num_vertices: Count
-) -> tuple[VertexKeys, VertexIndex, VertexIndex]:
+) -> Lightest:
     """Find the lightest edge that leaves each tree: its key, its id and the root at its other end.
 
     The root of a tree gets these values. All other vertices get the largest key and id, and

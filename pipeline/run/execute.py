@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import PipelineError
-from ...primitives import array_module
+from ...primitives import Backend, array_module
 from ...progress import has_listener, report_progress
 from ...runtime.device import host_array, is_on_device
 from ...runtime.team import ascends, copied
 from ...stages.combine import concatenation
 from ..report.report import Report
-from ..steps import Loop, walk
+from ..steps import Compound, Loop, walk
 from .partitions import Chunked
 from .tasks import Collected, Slot, Task
 
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...primitives import Backend
     from ...stages import Stage
     from ..dataflow import Dataflow
-    from ..steps import Compound
     from .schedulers import Scheduler
 
 

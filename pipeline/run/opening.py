@@ -14,12 +14,10 @@ from ...errors import OptionError, WorkerError
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import processors
 from .dask_scheduler import Cluster, LocalDask
-from .schedulers import this_worker
+from .schedulers import Scheduler, this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from .schedulers import Scheduler
 
 LOCAL = ("synchronous", "threads", "processes")
 

@@ -17,21 +17,18 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...graphs.files import digest
 from ...graphs.formats.npy import npy_source
-from ...graphs.segments import ArraySegment, Delayed
+from ...graphs.segments import ArraySegment, Delayed, Segment
 from ...graphs.source import Counted, EdgeSource
 from ...graphs.write import write_graph
 from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
 from ...stages.declare import stage
 from ...stages.fields import Columns, Count
-from .schedulers import add_place
+from .schedulers import Scheduler, add_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from ...graphs.segments import Segment
-    from .schedulers import Scheduler
 
 
 def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[EdgeSource]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import MstflowError, PipelineError
-from ...primitives import array_module
+from ...primitives import Backend, array_module
 from ...runtime.device import is_on_device
+from ...stages.fields import Field, rebuilt
 from ..report.report import Note, StageCall, Work
 from .partitions import Chunked
 from .schedulers import add_place, worker_backend
@@ -22,9 +23,7 @@ from .schedulers import add_place, worker_backend
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ...primitives import Backend
     from ...stages import Stage
-    from ...stages.fields import Field
 
 #: Types whose values error messages show. The value of other types could fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
@@ -154,20 +153,15 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return ops.asarray(value)
     if isinstance(value, tuple):
-        return _rebuilder(value)([_loaded(ops, results, each) for each in value])
+        return rebuilt(value, [_loaded(ops, results, each) for each in value])
     return value.item() if isinstance(value, np.generic) else value  # such as a limit
 
 
 def _on_host(ops: Any, value: Any) -> Any:
     """Return a value, or the items of a tuple, with arrays in host memory."""
     if isinstance(value, tuple):
-        return _rebuilder(value)(map(partial(_on_host, ops), value))
+        return rebuilt(value, map(partial(_on_host, ops), value))
     return ops.to_host(value) if is_on_device(value) else value
-
-
-def _rebuilder(value: tuple[Any, ...]) -> Callable[[Iterable[Any]], Any]:
-    """Return a function that creates a tuple or record of the same type."""
-    return getattr(type(value), "_make", type(value))
 
 
 def _num_bytes(values: Iterable[Any]) -> int:
@@ -193,18 +187,16 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
         lengths["vertices"] = ("num_vertices", fields["num_vertices"])
     for name, declared in stage.reads.items():
         if not _has_kind(fields[name], declared):
-            shown = _shown(fields[name])
-            message = f"stage {stage.name!r}: reads {name!r} as {declared}, but it is {shown}"
-            raise PipelineError(message)
-        if not declared.axis:
-            continue
-        length = len(fields[name])
-        first, known = lengths.setdefault(declared.axis, (name, length))
-        if length != known:
-            raise PipelineError(
-                f"stage {stage.name!r}: {first!r} and {name!r} both run along {declared.axis}, "
-                f"but have {known} and {length} entries"
-            )
+            read = f"reads {name!r} as {declared}, but it is {_shown(fields[name])}"
+            raise PipelineError(f"stage {stage.name!r}: {read}")
+        if declared.axis:
+            length = len(fields[name])
+            first, known = lengths.setdefault(declared.axis, (name, length))
+            if length != known:
+                raise PipelineError(
+                    f"stage {stage.name!r}: {first!r} and {name!r} both run along {declared.axis}, "
+                    f"but have {known} and {length} entries"
+                )
     return {axis: length for axis, (_, length) in lengths.items()}
 
 

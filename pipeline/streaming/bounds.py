@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from ...errors import MemoryBoundError
-from ...graphs.source import BLOCK_EDGES
+from ...graphs.source import BLOCK_EDGES, EdgeSource
 from ...runtime.host import show_bytes
 
 if TYPE_CHECKING:
-    from ...graphs.source import EdgeSource
     from ..run.schedulers import Workers
 
 #: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.

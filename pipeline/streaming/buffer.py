@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graphs.source import check_dtype
 from ...stages.fields import Columns
-from .solver import Cut
+from .solver import Cut, Solver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .checkpoint import Record
-    from .solver import Solver
 
 
 class Selected(NamedTuple):
@@ -34,13 +33,6 @@ class EdgeBuffer:
 
     If `folds` is true, the edges of a full buffer are replaced by their forest, which must fit in
     half of the buffer. Otherwise the heavier half is dropped, and later, heavier edges are skipped.
-
-    Attributes
-    ----------
-    limit : int or None
-        The largest key that the buffer takes; None for no limit.
-    cut : Cut or None
-        The buffer has taken every edge up to this one; None if it has taken all edges.
     """
 
     def __init__(
@@ -59,7 +51,9 @@ class EdgeBuffer:
         self._columns = [self.ops.empty(0, dtype) for dtype in dtypes]
         self._size = 0
         self.is_forest = True
+        #: The largest key that the buffer takes; None for no limit.
         self.limit: int | None = None
+        #: The buffer has taken every edge up to this one; None if it has taken all edges.
         self.cut: Cut | None = None
 
     @property

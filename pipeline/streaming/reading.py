@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...graphs.source import BLOCK_EDGES
-from ...primitives import array_module
+from ...graphs.source import BLOCK_EDGES, EdgeSource
+from ...primitives import Backend, array_module
 from ...progress import report_progress
 from ...stages.fields import Columns
 from ..run.partitions import as_index
 from .bounds import FOLD_SHARE
 from .buffer import EdgeBuffer, Selected
-from .solver import Cut
+from .solver import Cut, Solver
 from .star import Star
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...graphs.source import EdgeSource
-    from ...primitives import Backend
     from .checkpoint import Record
-    from .solver import Solver
 
     #: First edge id, length, and the function that reads the columns.
     Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]

@@ -12,13 +12,12 @@ from ...stages.fields import Columns
 from ..run.execute import forest_ids, keep_only, store
 from ..run.schedulers import worker_backend
 from ..run.tasks import Collected, Task
-from ..steps import walk
+from ..steps import Compound, walk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..dataflow import Dataflow
-    from ..steps import Compound
 
 #: Edges per fragment above which the solver searches for the fragments that the edges touch.
 _MANY = 2

@@ -29,17 +29,12 @@ _SELECTED = 8
 
 
 class Star:
-    """The lightest spoke so far of each fragment.
-
-    Attributes
-    ----------
-    bound : unsigned integer array
-        The key of this spoke; 0 for the hub, and the largest key for a fragment without a spoke. An
-        edge that is heavier than the bounds of both its ends is not in the forest.
-    """
+    """The lightest spoke so far of each fragment."""
 
     def __init__(self, ops: Any, num_fragments: int, weight_dtype: np.dtype[Any]) -> None:
         self._ops, key = ops, np.dtype(f"u{weight_dtype.itemsize}")
+        #: The key of this spoke; 0 for the hub, and the largest key for a fragment without a spoke.
+        #: An edge that is heavier than the bounds of both its ends is not in the forest.
         self.bound = ops.full(num_fragments, ops.largest(key), dtype=key)
         self._hub: int | None = None
         self._new: list[tuple[Any, Any]] = []  # fragments and keys of spokes that are not stored
