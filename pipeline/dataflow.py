@@ -151,8 +151,10 @@ class Dataflow:
 
 def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Known]:
     for step in steps:
-        after = _after_stage if isinstance(step, Stage) else _after_compound
-        known = after(step, known)
+        if isinstance(step, Stage):
+            known = _after_stage(step, known)
+        else:
+            known = _after_compound(step, known)
     return known
 
 

@@ -107,8 +107,8 @@ def walk(
 ) -> Iterator[tuple[Stage, frozenset[str]]]:
     """Yield the stages in the order of their run, each with the fields that must exist before it.
 
-    The fields `after` must exist after the steps. `decide` returns the verdict of a loop or condition
-    after the stage that writes it has run.
+    The fields `after` must exist after the steps. `decide` returns the verdict of a loop or a
+    condition, after the stage that writes it has run.
     """
     for position, step in enumerate(steps):
         needed = needed_before(steps[position:], after)

@@ -45,7 +45,7 @@ def _gpu(interpreter):
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Scan in small blocks, because a scan allocates a whole block even for a small graph."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", 500)
+    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 500)
 
 
 def on_device(graph):

@@ -10,15 +10,42 @@ Only forests have to be merged: an edge outside the minimum forest of its partit
 edge of a cycle in the partition, and this cycle also exists in the graph. Partitions are ranges of
 edge ids, and neighbours are merged. So positions are in the order of edge ids, and ties break in
 the same way at every level.
+
+Threads read, check and filter the blocks of a partition, which are added to its buffer in order.
+The memory of a scan is the buffer and a few blocks.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from ...primitives.vocabulary import ArrayModule
+import collections
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ...graphs.source import BLOCK_EDGES
+from ...primitives import Backend, array_module
+from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
+from ...progress import report_progress
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Verdict
-from .reading import Scan, read_partition
+from ..run.partitions import as_index
+from .bounds import FOLD_SHARE
+from .buffer import EdgeBuffer, Selected
 from .solver import Cut, Solver
+from .star import Star
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    #: First edge id, length, and the function that reads the columns.
+    Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
+
+T = TypeVar("T")
 
 
 class Candidates(NamedTuple):
@@ -70,11 +97,38 @@ def scan_partition(
     """Find the forest of the lightest edges of a partition that join two fragments.
 
     If a partition has at most one edge for each fragment, it is passed on unreduced. A merge or the
-    next stage then drops the cycles.
+    next stage then drops the cycles. `labels` is the fragment of each vertex, or None if each vertex
+    is a fragment. The task resumes from its `record`, and updates it from time to time.
     """
-    progress = f"scan {num_scans}", num_edges or 0, first_edge
-    scan = Scan(*progress, num_vertices, num_fragments, capacity, can_rescan, limit)
-    buffer = read_partition(solver, scan, source, labels, record)
+    solver, dtype, total = solver.here(), source.weight_dtype, source.num_edges
+    is_first = can_rescan and num_fragments == num_vertices
+    folds = limit is None and num_fragments <= capacity // (FOLD_SHARE if is_first else 2)
+    buffer = EdgeBuffer(solver, num_fragments, capacity, dtype, folds=folds)
+    seen, saved = buffer.resume(record), time.perf_counter()
+    if limit is not None and not seen:
+        buffer.stop_at(Cut(limit, np.iinfo(np.int64).max), limit)
+    rest = source if not seen else source.slice(seen, total or 0)
+    size = max(1, min(BLOCK_EDGES, capacity // 2, BLOCK_EDGES if total is None else total))
+    positions = solver.ops.arange(size, solver.ops.index_dtype(size))
+    star = None
+    if labels is not None:
+        star = Star(solver.thread_ops, num_fragments, dtype or np.dtype(np.int64))
+    select = partial(_select, solver, num_vertices, labels, star, positions)
+    calls = (partial(select, block, buffer.limit) for block in rest.blocks(size))
+    step = f"scan {num_scans}" if num_scans else "hold forests"
+    for selected in in_order(calls, solver.backend):
+        buffer.append(selected if star is None else star.select(selected))
+        seen += selected.seen
+        done = source.first_id - first_edge + seen
+        report_progress(step, done, max(done, num_edges or 0))
+        if buffer.limit is not None and buffer.limit < 0:
+            seen = total or seen  # all later edges exceed the limit
+            break
+        if record is not None and time.perf_counter() - saved > record.seconds:
+            buffer.save(record, seen)
+            saved = time.perf_counter()
+    buffer.reduce(above=num_fragments)
+    buffer.save(record, seen)
     return Candidates((buffer.release(),), buffer.cut, buffer.is_forest)
 
 
@@ -83,8 +137,11 @@ def hold_forest(
     source: Any, solver: Any, num_vertices: Count, num_edges: Any, capacity: Count
 ) -> Columns:
     """Find the forest of a partition; a partition with few edges is held unreduced."""
-    scan = Scan("hold forests", num_edges or 0, 0, num_vertices, num_vertices, capacity)
-    return read_partition(solver, scan, source).release()
+    only = {"num_scans": 0, "can_rescan": False, "limit": None, "labels": None, "first_edge": 0}
+    graph = source, solver, num_vertices, num_edges
+    held: Candidates = scan_partition(*graph, num_vertices, capacity=capacity, **only)
+    (columns,) = held.edges
+    return columns
 
 
 @stage(writes=("found", "cut"))
@@ -159,3 +216,54 @@ def _reduced(
         if record is not None:
             record.save(map(ops.to_host, edges), {})
     return Candidates((edges,), candidates.cut, is_forest=True)
+
+
+def _select(
+    solver: Solver,
+    num_vertices: int,
+    labels: NDArray[Any] | None,
+    star: Star | None,
+    positions: NDArray[Any],
+    block: Block,
+    limit: int | None,
+) -> Selected:
+    """Read a block; select the edges with keys up to `limit` that join two fragments."""
+    first, count, read = block
+    ops = solver.thread_ops
+    u, v, weight = map(ops.asarray, read())
+    u, v = (as_index(ids, num_vertices) for ids in (u, v))
+    position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
+    limit = ops.largest(np.dtype(f"u{weight.itemsize}")) if limit is None else limit
+    if labels is None or star is None:
+        dtype = ops.index_dtype(num_vertices)
+        u, v, key, position = ops.compact_light_pairs(
+            u, v, weight, limit, dtype, position, descending=solver.maximum
+        )
+    else:
+        u, v, key, position = ops.relabel_light_pairs(
+            labels, star.bound, u, v, weight, limit, position, descending=solver.maximum
+        )
+    edge_id = np.add(position, first, dtype=np.int64)
+    return Selected(first, count, limit, key, Columns(u, v, ops.gather(weight, position), edge_id))
+
+
+def in_order(calls: Iterable[Callable[[], T]], backend: Backend) -> Iterator[T]:
+    """Yield the results of all calls in order; meanwhile, threads execute later calls."""
+    ops = array_module(backend)
+
+    def call_beside(beside: Any, call: Callable[[], T]) -> T:
+        with beside:
+            return call()
+
+    with ThreadPoolExecutor(backend.threads, "mstflow-scan") as team:
+        ahead: collections.deque[Any] = collections.deque()
+        try:
+            for call in calls:
+                ahead.append(team.submit(call_beside, ops.beside(), call))
+                if len(ahead) > backend.threads + 1:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:  # on an error or an early end, cancel calls that no thread has started
+            for each in ahead:
+                each.cancel()

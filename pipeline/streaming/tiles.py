@@ -22,7 +22,7 @@ from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads
 from ...progress import report_progress
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Index
-from .reading import in_order
+from .scan import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -84,7 +84,7 @@ def test_a_scan_calls_the_device_seldom_for_each_block(
     interpreter, monkeypatch, strategy, launches, copies, waits, scans
 ):
     """Compare two numbers of blocks. A scan sends each edge once, and reads back single numbers."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", BLOCK)
+    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", BLOCK)
     few, many = 32, 96
     found = []
     for blocks in (few, many):
@@ -108,7 +108,7 @@ def test_a_scan_calls_the_device_seldom_for_each_block(
 
 
 def test_a_full_buffer_is_reduced_by_a_solve(interpreter, monkeypatch):
-    monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", BLOCK)
+    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", BLOCK)
     blocks, reductions, forest = 96, [], Solver.forest
     monkeypatch.setattr(Solver, "forest", lambda *args: reductions.append(args) or forest(*args))
     source = EdgeSource.of(random_graph(blocks)).with_sizes()

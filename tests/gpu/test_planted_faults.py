@@ -242,7 +242,7 @@ def module(interpreter, tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Scan a small graph in several blocks, so that several threads take part."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", 20)
+    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 20)
 
 
 def kernel(folder, file, name, _):

@@ -22,7 +22,7 @@ def _gpu(interpreter):
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Scan a small graph in several blocks, so that several threads take part."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.reading.BLOCK_EDGES", 40)
+    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 40)
 
 
 @pytest.fixture
