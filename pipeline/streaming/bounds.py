@@ -120,45 +120,68 @@ def tiles_bytes(graph: Graph, partitions: int, where: Workers) -> int:
     return tasks * (_KERNELS + where.task_threads * _TILE) + max(joining, sorting, result)
 
 
-@dataclass(frozen=True)
 class ScanMemory:
     """The memory of the tasks of a run that scans a graph."""
 
-    graph: Graph
-    strategy: str
-    partitions: int
-    split_every: int
-    where: Workers
+    def __init__(
+        self, graph: Graph, strategy: str, partitions: int, split_every: int, where: Workers
+    ) -> None:
+        self.graph, self.strategy, self.partitions, self.where = graph, strategy, partitions, where
+        vertices, held, index = graph.num_vertices, graph.held_edge, graph.index
+        is_iterated = strategy == "iterate"
+        #: Whether a later scan may select edges that an earlier scan skipped.
+        self.can_rescan = strategy == "two-scan"
+        #: Number of tasks that share the memory.
+        self.tasks = where.sharing(partitions)
+        #: Number of levels of the merge tree.
+        self.levels = 0
+        while split_every**self.levels < partitions:
+            self.levels += 1
 
-    @property
-    def can_rescan(self) -> bool:
-        """Whether a later scan may select edges that an earlier scan skipped."""
-        return self.strategy == "two-scan"
+        # The smallest number of edges that a task must hold. Without another scan, a forest of n
+        # vertices must fit twice. If another scan may follow, a quarter of a forest, divided by the
+        # number of partitions, is enough.
+        self._most = -(-graph.num_edges // partitions)
+        wanted = vertices // (4 * partitions) if self.can_rescan else 2 * vertices
+        self._least = max(2 * BLOCK_EDGES, min(self._most, wanted))
 
-    @property
-    def tasks(self) -> int:
-        """Number of tasks that share the memory."""
-        return self.where.sharing(self.partitions)
+        # The number of results that one task combines, and of results in memory meanwhile. Rounds
+        # run over the forests of all partitions; the workers of a cluster spill these to disk.
+        fan = min(split_every, partitions)
+        results = self.levels * (fan - 1) + 1
+        spills = is_iterated and where.is_cluster
+        forests = 1 if spills else -(-partitions // self.tasks) if is_iterated else results
+        self._fan = 1 if is_iterated else fan
 
-    @property
-    def levels(self) -> int:
-        """Number of levels of the merge tree."""
-        levels = 0
-        while self.split_every**levels < self.partitions:
-            levels += 1
-        return levels
-
-    @property
-    def least_memory(self) -> int:
-        """The smallest number of bytes that all tasks together need."""
-        return self.tasks * self.memory(self._least)
+        # Bytes per edge of the forests that wait to be merged.
+        self._waiting_edge = forests * held if self.levels and not spills else 0
+        # Bytes per edge, held or merged, while the forest is computed. Kruskal's algorithm needs
+        # keys, and records of 16 bytes. For keys of too many bits it needs two records of key and
+        # position instead, and both ends in order. Edges of the forest count with the vertices. An
+        # eighth is added for several partitions: a reused block may be larger than needed.
+        self._solved_edge = held + 2 * graph.weight + 16
+        if partitions > 1:
+            self._solved_edge += self._solved_edge // 8
+        # Bytes that do not depend on the number of edges held. While a forest is computed and ends
+        # are replaced by fragments, four arrays are in use, and the pool may hold two more idle
+        # blocks. Between scans, a vertex has a fragment, an edge id and the key of a spoke.
+        loaded = _KERNELS + (0 if where.eager else _DASK)
+        vertex = 6 * index + (index + 8 + graph.weight if self.can_rescan else 0)
+        threads = where.task_threads * (_THREAD + graph.at_once * _READ_EDGE)
+        kept = partitions * _PARTITION if partitions > 1 else 0
+        self._fixed = loaded + kept + threads + vertices * vertex
+        # Bytes while rounds run over the forests of all partitions.
+        edges = forests * min(self._most, vertices) * (held + _ROUND_EDGE)
+        rounds = loaded + edges + vertices * (_ROUND_VERTEX + results * _ROUND_MINIMUM)
+        self._rounds = rounds if is_iterated else 0
+        #: The smallest number of bytes that all tasks together need.
+        self.least_memory = self.tasks * self.memory(self._least)
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of a task that holds `capacity` edges."""
         forest = min(capacity, self.graph.num_vertices)
         solved = max(capacity, self._fan * forest) * self._solved_edge
-        scan = self._fixed + forest * self._waiting_edge + solved
-        return max(scan, self._rounds) if self._is_iterated else scan
+        return max(self._fixed + forest * self._waiting_edge + solved, self._rounds)
 
     def capacity(self, memory: int | None) -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes."""
@@ -180,87 +203,6 @@ class ScanMemory:
         if held > vertices:
             held = (room - vertices * self._waiting_edge) // self._solved_edge
         return max(self._least, min(wanted, held))
-
-    @property
-    def _is_iterated(self) -> bool:
-        return self.strategy == "iterate"
-
-    @property
-    def _spills(self) -> bool:
-        """Whether workers spill waiting forests to disk."""
-        return self._is_iterated and self.where.is_cluster
-
-    @property
-    def _fan(self) -> int:
-        """Number of forests that one task merges."""
-        return 1 if self._is_iterated else min(self.split_every, self.partitions)
-
-    @property
-    def _in_memory(self) -> int:
-        """Number of forests in memory while a task runs, including its own."""
-        if self._spills:
-            return 1
-        if self._is_iterated:
-            return -(-self.partitions // self.tasks)
-        return self.levels * (self._fan - 1) + 1
-
-    @property
-    def _rounds(self) -> int:
-        """Bytes while rounds run over the forests of all partitions."""
-        vertices = self.graph.num_vertices
-        edges = self._in_memory * min(self._most, vertices) * (self.graph.held_edge + _ROUND_EDGE)
-        minima = self.levels * (min(self.split_every, self.partitions) - 1) + 1
-        return self._loaded + edges + vertices * (_ROUND_VERTEX + minima * _ROUND_MINIMUM)
-
-    @property
-    def _most(self) -> int:
-        return -(-self.graph.num_edges // self.partitions)
-
-    @property
-    def _least(self) -> int:
-        """The smallest number of edges that a task must hold.
-
-        Without another scan, a forest of n vertices must fit twice. If another scan may follow,
-        a quarter of a forest, divided by the number of partitions, is enough.
-        """
-        vertices = self.graph.num_vertices
-        held = vertices // (4 * self.partitions) if self.can_rescan else 2 * vertices
-        return max(2 * BLOCK_EDGES, min(self._most, held))
-
-    @property
-    def _loaded(self) -> int:
-        """Bytes of loaded code."""
-        return _KERNELS + (0 if self.where.eager else _DASK)
-
-    @property
-    def _fixed(self) -> int:
-        """Bytes that do not depend on the number of edges held."""
-        graph, index = self.graph, self.graph.index
-        # While a forest is computed and ends are replaced by fragments, four arrays are in use, and
-        # the pool may hold two more idle blocks. Between scans, a vertex has a fragment, an edge id
-        # and the key of a spoke.
-        vertex = 6 * index + (index + 8 + graph.weight if self.can_rescan else 0)
-        threads = self.where.task_threads * (_THREAD + graph.at_once * _READ_EDGE)
-        parts = self.partitions * _PARTITION if self.partitions > 1 else 0
-        return self._loaded + parts + threads + graph.num_vertices * vertex
-
-    @property
-    def _solved_edge(self) -> int:
-        """Bytes per edge, held or merged, while the forest is computed.
-
-        Kruskal's algorithm needs keys, and records of 16 bytes. For keys of too many bits it needs
-        two records of key and position instead, and both ends in order. Edges of the forest count
-        with the vertices. With several partitions, an eighth is added, because a reused block may
-        be larger than needed.
-        """
-        solved = self.graph.held_edge + 2 * self.graph.weight + 16
-        return solved + solved // 8 if self.partitions > 1 else solved
-
-    @property
-    def _waiting_edge(self) -> int:
-        """Bytes per edge of the forests that wait to be merged."""
-        is_kept = self.levels and not self._spills
-        return self._in_memory * self.graph.held_edge if is_kept else 0
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:

@@ -97,8 +97,8 @@ def scan_partition(
     """Find the forest of the lightest edges of a partition that join two fragments.
 
     If a partition has at most one edge for each fragment, it is passed on unreduced. A merge or the
-    next stage then drops the cycles. `labels` is the fragment of each vertex, or None if each vertex
-    is a fragment. The task resumes from its `record`, and updates it from time to time.
+    next stage then drops the cycles. `labels` is the fragment of each vertex; None before the first
+    vertices are joined. The task resumes from its `record`, and updates it from time to time.
     """
     solver, dtype, total = solver.here(), source.weight_dtype, source.num_edges
     is_first = can_rescan and num_fragments == num_vertices
