@@ -74,9 +74,8 @@ class EdgeList:
             num_vertices = len(names)
         u, v, weight, num_vertices = checked(u, v, weight, num_vertices)
         check_names(names, num_vertices)
-        columns = {"u": u, "v": v, "weight": weight}
-        values = {**columns, "num_vertices": num_vertices, "names": names}
-        self.__dict__.update(values)  # a frozen dataclass refuses assignment
+        # A frozen dataclass refuses assignment.
+        self.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, names=names)
 
     @property
     def num_edges(self) -> int:
@@ -138,8 +137,7 @@ class EdgeList:
 def unchecked(u: Any, v: Any, weight: Any, num_vertices: int) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    columns = {"u": u, "v": v, "weight": weight}
-    graph.__dict__.update(columns, num_vertices=num_vertices, names=None)
+    graph.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, names=None)
     return graph
 
 
@@ -218,26 +216,19 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
     if dtype.kind == "f" and all(column.dtype.kind != "f" for column in columns):
         dtype = np.dtype(np.uint64)  # NumPy promotes int64 and uint64 to float64, which rounds
     lowest, largest = (0, 2**64 - 1) if dtype.kind == "u" else (-(2**53), 2**53)
-    start = first
     for column in columns:
-        if column.dtype != dtype and column.dtype.kind in "iu" and not _holds(dtype, column.dtype):
+        is_converted = column.dtype != dtype and column.dtype.kind in "iu"
+        # For NumPy, a cast from int64 to float64 is safe.
+        if is_converted and (column.itemsize == 8 or not np.can_cast(column.dtype, dtype)):
             inexact = (column < lowest) | (column > largest)
             if inexact.any():
                 edge = int(inexact.argmax())
                 raise GraphError(
-                    f"edge {start + edge}: weight {column[edge]} is not exact as {dtype}, "
+                    f"edge {first + edge}: weight {column[edge]} is not exact as {dtype}, "
                     "which other weights need"
                 )
-        start += len(column)
+        first += len(column)
     return np.concatenate([column.astype(dtype, copy=False) for column in columns])
-
-
-def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
-    """Return whether `wide` represents every integer of `narrow`.
-
-    `numpy.can_cast` does not answer this: it regards int64 to float64 as safe.
-    """
-    return np.can_cast(narrow, wide) and not (wide.kind == "f" and narrow.itemsize == 8)
 
 
 def checked_column(name: str, values: Any) -> NDArray[Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import FileFormatError
 from ..runtime.device import host_array
-from .files import file_errors
+from .files import digest, file_errors
 from .formats import format_of
 
 if TYPE_CHECKING:
@@ -40,16 +39,10 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
     sizes: dict[str, int | str | None] = {"num_vertices": graph.num_vertices}
     if graph.is_read_once:
         return {**sizes, "num_edges": None, "digest": None}
-    columns = np.empty((2, 0), "<i8"), np.empty(0, "<f8")
-    for *_, read in graph.blocks(_HEAD):
-        u, v, weight = (host_array(column[:_HEAD]) for column in read())
-        ends = np.sort([u.astype("<i8"), v.astype("<i8")], axis=0)
-        columns = np.hstack([columns[0], ends]), np.append(columns[1], weight.astype("<f8"))
-        if len(columns[1]) >= _HEAD:
-            break
-    ends, weights = columns[0][:, :_HEAD], columns[1][:_HEAD]
-    digest = hashlib.blake2b(ends.tobytes() + weights.tobytes(), digest_size=16).hexdigest()
-    return {**sizes, "num_edges": graph.num_edges, "digest": digest}
+    count = graph.num_edges or 0
+    u, v, weight = map(host_array, graph.slice(0, min(_HEAD, count)).columns())
+    ends = np.sort([u.astype("<i8"), v.astype("<i8")], axis=0)
+    return {**sizes, "num_edges": count, "digest": digest(ends.data, weight.astype("<f8").data)}
 
 
 def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
@@ -71,13 +64,11 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
         found = ", ".join(columns) or "nothing"
         message = f"{path}: expected columns edge_id and optionally u, v, weight; found {found}"
         raise FileFormatError(message)
-    problems = [
-        column_problem(name, column, has_names=has_names) for name, column in columns.items()
-    ]
+    for name, column in columns.items():
+        if problem := column_problem(name, column, has_names=has_names):
+            raise FileFormatError(f"{path}: {problem}")
     if len({column.shape for column in columns.values()}) > 1:
-        problems.append("the columns differ in length")
-    for problem in filter(None, problems):
-        raise FileFormatError(f"{path}: {problem}")
+        raise FileFormatError(f"{path}: the columns differ in length")
     return columns, identity
 
 

@@ -131,6 +131,7 @@ def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
 
 def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
     """Return an Arrow column, or rows of it from `first_edge` on, as an array."""
+    arrow_dtype(name, column.type)
     check_no_nulls(name, column, first_edge)
     chunks = column.chunks
     return plain_values(chunks[0] if len(chunks) == 1 else column.combine_chunks())
@@ -147,10 +148,8 @@ def plain_values(values: Any) -> NDArray[Any]:
 
 def arrow_graph(table: Any, weight: str | None) -> EdgeList:
     """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns."""
-    columns = []
-    for name in choose_columns(table.column_names, weight).present:
-        arrow_dtype(name, table.schema.field(name).type)
-        columns.append(arrow_values(name, table[name]))
+    names = choose_columns(table.column_names, weight).present
+    columns = (arrow_values(name, table[name]) for name in names)
     return EdgeList(*columns, num_vertices=stated_num_vertices(table.schema.metadata))
 
 

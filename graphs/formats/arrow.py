@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..edge_list import EdgeList
     from ..tables import Choose
 
+    #: The metadata of a message, None at the end of a stream; and the offset of its body.
+    _Message = tuple["_Table | None", int]
+
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 _DICTIONARY, _BATCH = 2, 3  # types of messages with a body
 
@@ -55,8 +58,8 @@ def decompressed_bytes(path: Path) -> int:
     """Return the bytes of all columns that the metadata state; read only the metadata."""
     with naming(path), path.open("rb") as handle:
         try:
-            starts = _blocks(handle) if _is_file(handle) else _messages(handle)
-            total = sum(_body_bytes(handle, *_message(handle, start)) for start in starts)
+            messages = _of_file(handle) if _is_file(handle) else _of_stream(handle)
+            total = sum(_body_bytes(handle, *each) for each in messages)
         except (struct.error, OverflowError) as error:
             raise ValueError("the metadata are damaged") from error
     check_decompressed(path, total)
@@ -95,14 +98,13 @@ class _Table(NamedTuple):
 
     def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
         """Return a list of structs; an empty one if it is missing."""
-        place = self._place(field)
-        if not place:
+        found = self.table(field)
+        if found is None:
             return []
-        place += self._unsigned(place)
-        size = self._unsigned(place) * struct.calcsize(code)
+        size = self._unsigned(found.start) * struct.calcsize(code)
         if size > len(self.data):
             raise struct.error("a list ends beyond the metadata")
-        return list(struct.iter_unpack(code, self.data[place + 4 : place + 4 + size]))
+        return list(struct.iter_unpack(code, self.data[found.start + 4 :][:size]))
 
     def _place(self, field: int) -> int:
         (back,) = struct.unpack_from("<i", self.data, self.start)
@@ -119,8 +121,8 @@ class _Table(NamedTuple):
         return found
 
 
-def _blocks(handle: IO[bytes]) -> Iterator[int]:
-    """Yield the offsets of dictionaries and batches, which the footer of a file lists."""
+def _of_file(handle: IO[bytes]) -> Iterator[_Message]:
+    """Yield the dictionaries and batches that the footer of a file lists."""
     end = handle.seek(0, 2) - len(_MAGIC) - 4
     handle.seek(max(0, end))
     (size,) = struct.unpack("<i", handle.read(4))
@@ -129,32 +131,30 @@ def _blocks(handle: IO[bytes]) -> Iterator[int]:
     handle.seek(end - size)
     footer = _Table.root(handle.read(size))
     for field in (2, 3):
-        yield from (start for start, *_ in footer.structs(field, "<qiiq"))
+        yield from (_message(handle, start) for start, *_ in footer.structs(field, "<qiiq"))
 
 
-def _messages(handle: IO[bytes]) -> Iterator[int]:
-    """Yield the offsets of the messages of a stream."""
+def _of_stream(handle: IO[bytes]) -> Iterator[_Message]:
+    """Yield the messages of a stream."""
     start, end = 0, handle.seek(0, 2)
     while start < end:
         message, body = _message(handle, start)
         if message is None:
             return
-        yield start
+        yield message, body
         start = body + message.number(3, "q")
         if start < body:
             raise struct.error("a body has a negative length")
 
 
-def _message(handle: IO[bytes], start: int) -> tuple[_Table | None, int]:
-    """Return the metadata of a message, None at the end of a stream, and the offset of its body."""
+def _message(handle: IO[bytes], start: int) -> _Message:
+    """Return the message at an offset."""
     handle.seek(start)
     (size,) = struct.unpack("<i", handle.read(4))
     if size == -1:  # versions before 0.15 begin with the length
         (size,) = struct.unpack("<i", handle.read(4))
-    if not size:
-        return None, handle.tell()
-    data = handle.read(max(0, size))
-    return _Table.root(data), handle.tell()
+    message = _Table.root(handle.read(max(0, size))) if size else None
+    return message, handle.tell()
 
 
 def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
@@ -171,9 +171,9 @@ def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
         if is_compressed and size:
             handle.seek(body + offset)
             (stated,) = struct.unpack("<q", handle.read(8))
-        total += size if stated == -1 else stated
         if stated < -1:
             raise struct.error("a buffer has a negative length")
+        total += size if stated == -1 else stated
     return total
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from ...errors import OptionError
 from ..format import Format
 from ..tables import choose_columns, naming
-from ..text.columns import Row, check_last_line, parse_weights, read_rows, records, whole_lines
-from ..text.files import TextFile, is_number, open_text, split_fields, write_rows
+from ..text.columns import ANY, Row, check_last_line, parse_weights, read_rows, records, whole_lines
+from ..text.files import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
 from ..text.table import Header
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
     """
     with open_text(path) as file:
         head = _read_head(file, lambda names: choose_columns(names, weight))
-        fields = zip(("u", "v", "weight"), head.chosen, strict=True)
-        known = {name: field for field, name in fields}
+        known = dict(zip(head.chosen, ("u", "v", "weight"), strict=True))
         row = Row(
             b"",
             tuple(known.get(name, str(at)) for at, name in enumerate(head.names)),
@@ -111,21 +110,16 @@ def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = No
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    # `write_csv` writes float16 as float32, and bool as 0 and 1.
-    written_as = {"float16": pa.float32(), "bool": pa.uint8()}
-    weight = written_as.get(weight_dtype.name) or pa.from_numpy_dtype(weight_dtype)
-    name_type = name_type or pa.int64()
-    types = {"edge_id": pa.int64(), "u": name_type, "v": name_type}
-
-    def parse(types: dict[str, Any]) -> Any:
-        options = arrow_csv.ConvertOptions(column_types=types, null_values=[])
-        return arrow_csv.read_csv(path, convert_options=options)
-
+    weight = pa.from_numpy_dtype(WRITTEN_AS.get(weight_dtype.name, weight_dtype))
+    ends = name_type or pa.int64()
+    options = arrow_csv.ConvertOptions(null_values=[])
+    options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends, "weight": weight}
     with naming(path):
         try:
-            table = parse({**types, "weight": weight})
+            table = arrow_csv.read_csv(path, convert_options=options)
         except pa.ArrowInvalid:  # weights that differ from the graph's: `verify` reports the edge
-            table = parse(types)
+            options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends}
+            table = arrow_csv.read_csv(path, convert_options=options)
         if len(set(table.column_names)) < len(table.column_names):
             raise ValueError("two columns have the same name")
         return {name: np.asarray(table[name]) for name in table.column_names}, None
@@ -142,17 +136,11 @@ def write_csv(path: Path, table: EdgeTable) -> None:
 def _begins(line: bytes) -> bool:
     """Return whether a line has several fields, and all or none of them are numbers."""
     fields = split_fields(line.replace(b",", b" ").replace(b";", b" "))
-    numbers = list(map(is_number, fields))
-    if len(fields) < 2 or fields[0][:1] in b"#%":
+    numbers = set(map(is_number, fields))
+    if len(fields) < 2 or fields[0][:1] in b"#%" or len(numbers) > 1:
         return False
-    return all(numbers) or (not any(numbers) and _is_text(line))
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        return line.decode().replace("\t", " ").strip().isprintable()
-    except UnicodeDecodeError:
-        return False
+    # A byte that is not text becomes an unassigned character, which is not printable.
+    return True in numbers or line.decode(errors=ANY).replace("\t", " ").strip().isprintable()
 
 
 FORMAT = Format(

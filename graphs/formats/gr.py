@@ -61,8 +61,10 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int]
     return Row(_COMMENT, _ARC if tag else ("u", "v"), tag, 1, num_vertices), num_edges
 
 
-def _begins(line: bytes) -> bool:
-    return split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"])
-
-
-FORMAT = Format("gr", (".gr",), blocks=gr_blocks, write=write_gr, begins=_begins)
+FORMAT = Format(
+    "gr",
+    (".gr",),
+    blocks=gr_blocks,
+    write=write_gr,
+    begins=lambda line: split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"]),
+)

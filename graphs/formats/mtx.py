@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _COMMENT = b"%"
 _ENTRY = ("u", "v", "weight")
 _FIELDS = {b"pattern": ("u", "v"), b"integer": _ENTRY, b"real": _ENTRY, b"double": _ENTRY}
+_LAYOUTS = (b"coordinate",)
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
@@ -65,18 +66,13 @@ def _fields(file: TextFile, number: int, line: bytes) -> tuple[str, ...]:
     """Parse the first line, and return the fields of an entry."""
     words = split_fields(line.lower())
     if len(words) != 5 or words[:2] != [b"%%matrixmarket", b"matrix"]:
-        message = "expected '%%MatrixMarket matrix coordinate FIELD SYMMETRY', found "
-        file.fail(number, message + shown(b" ".join(words)))
-    _, _, layout, field, symmetry = words
-    for word, known in (
-        (layout, (b"coordinate",)),
-        (field, tuple(_FIELDS)),
-        (symmetry, _SYMMETRIES),
-    ):
+        wanted = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
+        file.fail(number, f"expected {wanted}, found {shown(b' '.join(words))}")
+    for word, known in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
         if word not in known:
             names = " or ".join(name.decode() for name in known)
             file.fail(number, f"expected {names}, found {shown(word)}")
-    return _FIELDS[field]
+    return _FIELDS[words[3]]
 
 
 FORMAT = Format(

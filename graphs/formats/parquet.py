@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,12 +58,10 @@ def row_groups(
 ) -> Iterator[Columns]:
     """Yield u, v and weight (or None) of all row groups, or of `groups`."""
     with _opened(path) as file:
-        names = choose_columns(file.schema_arrow.names, weight)
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        for group in range(len(sizes)) if groups is None else groups:
-            table = file.read_row_group(group, columns=names.present)
-            start = sum(sizes[:group])
-            u, v, *rest = (arrow_values(name, table[name], start) for name in names.present)
+        names, starts = choose_columns(file.schema_arrow.names, weight).present, _starts(file)
+        for group in range(file.num_row_groups) if groups is None else groups:
+            table = file.read_row_group(group, columns=names)
+            u, v, *rest = (arrow_values(name, table[name], starts[group]) for name in names)
             yield u, v, rest[0] if rest else None
 
 
@@ -81,14 +79,12 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
     with unchanged(path, state), _opened(path) as file:
         for name in choose_columns(file.schema_arrow.names, weight).present:
             arrow_dtype(name, file.schema_arrow.field(name).type)
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        stated = stated_num_vertices(file.metadata.metadata)
-    starts = itertools.accumulate(sizes, initial=0)
-    segments = tuple(
-        RowGroup(path, state, group, start, size, weight)
-        for group, (start, size) in enumerate(zip(starts, sizes, strict=False))
+        ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
+    segments = (
+        RowGroup(path, state, group, weight, start, stop - start)
+        for group, (start, stop) in enumerate(ranges)
     )
-    return EdgeSource(segments, stated)
+    return EdgeSource(tuple(segments), stated)
 
 
 @dataclass(frozen=True)
@@ -98,19 +94,14 @@ class RowGroup(Segment):
     path: Path
     state: FileState
     group: int
-    first_row: int
-    count: int
     weight: str | None
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges."""
-        return self.count
+    first_row: int
+    num_edges: int = 0
 
     @property
     def edges_at_once(self) -> int:
         """Number of edges that any read loads: all of them."""
-        return self.count
+        return self.num_edges
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -128,6 +119,12 @@ class RowGroup(Segment):
     def _read(self) -> Columns:
         with unchanged(self.path, self.state):
             return next(row_groups(self.path, self.weight, [self.group]))
+
+
+def _starts(file: Any) -> list[int]:
+    """Return the first row of each row group, and at the end the number of rows."""
+    groups = map(file.metadata.row_group, range(file.num_row_groups))
+    return list(accumulate((group.num_rows for group in groups), initial=0))
 
 
 @contextmanager

@@ -21,26 +21,27 @@ import contextlib
 import glob
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import GraphError, OptionError
+from ...errors import GraphError, MemoryBoundError, OptionError
 from ...progress import report_progress
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import kernel_threads
 from ..formats.npy import npy_source
 from ..source import EdgeSource, check_dtype
-from .in_memory import common_type
-from .pairs import Pairs
+from .pairs import Pairs, common_type
 from .vertex_names import StoredNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+#: The least memory in bytes.
+_LEAST = 2**28
 #: Number of parts.
 _PARTS = 32
 #: Folders that only numbering needs.
@@ -87,15 +88,17 @@ def number_beyond_memory(
     pairs : iterator of Pairs
         Without those that `pairs_divided` counts.
     memory : int
-        The bytes that DuckDB may use.
+        The bytes that all may use.
     folder : Path, optional
         A folder that keeps the files for a later run. Default: a scratch folder, which is removed
         when the names are no longer used.
     identity : JSON value
         Identifies the input.
     """
-    from pathlib import Path
-
+    if memory < _LEAST:
+        message = f"{memory:,} bytes are not enough to number the names, even on disk"
+        raise MemoryBoundError(message, _LEAST)
+    memory //= 2  # for DuckDB
     with contextlib.ExitStack() as resources, _option_errors():
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder(None))) / "pairs"

@@ -1,31 +1,38 @@
-"""Open a graph whose vertices have names: read the pairs, and number the vertices."""
+"""Number the vertices of named pairs: in memory by Arrow's dictionary encoding, or on disk."""
 
 from __future__ import annotations
 
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MemoryBoundError, OptionError
+import numpy as np
+
+from ...errors import GraphError, OptionError
+from ...progress import report_progress
+from ...runtime.team import kernel_threads
+from ..edge_list import EdgeList, join_weights
 from ..files import file_fingerprint, paths_of
 from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
-from .in_memory import number_in_memory
-from .pairs import named_pairs
+from .pairs import Pairs, common_type, named_pairs
+from .vertex_names import VertexNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
-    from ..edge_list import EdgeList
+    from numpy.typing import NDArray
+
     from ..source import EdgeSource
-    from .pairs import Pairs
 
 #: Folder of a checkpoint with the numbered pairs.
 FOLDER = "pairs"
 #: Bytes that numbering in memory needs for each byte of the columns.
 _GROWTH = 4
-#: Bytes of memory with which DuckDB numbers names.
-_LEAST = 2**28
+#: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.
+_MOST_BYTES = 2**31 - 1
 
 
 def number_graph(
@@ -60,29 +67,78 @@ def number_graph(
             return known
         if memory is not None and (done := pairs_divided(folder, identity)) is not None:
             rest = named_pairs(graph, names, weight, format, first=done)
-            return _number_on_disk(rest, memory, folder, identity)
-    pairs = named_pairs(graph, names, weight, format)
-    held: deque[Pairs] = deque()
-    size = 0
+            return number_beyond_memory(rest, memory, folder, identity)
+    pairs, held, size = named_pairs(graph, names, weight, format), deque[Pairs](), 0
     for each in pairs:
         held.append(each)
         size += each.nbytes
         if memory is not None and size * _GROWTH > memory:
-            return _number_on_disk(_all(held, pairs), memory, folder, identity)
-    return number_in_memory(_all(held, pairs))
+            dropped = (held.popleft() for _ in range(len(held)))
+            return number_beyond_memory(chain(dropped, pairs), memory, folder, identity)
+    return _number_in_memory(held)
 
 
-def _number_on_disk(
-    pairs: Iterator[Pairs], memory: int, folder: Path | None, identity: Any
-) -> EdgeSource:
-    if memory < _LEAST:
-        message = f"{memory:,} bytes are not enough to number the names, even on disk"
-        raise MemoryBoundError(message, _LEAST)
-    return number_beyond_memory(pairs, memory // 2, folder, identity)
+def _number_in_memory(pairs: deque[Pairs]) -> EdgeList:
+    """Return named pairs as an edge list with `names`, and drop the pairs."""
+    chunks: list[Any] = [chunk for each in pairs for chunk in each.left.chunks]
+    num_edges = sum(map(len, chunks))
+    chunks += (chunk for each in pairs for chunk in each.right.chunks)
+    weights = [each.weight for each in pairs if each.weight is not None]
+    pairs.clear()
+    report_progress("number names", 0, 2 * num_edges)
+    codes, values = _encoded(chunks)
+    u, v, order = _by_first_appearance(codes[:num_edges], codes[num_edges:], len(values))
+    del codes
+    report_progress("number names", 2 * num_edges, 2 * num_edges)
+    weight = join_weights(weights) if weights else None
+    return EdgeList(u, v, weight, names=VertexNames(values.take(order)))
 
 
-def _all(held: deque[Pairs], rest: Iterator[Pairs]) -> Iterator[Pairs]:
-    """Yield the held pairs, dropping each of them, then the remaining pairs."""
-    while held:
-        yield held.popleft()
-    yield from rest
+def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
+    """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
+    import pyarrow as pa
+
+    if not sum(map(len, chunks)):
+        return np.empty(0, np.int32), pa.array([], pa.string())
+    wanted = common_type([chunk.type for chunk in chunks])
+    if wanted == pa.string() and sum(chunk.nbytes for chunk in chunks) > _MOST_BYTES:
+        wanted = pa.large_string()
+    try:
+        column = pa.chunked_array([chunk.cast(wanted) for chunk in chunks], wanted)
+    except pa.ArrowInvalid as error:
+        raise GraphError(f"names are not all of type {wanted}: {error}") from error
+    chunks.clear()
+    threads = kernel_threads()
+    size = -(-len(column) // threads)
+    parts = [column.slice(start, size) for start in range(0, len(column), size)]
+    del column
+    with ThreadPoolExecutor(threads) as pool:  # Arrow encodes a column on one thread
+        encoded = list(pool.map(lambda part: part.dictionary_encode(), parts))
+    parts.clear()
+    # The chunks of a part share a dictionary. Arrow's unify_dictionaries would merge it once each.
+    values = [part.chunk(0).dictionary for part in encoded if part.num_chunks]
+    merged = pa.chunked_array(values, wanted).dictionary_encode()
+    codes: list[NDArray[np.int32]] = []
+    for part in encoded:
+        number = np.asarray(merged.chunk(len(codes)).indices)
+        codes.append(number[np.concatenate([np.asarray(each.indices) for each in part.chunks])])
+    return np.concatenate(codes), merged.chunk(0).dictionary
+
+
+def _by_first_appearance(
+    u: NDArray[np.int32], v: NDArray[np.int32], count: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Renumber codes in the order in which they first appear, row by row.
+
+    Return both columns, and the code of each number.
+    """
+    first = np.full(count, 2 * len(u))
+    for side, codes in enumerate((u, v)):
+        own = np.full(count, 2 * len(u))
+        # If several values are written to a place, NumPy keeps the last: the first appearance.
+        own[codes[::-1]] = np.arange(2 * len(u) - 2 + side, -1, -2)
+        np.minimum(first, own, out=first)
+    order = np.argsort(first)
+    number = np.empty(count, np.int32)
+    number[order] = np.arange(count, dtype=np.int32)
+    return number[u], number[v], order

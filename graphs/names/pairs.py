@@ -11,7 +11,6 @@ from ...progress import report_progress
 from ..files import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
 from ..tables import (
-    arrow_dtype,
     arrow_values,
     as_arrow,
     check_no_nulls,
@@ -86,7 +85,7 @@ def named_pairs(
         pairs = Pairs(
             _names(left, table[left], first),
             _names(right, table[right], first),
-            _weights(rest[0], table[rest[0]], first) if rest else None,
+            arrow_values(rest[0], table[rest[0]], first) if rest else None,
         )
         first += len(pairs.left)
         report_progress("read pairs", first, 0)
@@ -142,6 +141,17 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
     return column
 
 
-def _weights(name: str, column: Any, first_edge: int) -> NDArray[Any]:
-    arrow_dtype(name, column.type)
-    return arrow_values(name, column, first_edge)
+def common_type(types: Sequence[Any]) -> Any:
+    """Return the Arrow type that represents the names of all columns."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    integers = [kinds.is_integer(each) for each in types]
+    if any(integers) and not all(integers):
+        message = f"names must all be strings or all integers, found {types[0]} and {types[-1]}"
+        if integers[0] == integers[-1]:
+            message = "names must all be strings or all integers, found both"
+        raise GraphError(message)
+    if all(integers):
+        return pa.uint64() if pa.uint64() in types else pa.int64()
+    return pa.large_string() if pa.large_string() in types else pa.string()

@@ -116,8 +116,7 @@ class StoredNames(VertexNames):
 
         self._path = path
         with ParquetFile(path) as file:
-            self._length = file.metadata.num_rows
-            self._type = file.schema_arrow.field("name").type
+            self._length, self._type = file.metadata.num_rows, file.schema_arrow.field("name").type
         weakref.finalize(self, resources.close)
 
     @property

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 kernels = Kernels(f"{__package__}.line_kernels")
 
 BLOCK_SIZE = 2**19  # small enough for the cache
-_ANY = "surrogateescape"  # decodes and encodes any bytes
+ANY = "surrogateescape"  # decodes and encodes any bytes
 
 _LINE = 20  # typical bytes of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
@@ -326,12 +326,12 @@ def records(
     if not delimiter:
         yield from enumerate(map(split_fields, block.split(b"\n")), number)
         return
-    lines = (line.strip(" \r") for line in block.decode(errors=_ANY).split("\n"))
+    lines = (line.strip(" \r") for line in block.decode(errors=ANY).split("\n"))
     reader = csv.reader(lines, delimiter=delimiter.decode(), skipinitialspace=True)
     here = number
     try:
         for fields in reader:
-            yield here, [field.strip().encode(errors=_ANY) for field in fields]
+            yield here, [field.strip().encode(errors=ANY) for field in fields]
             here = number + reader.line_num
     except csv.Error as error:
         file.check_line_ends(here, block.split(b"\n")[here - number])

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import zlib
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,23 +26,14 @@ if TYPE_CHECKING:
 LARGEST_EXACT = 2**53  # float64 represents all integers up to here
 
 
-class _ReportingFile(io.FileIO):
-    """A file that reports the number of bytes read as progress."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.step, self.size = f"read {path.name}", path.stat().st_size
-
-    def readinto(self, buffer: Any) -> int | None:
-        count = super().readinto(buffer)
-        report_progress(self.step, self.tell(), self.size)
-        return count
+#: The dtypes in which `write_rows` writes others.
+WRITTEN_AS: dict[str, np.dtype[Any]] = {"bool": np.dtype("uint8"), "float16": np.dtype("float32")}
 
 
-def _open_zst(file: IO[bytes]) -> IO[bytes]:
+def _open_zst(file: IO[bytes]) -> Any:
     import pyarrow as pa
 
-    return io.BufferedReader(pa.input_stream(file, compression="zstd"))
+    return pa.input_stream(file, compression="zstd")
 
 
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
@@ -61,25 +53,20 @@ _SLACK = 2**16
 _FREE_VERTICES, _VERTICES = 2**24, 64
 
 
-class _Growing(io.RawIOBase):
-    """Decompressed data, which must not exceed a bound."""
+class _Watched(io.RawIOBase):
+    """A file that passes the number of bytes that were read so far to a function."""
 
-    def __init__(self, path: Path, data: IO[bytes]) -> None:
-        self.path, self.data, self.left = path, data, most_from(path)
+    def __init__(self, file: Any, watch: Callable[[int], None]) -> None:
+        self.file, self.watch, self.done = file, watch, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        block = self.data.read(len(buffer))
-        self.left -= len(block)
-        if self.left < 0:
-            raise FileFormatError(
-                f"{self.path}: decompresses to more than {most_from(self.path):,} bytes, which is "
-                "far more than graphs do; decompress it first if that is right"
-            )
-        buffer[: len(block)] = block
-        return len(block)
+        count: int = self.file.readinto(buffer)
+        self.done += count
+        self.watch(self.done)
+        return count
 
 
 class TextFile:
@@ -136,16 +123,23 @@ class TextFile:
 @contextlib.contextmanager
 def open_text(path: Path) -> Iterator[TextFile]:
     """Open a plain or compressed file; errors inside the block name the file."""
-    decompress = DECOMPRESSORS.get(path.suffix.lower())
-    with (
-        file_errors(path, EOFError, zlib.error, lzma.LZMAError),
-        io.BufferedReader(_ReportingFile(path), _BUFFER) as file,
-    ):
+    decompress, most = DECOMPRESSORS.get(path.suffix.lower()), most_from(path)
+    report = partial(report_progress, f"read {path.name}", total=path.stat().st_size)
+
+    def check(size: int) -> None:
+        if size > most:
+            raise FileFormatError(
+                f"{path}: decompresses to more than {most:,} bytes, which is far more than graphs "
+                "do; decompress it first if that is right"
+            )
+
+    with file_errors(path, EOFError, zlib.error, lzma.LZMAError), path.open("rb", 0) as raw:
+        file = io.BufferedReader(_Watched(raw, report), _BUFFER)
         if decompress is None:
             yield TextFile(path, file)
             return
         with decompress(file) as data:
-            yield TextFile(path, io.BufferedReader(_Growing(path, data), _BUFFER))
+            yield TextFile(path, io.BufferedReader(_Watched(data, check), _BUFFER))
 
 
 def split_fields(line: bytes) -> list[bytes]:
@@ -197,23 +191,16 @@ def write_rows(
     import pyarrow as pa
     from pyarrow import csv
 
-    is_named = [isinstance(values, pa.Array) for values in columns]
-    arrays = [
-        values if named else pa.array(_as_numbers(values))
-        for values, named in zip(columns, is_named, strict=True)
-    ]
-    if tag:
-        arrays.insert(0, pa.repeat(tag, len(columns[0])))
+    arrays, quotes = [pa.repeat(tag, len(columns[0]))] if tag else [], "none"
+    for values in columns:
+        if isinstance(values, pa.Array):
+            arrays.append(values)
+            quotes = "needed"
+        else:
+            arrays.append(pa.array(values.astype(WRITTEN_AS.get(values.dtype.name, values.dtype))))
     table = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
-    quotes = "needed" if any(is_named) else "none"
     form = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes)
     csv.write_csv(table, handle, form)
-
-
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind == "b":
-        return values.astype(np.uint8)
-    return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
 def shown(token: bytes) -> str:

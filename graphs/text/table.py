@@ -20,8 +20,6 @@ from .files import check_edges, check_vertices, fail
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from ..edge_list import Columns
 
 
@@ -44,25 +42,16 @@ Blocks = Iterator["Header | Columns"]
 def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
     """Concatenate the blocks of a text file into one graph."""
     header = _header(path, blocks)
-    columns: list[list[Any]] = [[], [], []]
-    for block in blocks:
-        for column, values in zip(columns, block, strict=True):  # type: ignore[arg-type]
-            column.append(values)
-    u, v = (_joined(column) for column in columns[:2])
-    weights = columns[2]
+    none: Columns = np.empty(0, np.int64), np.empty(0, np.int64), None
+    us, vs, weights = map(list, zip(*(list(blocks) or [none]), strict=True))
     with file_errors(path, GraphError):
-        weight = join_weights(weights) if weights and weights[0] is not None else None
-        weights.clear()
-        graph = EdgeList(u, v, weight, num_vertices=header.num_vertices)
+        columns: list[Any] = []
+        for join, column in ((np.concatenate, us), (np.concatenate, vs), (join_weights, weights)):
+            columns.append(None if column[0] is None else join(column))
+            column.clear()  # so at most one column is in memory twice
+        graph = EdgeList(*columns, num_vertices=header.num_vertices)
     _check_edges(path, header, graph.num_edges)
     return graph
-
-
-def _joined(column: list[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate blocks and drop them, so that at most one column is in memory twice."""
-    joined = np.concatenate(column) if column else np.empty(0, np.int64)
-    column.clear()
-    return joined
 
 
 def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> EdgeSource:
