@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _unwind_on_signals()
         try:
             options = _parse(sys.argv[1:] if arguments is None else arguments)
-            code: int | None = options.run(options)
+            code: int | None = _command(options.command).run(options)
         finally:
             _flush()
     except BrokenPipeError:  # as in `mstflow algorithms | head -1`
@@ -116,7 +116,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line; load only the module of its subcommand, since loading takes time."""
+    """Parse the command line; the result has the name of the command."""
     parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
     parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
     # The command completion prints the parser; others report the seconds since the start.
@@ -126,10 +126,14 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     for name, summary in SUMMARIES.items():
         command = commands.add_parser(name, help=summary)
         if chosen in (name, "completion"):
-            module = import_module(f"{__package__}.commands.{name}")
-            module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            getattr(_command("arguments"), name)(command)
+            command.set_defaults(command=name)
     return parser.parse_args(arguments)
+
+
+def _command(name: str) -> Any:
+    """Import a module of `commands`."""
+    return import_module(f"{__package__}.commands.{name}")
 
 
 if __name__ == "__main__":

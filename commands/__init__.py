@@ -1,6 +1,6 @@
-"""The subcommands of `mstflow`: modules with `add_arguments` and `run`.
+"""The subcommands of `mstflow`: each is a module with a function `run`.
 
-The folder `shared` has their helpers.
+`arguments` defines the arguments of all subcommands. The folder `shared` has their helpers.
 """
 
 #: Subcommands and their summaries, in the order of ``mstflow --help``. The module of a subcommand

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_arguments(_: argparse.ArgumentParser) -> None:
-    """Add no arguments; the command has none."""
-
-
 def run(_: argparse.Namespace) -> None:
     """Print one line for each algorithm and strategy."""
     width = max(map(len, (*algorithms(), *strategies())))

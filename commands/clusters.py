@@ -14,7 +14,6 @@ from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     Stopwatch,
-    add_inputs,
     costs,
     open_named,
     peak_rss_bytes,
@@ -27,22 +26,6 @@ if TYPE_CHECKING:
 
     from ..forest.cluster_table import ClusterTable
     from ..forest.forest import Forest
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    add = parser.add_argument
-    add_inputs(parser)
-    thresholds = "join pairs of at most this weight; with --similarity, of at least this weight"
-    add("--at", nargs="+", type=_number, required=True, metavar="T", help=thresholds)
-    add("--similarity", action="store_true", help="large weights mean similar")
-    add("-o", "--output", metavar="OUT", help="the table of clusters: .parquet or .csv")
-    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
-    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
-    add("--threads", type=int, metavar="T", help="threads of compiled kernels")
-    add("--plot", metavar="FILE", help="picture of the number and sizes of clusters")
-    add("--json", action="store_true", help="print one JSON object")
-    add("--quiet", action="store_true", help="print only errors and JSON")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -124,10 +107,3 @@ def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> Non
         print(f"{each.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
     print()
     print_lines([*costs(facts).items(), *[("written to", path) for path in outputs]])
-
-
-def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)

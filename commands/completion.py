@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    parser.add_argument("shell", choices=["bash", "zsh", "fish"])
-
-
 def run(options: argparse.Namespace) -> None:
     """Print the completion script of the whole command line."""
     try:

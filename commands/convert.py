@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING
 
 from ..graphs.write import check_output, check_overwrite, write_graph
 from ..progress import set_listener
-from .shared.terminal import add_inputs, add_output, open_inputs, output_path, print_size
+from .shared.terminal import open_inputs, output_path, print_size
 
 if TYPE_CHECKING:
     import argparse
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    add_inputs(parser)
-    add_output(parser)
 
 
 def run(options: argparse.Namespace) -> None:

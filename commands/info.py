@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ..progress import set_listener
 from .shared.machine import describe_machine
 from .shared.summary import summarise
-from .shared.terminal import add_inputs, open_inputs, print_lines
+from .shared.terminal import open_inputs, print_lines
 
 if TYPE_CHECKING:
     import argparse
 
     from .shared.summary import Summary
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    add_inputs(parser, nargs="*")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> None:

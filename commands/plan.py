@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,40 +10,18 @@ from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
 from ..pipeline.options import check_count, parse_bytes
-from ..pipeline.plan import STRATEGIES, Rates, Request, plan
+from ..pipeline.plan import Rates, Request, plan
 from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.bounds import Graph
 from ..primitives import resolve_backend
 from ..runtime.host import show_bytes
 from ..runtime.team import kernel_threads, processors
-from .shared.terminal import THREADS, add_inputs, open_named, print_lines, rss_bytes
+from .shared.terminal import open_named, print_lines, rss_bytes
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..pipeline.report.report import Plan
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    add_inputs(parser, nargs="*")
-    add = parser.add_argument
-    add("--vertices", type=_count, metavar="N", help="number of vertices, if there are no files")
-    add("--edges", type=_count, metavar="M", help="number of edges, if there are no files")
-    widths = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
-    add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
-    names = ["auto", *STRATEGIES]
-    add("--strategy", default="auto", choices=names, metavar="S", help=", ".join(names))
-    add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
-    add("--scheduler", default="inline", metavar="S", help="scheduler, as for solve")
-    bound = "memory bound of the command or, on a cluster, of each task"
-    add("--memory", metavar="SIZE", help=bound)
-    workers = "number of tasks that a cluster runs at once; default: no cluster"
-    add("--workers", type=int, default=1, metavar="W", help=workers)
-    add("--threads", type=int, metavar="T", help=THREADS)
-    disk = "bytes per second that each task reads from disk; default: %(default)s"
-    add("--disk", default="2GB", metavar="RATE", help=disk)
-    network = "bytes per second that each task sends; default: %(default)s"
-    add("--network", default="1GB", metavar="RATE", help=network)
-    add("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -131,15 +107,6 @@ def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
         lines["sent"] = show_bytes(facts["sent"])
         lines["time"] = f"about {facts['seconds']:,.1f} s"
     return lines
-
-
-def _count(text: str) -> int:
-    """Parse a whole number, which may be written as 1e9."""
-    with contextlib.suppress(ValueError, OverflowError):
-        if (count := int(value := float(text))) == value and count >= 0:
-            return count
-    message = f"expected a whole number, found {text!r}"
-    raise argparse.ArgumentTypeError(message)
 
 
 def _graph(options: argparse.Namespace) -> Graph:

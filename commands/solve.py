@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import ast
 import contextlib
 import json
 import math
@@ -17,18 +15,13 @@ from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import check_output, check_overwrite
-from ..pipeline.catalogue import algorithm, algorithms
-from ..pipeline.plan import STRATEGIES
-from ..primitives import known_backends
+from ..pipeline.catalogue import algorithm
 from ..progress import set_listener
 from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     STDOUT,
-    THREADS,
     Stopwatch,
-    add_inputs,
-    add_output,
     costs,
     counts,
     open_named,
@@ -39,37 +32,11 @@ from .shared.terminal import (
 )
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from ..forest.forest import Forest
     from ..pipeline.pipeline import Pipeline
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    add = parser.add_argument
-    add_inputs(parser)
-    add_output(parser, required=False)
-    add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
-    for name, known in (
-        ("algorithm", ["auto", *algorithms()]),
-        ("backend", ["auto", *known_backends()]),
-        ("strategy", ["auto", *STRATEGIES]),
-    ):
-        letter, choices = name[0].upper(), ", ".join(known)
-        add(f"--{name}", default="auto", choices=known, metavar=letter, help=choices)
-    values = "set a parameter of the algorithm, such as few=1000; repeatable"
-    add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
-    add("--threads", type=int, metavar="T", help=THREADS)
-    schedulers = "inline, synchronous, threads, processes, dask, or an address"
-    add("--scheduler", default="inline", metavar="S", help=schedulers)
-    add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
-    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
-    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
-    reports = "write the performance report of a cluster's scheduler, as HTML"
-    add("--performance-report", metavar="FILE", help=reports)
-    add("--maximum", action="store_true", help="compute the maximum spanning forest")
-    add("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -136,16 +103,6 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
         )
     watch.stop("solve")
     return forest
-
-
-def _value(text: str) -> tuple[str, Any]:
-    """Parse NAME=VALUE, where the value is a number, True or False."""
-    name, _, value = text.partition("=")
-    with contextlib.suppress(ValueError, SyntaxError):
-        if name.isidentifier() and isinstance(found := ast.literal_eval(value), int | float):
-            return name, found
-    message = f"expected NAME=VALUE with a number, True or False, found {text!r}"
-    raise argparse.ArgumentTypeError(message)
 
 
 def _algorithm(options: argparse.Namespace) -> str | Pipeline:

@@ -13,7 +13,6 @@ from ..graphs.read import read
 from ..progress import set_listener
 from .shared.terminal import (
     Stopwatch,
-    add_inputs,
     costs,
     counts,
     peak_rss_bytes,
@@ -22,16 +21,6 @@ from .shared.terminal import (
 
 if TYPE_CHECKING:
     import argparse
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    add = parser.add_argument
-    add_inputs(parser)
-    add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
-    add("--maximum", action="store_true", help="check for the maximum spanning forest")
-    add("--json", action="store_true", help="print one JSON object")
-    add("--quiet", action="store_true", help="print only errors and JSON")
 
 
 def run(options: argparse.Namespace) -> int:

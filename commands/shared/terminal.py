@@ -1,4 +1,4 @@
-"""Shared parts of the commands: input arguments, printed lines, time and memory."""
+"""Shared parts of the commands: inputs, printed lines, time and memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MemoryBoundError, OptionError
-from ...graphs.formats import OUTPUTS, format_names
 from ...graphs.names.number import number_graph
 from ...graphs.open import open_files
 from ...graphs.read import read
@@ -26,29 +25,6 @@ if TYPE_CHECKING:
 
 #: The name of standard output as an output.
 STDOUT = "-"
-#: The meaning of --threads for each kind of scheduler.
-THREADS = (
-    "inline: threads of compiled kernels; threads, processes: tasks that run at once, with one "
-    "thread each; on a cluster: threads of each task, by default 1"
-)
-
-
-def add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
-    """Add the input files of a graph, their format, and the names of their columns."""
-    add = parser.add_argument
-    add("inputs", nargs=nargs, metavar="INPUT", help="files or folders that form one graph")
-    formats = f"format, if not clear from the file names: {', '.join(format_names())}"
-    add("--format", metavar="F", help=formats)
-    add("--weight", default="weight", metavar="W", help="name of the column of weights")
-    ends = "columns of the two ends; their values are names of vertices, strings or integers"
-    add("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
-
-
-def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add the output file or folder, and --quiet."""
-    places = f"file ({OUTPUTS}), new folder, or - for CSV on standard output"
-    parser.add_argument("-o", "--output", required=required, metavar="OUT", help=places)
-    parser.add_argument("--quiet", action="store_true", help="print only errors and results")
 
 
 @contextlib.contextmanager

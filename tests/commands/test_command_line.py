@@ -12,6 +12,10 @@ import pytest
 
 import mstflow
 from mstflow.__main__ import main
+from mstflow.commands import SUMMARIES, arguments
+from mstflow.graphs import formats
+from mstflow.plugins import registered
+from mstflow.primitives import known_backends
 
 ROADS = Path(__file__).parents[2] / "examples" / "data" / "USA-road-d.NY.gr.gz"
 KEYS = ["vertices", "edges", "components", "forest_edges", "total_weight", "algorithm"]
@@ -355,3 +359,23 @@ def test_options_are_not_abbreviated(capsys, tmp_path):
     arguments = ["generate", "rmat", "--scale", "4", "--edges", "3", "-o", str(tmp_path / "graph")]
     assert main(arguments) == 2  # not short for --edges-per-vertex
     assert "unrecognized arguments: --edges 3" in capsys.readouterr().err
+
+
+def test_help_lists_all_names(capsys):
+    known = [name for name in formats.format_names() if name not in registered("reader", ())]
+    assert arguments.FORMATS.split(", ") == known
+    assert arguments.OUTPUTS == formats.OUTPUTS
+    with pytest.raises(SystemExit):
+        main(["solve", "--help"])
+    shown = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
+    for names in (mstflow.algorithms(), known_backends(), mstflow.strategies()):
+        assert ", ".join(["auto", *names]) in shown
+
+
+def test_help_loads_no_numpy():
+    program = "import sys; from mstflow.__main__ import main; main(sys.argv[1:])"
+    for command in SUMMARIES:
+        call = [sys.executable, "-X", "importtime", "-c", program, command, "--help"]
+        loaded = subprocess.run(call, capture_output=True, text=True)
+        assert loaded.returncode == 0
+        assert (" numpy\n" in loaded.stderr) == (command in ("generate", "completion"))

@@ -1,0 +1,228 @@
+"""The arguments of all commands: for each command, a function that adds them to its parser.
+
+The module of a command is imported only when the command runs. So help is printed before NumPy is
+loaded, which takes longer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import inspect
+from typing import Any
+
+from ..plugins import registered
+
+#: The names of the registries, which load NumPy; a test compares them.
+ALGORITHMS = (
+    "filter-boruvka",
+    "boruvka-edgelist",
+    "boruvka-flatten",
+    "boruvka-sorted",
+    "boruvka-csr",
+    "boruvka-unionfind",
+    "filter-kruskal",
+    "kruskal",
+    "kruskal-few",
+    "kruskal-helpers",
+    "prim",
+)
+BACKENDS = ("numpy", "numba", "cupy")
+STRATEGIES = ("whole", "fold", "tree", "two-scan", "iterate", "tiles")
+FORMATS = "gr, txt, mtx, metis, npz, npy, bin, image, csv, parquet, arrow"
+OUTPUTS = ".gr, .mtx, .npz, .csv, .parquet"
+
+_THREADS = (
+    "inline: threads of compiled kernels; threads, processes: tasks that run at once, with one "
+    "thread each; on a cluster: threads of each task, by default 1"
+)
+
+
+def solve(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow solve`."""
+    add = parser.add_argument
+    _add_inputs(parser)
+    _add_output(parser, required=False)
+    add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
+    _add_choice(parser, "--algorithm", _with_plugins("algorithm", ALGORITHMS))
+    _add_choice(parser, "--backend", _with_plugins("backend", BACKENDS))
+    _add_choice(parser, "--strategy", STRATEGIES)
+    values = "set a parameter of the algorithm, such as few=1000; repeatable"
+    add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
+    add("--threads", type=int, metavar="T", help=_THREADS)
+    schedulers = "inline, synchronous, threads, processes, dask, or an address"
+    add("--scheduler", default="inline", metavar="S", help=schedulers)
+    add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
+    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
+    reports = "write the performance report of a cluster's scheduler, as HTML"
+    add("--performance-report", metavar="FILE", help=reports)
+    add("--maximum", action="store_true", help="compute the maximum spanning forest")
+    _add_json(parser)
+
+
+def clusters(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow clusters`."""
+    add = parser.add_argument
+    _add_inputs(parser)
+    thresholds = "join pairs of at most this weight; with --similarity, of at least this weight"
+    add("--at", nargs="+", type=_number, required=True, metavar="T", help=thresholds)
+    add("--similarity", action="store_true", help="large weights mean similar")
+    add("-o", "--output", metavar="OUT", help="the table of clusters: .parquet or .csv")
+    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
+    add("--threads", type=int, metavar="T", help="threads of compiled kernels")
+    add("--plot", metavar="FILE", help="picture of the number and sizes of clusters")
+    _add_json(parser)
+    add("--quiet", action="store_true", help="print only errors and JSON")
+
+
+def verify(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow verify`."""
+    add = parser.add_argument
+    _add_inputs(parser)
+    add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
+    add("--maximum", action="store_true", help="check for the maximum spanning forest")
+    _add_json(parser)
+    add("--quiet", action="store_true", help="print only errors and JSON")
+
+
+def plan(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow plan`."""
+    _add_inputs(parser, nargs="*")
+    add = parser.add_argument
+    add("--vertices", type=_count, metavar="N", help="number of vertices, if there are no files")
+    add("--edges", type=_count, metavar="M", help="number of edges, if there are no files")
+    widths = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
+    add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
+    _add_choice(parser, "--strategy", STRATEGIES)
+    add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
+    add("--scheduler", default="inline", metavar="S", help="scheduler, as for solve")
+    bound = "memory bound of the command or, on a cluster, of each task"
+    add("--memory", metavar="SIZE", help=bound)
+    workers = "number of tasks that a cluster runs at once; default: no cluster"
+    add("--workers", type=int, default=1, metavar="W", help=workers)
+    add("--threads", type=int, metavar="T", help=_THREADS)
+    disk = "bytes per second that each task reads from disk; default: %(default)s"
+    add("--disk", default="2GB", metavar="RATE", help=disk)
+    network = "bytes per second that each task sends; default: %(default)s"
+    add("--network", default="1GB", metavar="RATE", help=network)
+    _add_json(parser)
+
+
+def generate(parser: argparse.ArgumentParser) -> None:
+    """Add one subcommand for each family; the parameters of its function become options."""
+    from ..graphs.generate.families import FAMILIES
+
+    families = parser.add_subparsers(required=True, metavar="FAMILY", dest="family")
+    for name, function in FAMILIES.items():
+        summary = (function.__doc__ or "").split("\n", 1)[0]
+        family = families.add_parser(name, help=summary, description=summary)
+        add = family.add_argument
+        for parameter in parameters(function):
+            required = parameter.default is parameter.empty
+            option = f"--{parameter.name.replace('_', '-')}"
+            if parameter.annotation is bool:
+                switch = argparse.BooleanOptionalAction
+                add(option, action=switch, default=parameter.default, help="default: %(default)s")
+                continue
+            add(
+                option,
+                type=parameter.annotation,
+                required=required,
+                default=None if required else parameter.default,
+                metavar=parameter.name[0].upper(),
+                help=None if required else "default: %(default)s",
+            )
+        add("--weights", default="float32", metavar="W", help="float32, float64 or int:LOW:HIGH")
+        add("--keep", type=float, default=1.0, metavar="SHARE", help="fraction of edges to keep")
+        add("--shuffle-vertices", action="store_true", help="renumber the vertices at random")
+        add("--shuffle-edges", action="store_true", help="write the edges in random order")
+        add("--seed", type=int, default=0, metavar="S", help="default: %(default)s")
+        _add_output(family)
+
+
+def parameters(family: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a function of `families.FAMILIES` that are its own."""
+    signature = inspect.signature(family, eval_str=True)
+    return [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+
+
+def convert(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow convert`."""
+    _add_inputs(parser)
+    _add_output(parser)
+
+
+def algorithms(_: argparse.ArgumentParser) -> None:
+    """Add no arguments; `mstflow algorithms` has none."""
+
+
+def info(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow info`."""
+    _add_inputs(parser, nargs="*")
+    _add_json(parser)
+
+
+def completion(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mstflow completion`."""
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"])
+
+
+def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
+    """Add the input files of a graph, their format, and the names of their columns."""
+    add = parser.add_argument
+    add("inputs", nargs=nargs, metavar="INPUT", help="files or folders that form one graph")
+    formats = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
+    add("--format", metavar="F", help=formats)
+    add("--weight", default="weight", metavar="W", help="name of the column of weights")
+    ends = "columns of the two ends; their values are names of vertices, strings or integers"
+    add("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
+
+
+def _add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add the output file or folder, and --quiet."""
+    places = f"file ({OUTPUTS}), new folder, or - for CSV on standard output"
+    parser.add_argument("-o", "--output", required=required, metavar="OUT", help=places)
+    parser.add_argument("--quiet", action="store_true", help="print only errors and results")
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_choice(parser: argparse.ArgumentParser, option: str, known: tuple[str, ...]) -> None:
+    """Add an option for one of the known names or "auto"."""
+    names, letter = ("auto", *known), option[2].upper()
+    listed = ", ".join(names)
+    parser.add_argument(option, default="auto", choices=names, metavar=letter, help=listed)
+
+
+def _with_plugins(kind: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    return (*known, *registered(kind, ("auto", *known)))
+
+
+def _value(text: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE, where the value is a number, True or False."""
+    name, _, value = text.partition("=")
+    with contextlib.suppress(ValueError, SyntaxError):
+        if name.isidentifier() and isinstance(found := ast.literal_eval(value), int | float):
+            return name, found
+    message = f"expected NAME=VALUE with a number, True or False, found {text!r}"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _count(text: str) -> int:
+    """Parse a whole number, which may be written as 1e9."""
+    with contextlib.suppress(ValueError, OverflowError):
+        if (count := int(value := float(text))) == value and count >= 0:
+            return count
+    raise argparse.ArgumentTypeError(f"expected a whole number, found {text!r}")
