@@ -5,12 +5,13 @@ other edge of the graph between these parts. An edge *covers* all edges of the f
 between its ends. So the replacement is the first edge, in the order (weight, edge id), that covers
 the removed edge.
 
-Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979).
+Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979), section on
+sensitivity. The edges are taken in order, and the vertices on their paths are joined.
 
-Deviations: edges are filtered as in Filter-Kruskal. Light edges are sorted, cover their paths, and
-join the vertices on these paths. Both ends of most heavy edges are then joined, so these edges are
-never sorted. A graph that is streamed is first reduced to the minimum forest of its other edges.
-This forest has all replacements, because it has the lightest edge between any two parts.
+Deviations: compiled kernels filter the edges as Filter-Kruskal does. Light edges are sorted and
+cover their paths first. The ends of most heavy edges are then joined, so these edges are never
+sorted. For other backends, and for streamed graphs, the other edges are first reduced to their
+minimum forest. It has all replacements, because it has the lightest edge between any two parts.
 
 Promise: the same edge ids on any backend and in any partition.
 """
@@ -25,18 +26,9 @@ from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import algorithm
-from ..pipeline.catalogue.filter_boruvka import PARAMETERS, SELECT_JOINING, SELECT_LIGHT
 from ..pipeline.pipeline import Pipeline
-from ..pipeline.steps import Loop
 from ..stages.edges import bring_edges_together
-from ..stages.filter import sparse_graph_left
-from ..stages.fragments import start_levels
-from ..stages.kruskal import (
-    contract_uncovered,
-    cover_by_weight,
-    list_replacements,
-    start_covering,
-)
+from ..stages.kruskal import cover_by_weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,22 +38,10 @@ if TYPE_CHECKING:
 
 replacements = Pipeline(
     "replacement-edges",
-    start_covering,
-    Loop(
-        *SELECT_LIGHT,
-        start_levels,
-        bring_edges_together,
-        cover_by_weight,
-        *SELECT_JOINING,
-        contract_uncovered,
-        until=sparse_graph_left,
-    ),
     bring_edges_together,
     cover_by_weight,
-    list_replacements,
     result=("replacement",),
     summary="The lightest edge that covers each edge of a forest",
-    values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
 )
 
 
@@ -77,7 +57,7 @@ def replacement_edges(
     graph : EdgeList or EdgeSource
     backend : Backend
     options : dict
-        Options of the run that streams the graph. Without options, an edge list is not streamed.
+        Options of the run that reduces the graph.
     """
     source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph.to_host())
     if source.is_read_once:
@@ -85,7 +65,8 @@ def replacement_edges(
         raise GraphError(message)
     others = source.without(forest.edge_ids)
     ids = None
-    if options or isinstance(graph, EdgeSource):
+    # Only compiled kernels filter the edges themselves.
+    if options or isinstance(graph, EdgeSource) or backend.name != "numba":
         options = {"backend": backend.name, "progress": False, **options}
         fields, _ = algorithm("auto").run(others, maximum=forest.maximum, **options)
         ids = fields["forest"]

@@ -6,7 +6,7 @@ compiled loops override the body and return the same result.
 | primitive   | result                                                           |
 |-------------|------------------------------------------------------------------|
 | path_sums   | sums of values on the paths from each node to its root           |
-| cover_paths | the first of several paths that covers each edge of a tree       |
+| cover_paths | the first path, by key, that covers each edge of a forest        |
 | max_table   | maxima of windows, from which the maximum of any range follows   |
 | range_max   | the maximum of each range, by four gathers                       |
 
@@ -62,13 +62,15 @@ class Paths(Protocol):
             parent = above
 
     def cover_paths(
-        self: Any, u: Array, v: Array, a: Array, b: Array, size: int, /
-    ) -> tuple[Array, Array]:
-        """Find the first path that covers each edge of a forest, and join the nodes on all paths.
+        self: Any, u: Array, v: Array, a: Array, b: Array, key: Array, size: int, /
+    ) -> Array:
+        """Find the first path, in ascending order of keys, that covers each edge of a forest.
 
-        This definition roots the trees. It divides each path into at most four climbs whose lengths
-        are powers of two, and marks these climbs. Then it replaces each mark by marks of two climbs
-        of half the length, until each mark covers one edge.
+        The paths join two sides of an edge. The first of them is in the minimum forest of all pairs
+        of ends, so this definition ignores the other paths. It roots the trees, divides each path
+        into at most four climbs whose lengths are powers of two, and marks these climbs. Then it
+        replaces each mark by marks of two climbs of half the length, until each mark covers one
+        edge.
 
         Parameters
         ----------
@@ -76,16 +78,18 @@ class Paths(Protocol):
             The edges of a forest over nodes below `size`.
         a, b : index arrays of length m
             The ends of each path; both are in the same tree.
+        key : unsigned integer array of length m
+            Of paths with equal keys, the first in the arrays comes first.
         size : int
 
         Returns
         -------
-        first : index array of length f
+        index array of length f
             The position of the first path that contains each edge; m if no path contains it.
-        root : index array of length `size`
-            The smallest node that paths join to each node.
         """
-        none, node = len(a), self.arange(size, dtype=self.index_dtype(size))
+        chosen, _ = self.join_by_key(a, b, key, size)
+        a, b = self.gather(a, chosen), self.gather(b, chosen)
+        none, node = len(chosen), self.arange(size, dtype=self.index_dtype(size))
         above, edge = _rooted(self, u, v, size)
         climbs, depth = [above], self.asarray(above != node, node.dtype)
         while self.count((top := self.gather(climbs[-1], climbs[-1])) != climbs[-1]):
@@ -116,8 +120,7 @@ class Paths(Protocol):
             first[level - 1] = self.minimum(self.minimum(first[level - 1], first[level]), half)
         below, place = self.compact(edge < len(u), first[0], edge)
         found = self.scatter(place, below, len(u), none, dtype=path.dtype)
-        is_covered = found < none
-        return found, self.join_in_order(*self.compact(is_covered, u, v), size)[1]
+        return self.gather(chosen, found, fill=len(key))
 
     def max_table(self: Any, values: Array, /) -> tuple[Array, Array]:
         """Return the table that `range_max` needs.

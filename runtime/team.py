@@ -111,8 +111,8 @@ class Team:
         If calls fail, the exception of the first failed call propagates after all calls have ended.
         """
         own, *others = arguments
-        if not others:
-            return [function(*own)]
+        if not others or self.size == 1:
+            return [function(*each) for each in (own, *others)]
         if self._others is None:
             self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
         tasks: list[Future[Any]] = []

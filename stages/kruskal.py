@@ -1,20 +1,12 @@
 """Stages that process edges one at a time: the algorithms of Kruskal and Prim, and replacements."""
 
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
 from .csr import build_csr
 from .declare import stage
 from .fields import Arcs, Chosen, Columns, Count, Edges, Index, Verdict, VertexIndex
-
-
-class Uncovered(NamedTuple):
-    """The edges of the forest that no edge covers yet: their ends and their positions in it."""
-
-    u: Any
-    v: Any
-    position: Any
 
 
 @stage(writes=("forest", "color"))
@@ -117,47 +109,15 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
     return ops.gather(whole_edges.edge_id, ops.asarray(chosen, whole_arcs.edge.dtype))
 
 
-@stage(writes=("uncovered", "covered"))
-def start_covering(
-    ops: ArrayModule, forest_u: Any, forest_v: Any, num_vertices: Count
-) -> tuple[Any, Any]:
-    """Start with all edges of the forest uncovered."""
-    position = ops.arange(len(forest_u), dtype=ops.index_dtype(len(forest_u)))
-    u, v = (ops.asarray(ends, ops.index_dtype(num_vertices)) for ends in (forest_u, forest_v))
-    return Uncovered(u, v, position), ()
-
-
-@stage(writes=("uncovered", "covered", "color"))
+@stage(writes="replacement")
 def cover_by_weight(
-    ops: ArrayModule, whole_edges: Edges, uncovered: Any, covered: Any, num_vertices: Count
-) -> tuple[Any, Any, VertexIndex]:
-    """Find the first edge, in ascending order of weights, that covers each edge of the forest.
+    ops: ArrayModule, whole_edges: Edges, forest_u: Any, forest_v: Any, num_vertices: Count
+) -> Index:
+    """Find the lightest edge that covers each edge of the forest; -1 if there is none.
 
-    An edge covers the path of the forest between its ends. The vertices on covered paths get one
-    color. A later edge between two vertices of one color is not the first to cover any edge.
-
-    Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979), section
-    on sensitivity. The edges are taken in order, and the nodes on their paths are joined.
+    An edge covers the path of the forest between its ends.
     """
     u, v, key, edge_id = whole_edges
-    order = ops.argsort(key)
-    ends = ops.gather(u, order), ops.gather(v, order)
-    first, color = ops.cover_paths(uncovered.u, uncovered.v, *ends, num_vertices)
-    is_covered = first < len(order)
-    first, position = ops.compact(is_covered, first, uncovered.position)
-    found = ops.gather(edge_id, ops.gather(order, first))
-    return Uncovered(*ops.compact(~is_covered, *uncovered)), (*covered, (position, found)), color
-
-
-@stage(writes="uncovered")
-def contract_uncovered(ops: ArrayModule, uncovered: Any, labels: Index) -> Any:
-    """Relabel the ends of the uncovered edges of the forest."""
-    u, v, position = uncovered
-    return Uncovered(ops.gather(labels, u), ops.gather(labels, v), position)
-
-
-@stage(writes="replacement")
-def list_replacements(ops: ArrayModule, covered: Any, forest_u: Any) -> Index:
-    """List the replacement of each edge of the forest; -1 if no edge covers it."""
-    position, found = (ops.concat(list(column)) for column in zip(*covered, strict=True))
-    return ops.scatter(position, found, len(forest_u), -1, dtype="int64")
+    a, b = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (forest_u, forest_v))
+    first = ops.cover_paths(a, b, u, v, key, num_vertices)
+    return ops.asarray(ops.gather(edge_id, first, fill=-1), "int64")

@@ -78,8 +78,11 @@ class NumbaArrays(NumpyArrays):
         return Consecutive(first, size, dtype)
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
-        if isinstance(values, Consecutive) and fill is None:
-            return np.add(index, values.first, dtype=values.dtype, casting="unsafe")
+        if isinstance(values, Consecutive):
+            found = np.add(index, values.first, dtype=values.dtype, casting="unsafe")
+            if fill is not None:
+                found[index == len(values)] = fill
+            return found
         out = empty(len(index), values.dtype)
         arrays = _words(values), _words(index)
         if fill is None:
@@ -510,20 +513,54 @@ class NumbaArrays(NumpyArrays):
         return out
 
     def cover_paths(
-        self, u: Array, v: Array, a: Array, b: Array, size: int, /
-    ) -> tuple[Array, Array]:
-        nodes = self.full(2 * size, 0, f"u{self.index_dtype(max(size, len(a))).itemsize}")
-        nodes, queue = nodes.reshape(size, 2), empty(size + 1, nodes.dtype)
-        first, root = empty(len(u), self.index_dtype(len(a))), empty(size, self.index_dtype(size))
-        edges, child = (_words(u), _words(v)), queue[: len(u)]
-        paths.count_neighbors(*edges, nodes)
+        self, u: Array, v: Array, a: Array, b: Array, key: Array, size: int, /
+    ) -> Array:
+        none, node, everything = len(key), self.index_dtype(size), self.largest(key.dtype)
+        first, limit = self.full(size, none, self.index_dtype(none)), self._limit(key, 1.75 * size)
+        pairs: tuple[Any, ...] = a, b, key, self.consecutive(0, none, first.dtype)
+        others = type(self)(max(1, self.threads - 1))
+        tasks = (self._numbered, u, v, size), (others._light_pairs, *pairs, limit, node)
+        (number, up), (*ends, ids) = self._team.call(_call, tasks)  # at the same time
+
+        def cover(*light: Array) -> None:
+            paths.cover_paths(*map(_words, (*light, up, first)))
+
+        cover(*(self.gather(number, end) for end in ends), ids)
+        if limit != everything:
+            pairs = self.relabel_pairs(self.gather(_tops(up), number), *pairs)
+            cover(*self._light_pairs(*pairs, self._limit(pairs[2], size // 4), node))
+            pairs = self.relabel_pairs(_tops(up), *pairs)
+            cover(*self._light_pairs(*pairs, everything, node))
+        covering = empty(len(u), first.dtype)
+        self._team.share(paths.list_covering, len(u), *map(_words, (u, v, number, first, covering)))
+        return covering
+
+    def _numbered(self, u: Array, v: Array, size: int) -> tuple[Array, Array]:
+        """Return the number of each node, and twice the parent of each number."""
+        dtype = self.index_dtype(size)
+        nodes = self.full(3 * size, 0, f"u{dtype.itemsize}").reshape(size, 3)
+        queue, up = empty(size + 1, nodes.dtype), empty(size, dtype)
+        paths.count_neighbors(_words(u), _words(v), nodes)
         paths.strip_leaves(nodes, queue)
-        self._team.share(paths.find_children, len(u), *edges, nodes, child)
-        paths.cover_paths(_words(a), _words(b), nodes)
-        none = np.uint64(len(a))
-        self._team.share(paths.list_covering, len(u), child, nodes, none, _words(first))
-        paths.smallest_joined(nodes, self.full(size, size, nodes.dtype), _words(root))
-        return first, root
+        paths.number_nodes(nodes, queue, _words(up))
+        number = queue[:size].view(dtype)
+        number[:] = nodes[:, 2]
+        return number, up
+
+    def _limit(self, key: Array, count: float) -> Any:
+        """Return a key that about `count` keys do not exceed; the largest one if there are few."""
+        if len(key) <= max(count, FEW):
+            return self.largest(key.dtype)
+        sample = np.sort(key[:: len(key) >> 13])
+        return sample[int(len(sample) * count / len(key))]
+
+    def _light_pairs(
+        self, a: Array, b: Array, key: Array, ids: Array, limit: Any, dtype: Any
+    ) -> tuple[Array, ...]:
+        """Return the pairs with keys up to a limit and their ids, in ascending order of keys."""
+        a, b, key, ids = self.compact_pairs(a, b, key, limit, dtype, ids)
+        order = self.argsort(key)
+        return tuple(self.gather(column, order) for column in (a, b, ids))
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
         near, far = map(np.ascontiguousarray, table)
@@ -590,6 +627,17 @@ class NumbaArrays(NumpyArrays):
             bits = _most_frequent(label, ends)
             self._remembered = weakref.ref(label), bits
         return bits
+
+
+def _tops(up: Array) -> Array:
+    """Return the topmost node that paths join to each node."""
+    top = empty(len(up), up.dtype)
+    paths.find_tops(_words(up), _words(top))
+    return top
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 def _most_frequent(label: Array, ends: Array) -> Array:

@@ -1,8 +1,7 @@
 """Kernels over paths in trees and ranges of arrays.
 
-`cover_paths` stores each node in two adjacent words, so that one access to memory loads both. The
-second word is twice the parent, plus 1 if a path contains the edge to the parent. In this case, the
-word may refer to a higher node on these paths instead of the parent.
+Before paths are covered, the nodes of each tree get consecutive numbers in preorder: a node comes
+after its parent, and the nodes below it follow it. So most steps of a path stay in the cache.
 """
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, highest_bit, kernel
 from ..paths import BLOCK
 
-_BLOCK, _ZERO, _TWO = np.uint64(BLOCK), np.uint64(0), np.uint64(2)
+_BLOCK, _ZERO, _THREE = np.uint64(BLOCK), np.uint64(0), np.uint64(3)
 _NEAR, _FAR = np.uint64(AHEAD), np.uint64(2 * AHEAD)
 
 
@@ -24,14 +23,14 @@ def path_sums(parent, values, out):
         out[i] = values[i] + above
 
 
-@kernel([0, 1], [1, 2], [[0] * 2] * 3)
+@kernel([0, 1], [1, 2], [[0] * 3] * 3)
 def count_neighbors(u, v, nodes):
     """Count the edges of each node, and combine their other ends by XOR."""
     last = len(u) - 1
     for i in range(len(u)):
         ahead = min(i + AHEAD, last)
-        fetch(nodes, _TWO * u[ahead])
-        fetch(nodes, _TWO * v[ahead])
+        fetch(nodes, _THREE * u[ahead])
+        fetch(nodes, _THREE * v[ahead])
         a, b = np.uint64(u[i]), np.uint64(v[i])
         nodes[a, 0] += ONE
         nodes[a, 1] ^= b
@@ -39,12 +38,13 @@ def count_neighbors(u, v, nodes):
         nodes[b, 1] ^= a
 
 
-@kernel([[1, 1], [2, 2], [1, 1]], [0] * 4)
+@kernel([[1, 1, 0], [2, 2, 0], [1, 1, 0]], [0] * 4)
 def strip_leaves(nodes, queue):
-    """Strip leaves from the trees until no node remains; write their places in the queue.
+    """Strip leaves from the trees until no node remains; append them to the queue.
 
     A leaf is a node with one remaining edge, and `nodes` has the other end of this edge: its
     parent. In the queue, children come before their parent. The root of a tree is its own parent.
+    The third word of a node becomes the number of nodes below it.
     """
     tail = _ZERO
     for node in range(len(nodes)):
@@ -52,88 +52,102 @@ def strip_leaves(nodes, queue):
         tail += np.uint64(nodes[node, 0] <= 1)
     place = _ZERO
     while place < tail:
-        fetch(nodes, _TWO * queue[min(place + _FAR, tail - ONE)])
-        fetch(nodes, _TWO * nodes[queue[min(place + _NEAR, tail - ONE)], 1])
+        fetch(nodes, _THREE * queue[min(place + _FAR, tail - ONE)])
+        fetch(nodes, _THREE * nodes[queue[min(place + _NEAR, tail - ONE)], 1])
         node = np.uint64(queue[place])
         above = np.uint64(nodes[node, 1])
         if nodes[node, 0] == 0:
-            above = node
+            nodes[node, 1] = node
         else:
             left = nodes[above, 0] - ONE
             nodes[above, 0] = left
             nodes[above, 1] ^= node
+            nodes[above, 2] += nodes[node, 2] + ONE
             queue[tail] = above
             tail += np.uint64(left == 1)
-        nodes[node, 0], nodes[node, 1] = place, above << ONE
         place += ONE
 
 
-@kernel(0, 2, [0, 1], [1, 2], [[0, 2], [2, 2], [1, 2]], [0] * 2)
-def find_children(start, stop, u, v, nodes, child):
-    """Write the lower end of each edge."""
-    for i in range(start, stop):
-        fetch(nodes, _TWO * u[min(i + AHEAD, stop - 1)])
-        a, b = np.uint64(u[i]), np.uint64(v[i])
-        child[i] = a if nodes[a, 1] >> ONE == b else b
+@kernel([[0, 1, 0], [1, 1, 2], [0, 1, 0]], [0, 2, 1], [0] * 3)
+def number_nodes(nodes, queue, up):
+    """Give numbers to the nodes in preorder; write twice the parent of each number to `up`.
+
+    The words of a node become the next free number below it, its parent, and its number.
+    """
+    free, last = _ZERO, len(nodes) - 1
+    for place in range(last, -1, -1):
+        fetch(nodes, _THREE * queue[max(place - 2 * AHEAD, 0)])
+        fetch(nodes, _THREE * nodes[queue[max(place - AHEAD, 0)], 1])
+        node = np.uint64(queue[place])
+        above, size = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2]) + ONE
+        number = np.uint64(nodes[above, 0])
+        if above == node:
+            number = free
+            nodes[node, 2] = number
+            free += size
+        nodes[above, 0] = number + size
+        up[number] = np.uint64(nodes[above, 2]) << ONE
+        nodes[node, 0], nodes[node, 2] = number + ONE, number
 
 
 @helper
-def find_top(node, nodes):
+def find_top(node, up):
     """Return the topmost node that paths join to a node, and halve the path to it."""
-    above = np.uint64(nodes[node, 1])
+    above = np.uint64(up[node])
     while above & ONE:
-        beyond = np.uint64(nodes[above >> ONE, 1])
+        beyond = np.uint64(up[above >> ONE])
         if not beyond & ONE:
             return above >> ONE
-        nodes[node, 1] = beyond
+        up[node] = beyond
         node = beyond >> ONE
-        above = np.uint64(nodes[node, 1])
+        above = np.uint64(up[node])
     return node
 
 
-@kernel([0], [2], [[0, 2], [2, 2], [1, 2]])
-def cover_paths(a, b, nodes):
-    """Join the nodes on each path; replace the place of a node by the first path to its parent.
+@kernel([0], [2], [5], [0, 0, 2], [9] * 3)
+def cover_paths(a, b, ids, up, first):
+    """Join the nodes on each path; write the id of the first path to the parent of each node.
 
-    A node has a smaller place than its parent. So if two nodes differ, the one with the smaller
-    place is not an ancestor of the other, and the path between them contains its parent.
+    A word of `up` is twice the parent, plus 1 if a path contains the edge to the parent. In this
+    case, the word may refer to a higher node on these paths instead of the parent.
+
+    If two nodes differ, the larger one is not an ancestor of the other. So the path between them
+    contains the parent of the larger one.
     """
     last = len(a) - 1
     for i in range(len(a)):
         far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
-        fetch(nodes, _TWO * a[far])
-        fetch(nodes, _TWO * b[far])
-        fetch(nodes, np.uint64(nodes[a[near], 1]))
-        fetch(nodes, np.uint64(nodes[b[near], 1]))
-        low, high = find_top(np.uint64(a[i]), nodes), find_top(np.uint64(b[i]), nodes)
+        fetch(up, a[far])
+        fetch(up, b[far])
+        fetch(up, up[a[near]] >> ONE)
+        fetch(up, up[b[near]] >> ONE)
+        low, high = find_top(np.uint64(a[i]), up), find_top(np.uint64(b[i]), up)
         while low != high:
-            if nodes[low, 0] > nodes[high, 0]:
-                low, high = high, low
-            above = np.uint64(nodes[low, 1])
+            low, high = max(low, high), min(low, high)
+            above = np.uint64(up[low])
             if above >> ONE == low:  # not in the same tree
                 break
-            nodes[low, 0], nodes[low, 1] = i, above | ONE
-            low = find_top(above >> ONE, nodes)
+            first[low], up[low] = ids[i], above | ONE
+            low = find_top(above >> ONE, up)
 
 
-@kernel(0, 2, [0, 2], [[0, 3], [2, 2], [0, 3]], 1, [0] * 2)
-def list_covering(start, stop, child, nodes, none, first):
-    """Write the first path that covers each edge, or `none`."""
+@kernel([0, 1, 2], [0] * 3)
+def find_tops(up, top):
+    """Write the topmost node that paths join to each node."""
+    for node in range(len(up)):  # smaller nodes have their tops
+        top[node] = node
+        top[node] = top[up[node] >> ONE] if up[node] & ONE else node
+
+
+@kernel(0, 2, [0, 1], [1, 2], [2, 0, 1], [5, 6, 7], [0] * 2)
+def list_covering(start, stop, u, v, number, first, covering):
+    """Write the first path that covers each edge."""
     for i in range(start, stop):
-        fetch(nodes, _TWO * child[min(i + AHEAD, stop - 1)])
-        node = np.uint64(child[i])
-        first[i] = nodes[node, 0] if nodes[node, 1] & ONE else none
-
-
-@kernel([[0, 3], [2, 2], [0, 3]], [9] * 3, [0] * 3)
-def smallest_joined(nodes, smallest, root):
-    """Write the smallest node that is joined to each node; `smallest` starts with large numbers."""
-    last = len(nodes) - 1
-    for node in range(len(nodes)):
-        fetch(nodes, np.uint64(nodes[min(node + AHEAD, last), 1]))
-        top = find_top(np.uint64(node), nodes)
-        smallest[top] = min(smallest[top], node)
-        root[node] = smallest[top]
+        far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
+        fetch(number, u[far])
+        fetch(number, v[far])
+        fetch(first, max(number[u[near]], number[v[near]]))
+        covering[i] = first[max(number[u[i]], number[v[i]])]
 
 
 @helper

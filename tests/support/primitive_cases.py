@@ -580,7 +580,10 @@ def path_sums(rng, dtype, n):
 
 @case(INDEX)
 def cover_paths(rng, dtype, n):
-    """Mark the paths, of few edges each, of a forest whose nodes have small or random numbers."""
+    """Mark the paths, of few edges each, of a forest whose nodes have small or random numbers.
+
+    The paths are taken in ascending order of keys.
+    """
     size, name = n + 1, list(range(n + 1))
     if rng.randrange(2):
         rng.shuffle(name)
@@ -592,7 +595,7 @@ def cover_paths(rng, dtype, n):
     below = [[] for _ in range(size)]
     for node in kept:
         below[above[node]].append(node)
-    m, first, ends = rng.randint(0, n), {}, []
+    m, first, ends, passes = rng.randint(0, n), {}, [], []
     for path in range(m):
         node, passed = rng.randrange(size), set()
         ends.append([name[node]])
@@ -604,13 +607,14 @@ def cover_paths(rng, dtype, n):
                 node = rng.choice(below[node])
                 passed ^= {edge[node]}
         ends[path].append(name[node])
-        for place in passed:
-            first.setdefault(place, path)
+        passes.append(passed)
     a, b = np.array(ends, rng.choice(INDEX)).reshape(-1, 2).T
-    covered = sorted(first)
-    _, root = joined(u[covered].tolist(), v[covered].tolist(), size)
+    key = some_values(rng, rng.choice(UNSIGNED), m)
+    for path in sorted(range(m), key=key.tolist().__getitem__):
+        for place in passes[path]:
+            first.setdefault(place, path)
     found = positions([first.get(place, m) for place in range(len(kept))], m)
-    return (u, v, a, b, size), {}, (found, positions(root, size))
+    return (u, v, a, b, key, size), {}, found
 
 
 def windows(items, count):
