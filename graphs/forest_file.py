@@ -28,13 +28,10 @@ _HEAD = 2**12
 def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
     """Return the identity of a graph, which does not depend on the format in which it is stored.
 
-    Returns
-    -------
-    dict
-        "num_vertices", "num_edges" and "digest". The last two are None if the graph can be read
-        only once. The digest is BLAKE2b with 16 bytes. It covers the first 4,096 edges: a column of
-        smaller ends, a column of larger ends (both int64) and a column of weights (binary64), all
-        little-endian.
+    It has the keys "num_vertices", "num_edges" and "digest". The last two are None if the graph can
+    be read only once. The digest is BLAKE2b with 16 bytes. It covers the first 4,096 edges: a
+    column of smaller ends, a column of larger ends (both int64) and a column of weights (binary64),
+    all little-endian.
     """
     sizes: dict[str, int | str | None] = {"num_vertices": graph.num_vertices}
     if graph.is_read_once:

@@ -45,16 +45,9 @@ def open_graph(
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
-    The first arguments are those of `minimum_spanning_forest`.
-
-    Parameters
-    ----------
-    memory, checkpoint : optional
-        Used only with `ends`; see `names.number.number_graph`.
-    is_streamed : bool
-        Whether to stream files instead of loading them.
-    is_bounded : bool
-        Whether memory is bounded: of the files that cannot be streamed, hold one at a time.
+    The first arguments are those of `minimum_spanning_forest`; `memory` and `checkpoint` are only
+    used with `ends` (see `names.number.number_graph`). Files are loaded unless `is_streamed`. If
+    memory `is_bounded`, hold one at a time of those that cannot be streamed.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .generated import Words
+    from .counter_random import Words
 
     Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # their number, and their ends
 
@@ -177,9 +177,11 @@ def chain(vertices: int, **options: Any) -> Generated:
 def star(vertices: int, **options: Any) -> Generated:
     """Star: vertex 0 is joined to every other."""
     vertices = integer("vertices", vertices, 1, LARGEST)
-    return Generated(
-        vertices, vertices - 1, lambda numbers, _: (np.zeros_like(numbers), numbers + 1), **options
-    )
+
+    def ends(numbers: Words, _: int) -> tuple[Words, Words]:
+        return np.zeros_like(numbers), numbers + 1
+
+    return Generated(vertices, vertices - 1, ends, **options)
 
 
 def complete(vertices: int, **options: Any) -> Generated:
@@ -246,18 +248,10 @@ def ssca2(
     return Generated(vertices, int(copy_starts[-1]), ends, **options)
 
 
+_CAVES = caveman, connected_caveman
+_ALL = random, rmat, grid, *_CAVES, circulant, hypercube, chain, star, complete, ssca2
 FAMILIES: Mapping[str, Callable[..., Generated]] = {
-    "random": random,
-    "rmat": rmat,
-    "grid": grid,
-    "caveman": caveman,
-    "connected-caveman": connected_caveman,
-    "circulant": circulant,
-    "hypercube": hypercube,
-    "chain": chain,
-    "star": star,
-    "complete": complete,
-    "ssca2": ssca2,
+    family.__name__.replace("_", "-"): family for family in _ALL
 }
 
 

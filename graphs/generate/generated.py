@@ -20,11 +20,12 @@ from ..format import EdgeTable
 from .counter_random import draw, draw_below, permute, sample, sorted_sample, stream_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    Words = NDArray[np.uint64]
+    from .counter_random import Words
+
     Ends = Callable[[Words, int], tuple[Words, Words]]
 
 LARGEST = 2**62  # upper bound on the vertices and edges of a family
@@ -80,20 +81,18 @@ class Generated:
         return {"u": ids, "v": ids, "weight": _weight_range(self.weights)[0]}
 
     def edges(self, start: int, stop: int) -> tuple[NDArray[Any], ...]:
-        """Compute edges `start` to `stop` - 1.
-
-        Returns
-        -------
-        u, v, weight : arrays of length stop - start
-            Their dtypes are in `dtypes`.
-        """
+        """Compute u, v and weight of edges `start` to `stop` - 1, in the given `dtypes`."""
         integer("stop", stop, 0, self.num_edges)
         integer("start", start, 0, stop)
         u, v, weight = (np.empty(stop - start, dtype) for dtype in self.dtypes.values())
         for first in range(start, stop, _TILE):
             numbers = self._numbers(first, min(first + _TILE, stop))
             here = slice(first - start, first - start + len(numbers))
-            u[here], v[here] = map(self._renumbered, self.ends(numbers, self.seed))
+            ends: Iterable[Words] = self.ends(numbers, self.seed)
+            if self.shuffle_vertices:
+                key = stream_key(self.seed, "vertices")
+                ends = (shuffled(each, self.num_vertices, key) for each in ends)
+            u[here], v[here] = ends
             weight[here] = self._weights_of(numbers)
         return u, v, weight
 
@@ -120,11 +119,6 @@ class Generated:
         if self.shuffle_edges:
             ranks = shuffled(ranks, kept, stream_key(self.seed, "edges"))
         return sample(ranks, kept, self.family_edges, key) if kept < self.family_edges else ranks
-
-    def _renumbered(self, vertices: Words) -> Words:
-        if not self.shuffle_vertices:
-            return vertices
-        return shuffled(vertices, self.num_vertices, stream_key(self.seed, "vertices"))
 
     def _weights_of(self, numbers: Words) -> NDArray[Any]:
         """Return weights, which depend only on the numbers in the family and the seed."""

@@ -81,19 +81,10 @@ _RANK = """
 def number_beyond_memory(
     pairs: Iterator[Pairs], memory: int, folder: Path | None, identity: Any
 ) -> EdgeSource:
-    """Return named pairs as a source with `names`; both are read from files.
+    """Return named pairs, without those that `pairs_divided` counts, as a source with `names`.
 
-    Parameters
-    ----------
-    pairs : iterator of Pairs
-        Without those that `pairs_divided` counts.
-    memory : int
-        The bytes that all may use.
-    folder : Path, optional
-        A folder that keeps the files for a later run. Default: a scratch folder, which is removed
-        when the names are no longer used.
-    identity : JSON value
-        Identifies the input.
+    Both are read from files. `folder` keeps them for a later run with the same `identity`, a JSON
+    value. By default, a scratch folder is removed when the names are no longer used.
     """
     if memory < _LEAST:
         message = f"{memory:,} bytes are not enough to number the names, even on disk"

@@ -30,18 +30,12 @@ if TYPE_CHECKING:
 
 
 class Pairs(NamedTuple):
-    """Consecutive edges whose ends are names.
+    """Consecutive edges whose ends are names."""
 
-    Attributes
-    ----------
-    left, right : pyarrow.ChunkedArray
-        The names of the two ends: strings or integers.
-    weight : array or None
-        None for weight 1 on every edge.
-    """
-
+    #: The names of the two ends, strings or integers, as `pyarrow.ChunkedArray`.
     left: Any
     right: Any
+    #: None for weight 1 on every edge.
     weight: NDArray[Any] | None
 
     @property
@@ -58,21 +52,10 @@ def named_pairs(
     format: str | None = None,  # noqa: A002
     first: int = 0,
 ) -> Iterator[Pairs]:
-    """Yield the pairs of a graph whose vertices have names, in order.
+    """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
 
-    Parameters
-    ----------
-    graph
-        A table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path of a
-        Parquet, Arrow or CSV file; or an iterable of these.
-    ends : sequence of two str
-        Names of the columns of the two ends.
-    weight : str or None
-        Name of the column of weights; None for weight 1 on every edge.
-    format : str, optional
-        Format of the files.
-    first : int
-        The first edge to yield.
+    The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
+    of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
     """
     choose = partial(choose_columns, weight=weight, ends=ends)
     skip = first

@@ -30,7 +30,7 @@ class VertexNames:
     """
 
     def __init__(self, values: Any) -> None:
-        self._values = values
+        self._values, self._type, self._length = values, values.type, len(values)
 
     @property
     def values(self) -> Any:
@@ -40,12 +40,12 @@ class VertexNames:
     @property
     def type(self) -> Any:
         """The `pyarrow.DataType` of the names."""
-        return self._values.type
+        return self._type
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the names use."""
-        return int(self._values.nbytes)
+        return 0 if self._values is None else int(self._values.nbytes)
 
     def take(self, vertices: Any) -> Any:
         """Return the names of the vertices of an integer array, as a `pyarrow.Array`."""
@@ -87,7 +87,7 @@ class VertexNames:
             yield self.values[start : start + size]
 
     def __len__(self) -> int:
-        return len(self._values)
+        return self._length
 
     def __iter__(self) -> Iterator[str | int]:
         for block in self.blocks(2**16):
@@ -104,17 +104,13 @@ class VertexNames:
 class StoredNames(VertexNames):
     """Names in the column `name` of a Parquet file, which is read on each use.
 
-    Parameters
-    ----------
-    path : Path
-    resources : ExitStack
-        Closed when the names are no longer used; removes a temporary file.
+    `resources` are closed when the names are no longer used, which removes a temporary file.
     """
 
     def __init__(self, path: Path, resources: contextlib.ExitStack) -> None:
         from pyarrow.parquet import ParquetFile
 
-        self._path = path
+        self._path, self._values = path, None
         with ParquetFile(path) as file:
             self._length, self._type = file.metadata.num_rows, file.schema_arrow.field("name").type
         weakref.finalize(self, resources.close)
@@ -125,16 +121,6 @@ class StoredNames(VertexNames):
         from pyarrow import parquet
 
         return parquet.read_table(self._path, partitioning=None)["name"].combine_chunks()
-
-    @property
-    def type(self) -> Any:
-        """The `pyarrow.DataType` of the names."""
-        return self._type
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory that the names take: none."""
-        return 0
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
@@ -152,10 +138,6 @@ class StoredNames(VertexNames):
                     held, count = [whole[size:]], count - size
             if count:
                 yield pa.concat_arrays(held)
-
-    def __len__(self) -> int:
-        length: int = self._length
-        return length
 
 
 def _arrow(values: Any) -> Any:

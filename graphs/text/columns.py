@@ -225,14 +225,11 @@ def _parse(text: bytes, row: Row) -> Columns | None:
         return None
     # pyarrow would end the line at a lone carriage return.
     _require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
-    wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
     may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
-    are_integers = not any(mark in text for mark in _DECIMAL_MARKS)
-    integers = ("u", "v", "weight") if are_integers else ("u", "v")
-    types = {
-        name: pa.string() if may_be_hexadecimal or name not in integers else pa.int64()
-        for name in wanted
-    }
+    are_decimal = any(mark in text for mark in _DECIMAL_MARKS)
+    integers = _WANTED[: 0 if may_be_hexadecimal else 2 if are_decimal else 3]
+    wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
+    types = {name: pa.int64() if name in integers else pa.string() for name in wanted}
     quote = '"' if row.delimiter else False
     table = arrow_csv.read_csv(
         pa.BufferReader(text),
@@ -243,16 +240,14 @@ def _parse(text: bytes, row: Row) -> Columns | None:
         ),
     )
     columns = {name: table[name].chunk(0) for name in wanted}  # the block is one chunk
-    if row.delimiter and b" " in text:
-        for name in (name for name in wanted if types[name] == pa.string()):
-            columns[name] = compute.ascii_trim_whitespace(columns[name])
+    for name, values in columns.items():
+        if row.delimiter and b" " in text and values.type == pa.string():
+            columns[name] = compute.ascii_trim_whitespace(values)
     if row.tag:
         # Comparing with a Python value would import pandas, if it is installed.
         _require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
     if may_be_hexadecimal:
-        for strings in columns.values():
-            found = compute.match_substring(strings, "x", ignore_case=True)
-            _require(not compute.any(found).as_py())
+        _require(not any(map(_has_x, columns.values())))
     u, v = (plain_values(columns[name].cast("int64")) for name in "uv")
     _require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
     if row.first_id:
@@ -284,15 +279,22 @@ def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
 
     strings = compute.ascii_trim_whitespace(strings)
     try:
-        _require(not compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
+        _require(not _has_x(strings))
         return _weights(strings)
     except ValueError:
         tokens = [token.encode() for token in strings.to_pylist()]
     for line, token in enumerate(tokens, number):
-        problem = _weight_problem(token)
-        if problem:
-            file.fail(line, problem)
-    return _exact_weights(file, list(range(number, number + len(tokens))), tuple(tokens))
+        try:
+            _check_weight(token)
+        except ValueError as error:
+            file.fail(line, str(error))
+    return _exact_weights(file, range(number, number + len(tokens)), tokens)
+
+
+def _has_x(strings: Any) -> bool:
+    from pyarrow import compute
+
+    return bool(compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
 
 
 def _require(is_plain: bool) -> None:
@@ -314,9 +316,9 @@ def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None
                 file.fail(here, str(error))
     if not rows:
         return None
-    columns = list(zip(*rows, strict=True))
-    u, v = (np.array(list(map(_integer, ids))) - row.first_id for ids in columns[:2])
-    return u, v, _exact_weights(file, lines, columns[2]) if len(columns) > 2 else None
+    us, vs, *weights = zip(*rows, strict=True)
+    u, v = (np.array(list(map(_integer, ids))) - row.first_id for ids in (us, vs))
+    return u, v, _exact_weights(file, lines, weights[0]) if weights else None
 
 
 def records(
@@ -341,22 +343,22 @@ def records(
 def _values(fields: list[bytes], row: Row) -> list[bytes]:
     """Return u, v and the weight of a line, or raise a ValueError that says what is wrong."""
     header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
-    problem = None
     if row.tag and fields[0] != row.tag:
-        problem = f"expected '{header}', found {shown(b' '.join(fields))}"
-    elif len(fields) != len(row.fields):
-        problem = f"expected {len(row.fields)} fields, '{header}', found {len(fields)}"
-    else:
-        values = [fields[row.fields.index(name)] for name in _WANTED if name in row.fields]
-        problems = [_id_problem(token, row) for token in values[:2]]
-        problems += [_weight_problem(token) for token in values[2:]]
-        problem = next(filter(None, problems), None)
-    if problem:
-        raise ValueError(problem)
+        raise ValueError(f"expected '{header}', found {shown(b' '.join(fields))}")
+    if len(fields) != len(row.fields):
+        raise ValueError(f"expected {len(row.fields)} fields, '{header}', found {len(fields)}")
+    values = [fields[row.fields.index(name)] for name in _WANTED if name in row.fields]
+    for token in values[:2]:
+        if not _INTEGER.fullmatch(token):
+            raise ValueError(f"{shown(token)} is not a vertex id")
+        if not row.first_id <= _integer(token) <= row.last_id:
+            raise ValueError(range_problem(token[:24].decode(), row.first_id, row.last_id))
+    for token in values[2:]:
+        _check_weight(token)
     return values
 
 
-def _exact_weights(file: TextFile, lines: list[int], tokens: tuple[bytes, ...]) -> NDArray[Any]:
+def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]) -> NDArray[Any]:
     """Return weights in the dtype that represents all of them."""
     integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
@@ -374,28 +376,19 @@ def _exact_weights(file: TextFile, lines: list[int], tokens: tuple[bytes, ...]) 
     return np.array(list(integers.values()), dtype)
 
 
-def _id_problem(token: bytes, row: Row) -> str | None:
-    if not _INTEGER.fullmatch(token):
-        return f"{shown(token)} is not a vertex id"
-    if not row.first_id <= _integer(token) <= row.last_id:
-        return range_problem(token[:24].decode(), row.first_id, row.last_id)
-    return None
-
-
 def _integer(token: bytes) -> int:
     """Return the value of the first 40 digits of an integer, enough to fail all checks."""
     value = int(token.lstrip(b"-0")[:40] or b"0")
     return -value if token.startswith(b"-") else value
 
 
-def _weight_problem(token: bytes) -> str | None:
+def _check_weight(token: bytes) -> None:
     if token.lower().lstrip(b"+-") == b"nan":
-        return "the weight is NaN"
+        raise ValueError("the weight is NaN")
     if not _DECIMAL.fullmatch(token):
-        return f"{shown(token)} is not a weight"
+        raise ValueError(f"{shown(token)} is not a weight")
     if _INTEGER.fullmatch(token):
         if not -(2**63) <= _integer(token) < 2**64:
-            return f"integer weight {token[:24].decode()} does not fit in 64 bits"
+            raise ValueError(f"integer weight {token[:24].decode()} does not fit in 64 bits")
     elif np.isinf(float(token)) and b"inf" not in token.lower():
-        return f"weight {token[:24].decode()} is beyond float64"
-    return None
+        raise ValueError(f"weight {token[:24].decode()} is beyond float64")

@@ -72,13 +72,7 @@ class _Watched(io.RawIOBase):
 class TextFile:
     """A text file that is being read: its first lines one by one, and errors that name a line.
 
-    Attributes
-    ----------
-    path : Path
-    handle : binary file
-        The decompressed content after the lines that were read.
-    number : int
-        The number of the line that was read last.
+    `handle` has the decompressed content after line `number`, which was read last.
     """
 
     def __init__(self, path: Path, handle: IO[bytes]) -> None:
