@@ -122,13 +122,13 @@ def _source(
         return open_files(paths, weight=weight, is_bounded=is_bounded) if is_streamed else None
     items = graph if isinstance(graph, tuple | list) else [graph] if is_delayed(graph) else ()
     if items and all(map(is_delayed, items)):
-        return EdgeSource(tuple(Delayed(item, str(item.key), adopt) for item in items))
+        return EdgeSource(tuple(Delayed(item, adopt, str(item.key)) for item in items))
     if items and all(map(_is_chunk, items)):
         return EdgeSource((Chunks(items, adopt),))
     tables = items or [graph]
     if all(map(is_dask_table, tables)):
         chunks = (chunk for table in tables for chunk in table.to_delayed())
-        return EdgeSource(tuple(Delayed(chunk, str(chunk.key), adopt) for chunk in chunks))
+        return EdgeSource(tuple(Delayed(chunk, adopt, str(chunk.key)) for chunk in chunks))
     if all("dask.Array" in class_names(table) for table in tables):
         return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
     is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
@@ -153,7 +153,11 @@ def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
     # Optimisation would drop data that a client other than the default one has persisted.
     chunks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
     for number, chunk in enumerate(chunks):
-        yield Delayed(dask.delayed(tuple)(list(chunk)), f"{number} of the arrays", adopt)
+        yield Delayed(dask.delayed(_columns)(*chunk), adopt, f"{number} of the arrays")
+
+
+def _columns(*columns: Any) -> tuple[Any, ...]:
+    return columns
 
 
 def _is_chunk(item: Any) -> bool:

@@ -179,16 +179,35 @@ class Sequential(Segment):
             yield from segment.reads(size)
 
 
-class ChunkSegment(Sequential):
-    """Base of segments of chunks, which are identified only by their values.
+@dataclass(frozen=True)
+class Chunks(Sequential):
+    """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays.
 
-    The first scan computes a checksum of each chunk; later scans compare it.
+    Chunks are identified only by their values: the first scan computes a checksum of each chunk,
+    and later scans compare it.
     """
 
+    chunks: Any
+    adopt: Adopt = column_segment
+    #: The name of the only chunk; chunks without names are numbered.
+    label: str = ""
     #: The number of edges and the checksum of each chunk; empty until they are counted.
     checksums: tuple[tuple[int, int], ...] = ()
-    #: The name of the only chunk; chunks without names are numbered.
-    label = ""
+    is_in_blocks = True
+
+    def arrays(self) -> Iterator[ArraySegment]:
+        """Iterate over the chunks again."""
+        chunks = iter(self.chunks)
+        for position in itertools.count():
+            try:
+                chunk = next(chunks)
+            except StopIteration:
+                return
+            except Exception as error:  # the caller's code may raise anything
+                raise GraphError(
+                    f"{self.name(position)}: {type(error).__name__}: {error}"
+                ) from error
+            yield self.adopt(chunk, self.name(position))
 
     def name(self, place: int) -> str:
         """Return the name of a chunk, for messages."""
@@ -232,46 +251,14 @@ def _compared(compare: Callable[[], None], read: Callable[[], Columns]) -> Colum
     return read()
 
 
-@dataclass(frozen=True)
-class Chunks(ChunkSegment):
-    """An iterable of chunks; by default tuples (u, v) or (u, v, weight) of arrays."""
-
-    chunks: Iterable[Any]
-    adopt: Adopt = column_segment
-    checksums: tuple[tuple[int, int], ...] = ()
-    is_in_blocks = True
-
-    @property
-    def is_iterator(self) -> bool:
-        """Whether the iterable can be read only once."""
-        return isinstance(self.chunks, Iterator)
-
-    def arrays(self) -> Iterator[ArraySegment]:
-        """Iterate over the chunks again."""
-        chunks = iter(self.chunks)
-        for position in itertools.count():
-            try:
-                chunk = next(chunks)
-            except StopIteration:
-                return
-            except Exception as error:  # the caller's code may raise anything
-                message = f"{self.name(position)}: {type(error).__name__}: {error}"
-                raise GraphError(message) from error
-            yield self.adopt(chunk, self.name(position))
-
-
-@dataclass(frozen=True)
-class Delayed(ChunkSegment):
+class Delayed(Chunks):
     """A chunk that Dask computes: a `dask.delayed` object, a future, or its computed value."""
 
-    chunk: Any
-    label: str
-    adopt: Adopt = column_segment
-    checksums: tuple[tuple[int, int], ...] = ()
+    is_in_blocks = False
 
     def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
-        yield self.adopt(_computed(self.chunk), self.name(0))
+        yield self.adopt(_computed(self.chunks), self.name(0))
 
 
 def _computed(chunk: Any) -> Any:

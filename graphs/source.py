@@ -6,6 +6,7 @@ through all segments in order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,10 +21,10 @@ from ..runtime.memory import empty
 from ..runtime.team import in_shares
 from .edge_list import checked, join_ids, ones
 from .files import digest
-from .segments import ArraySegment, Chunks, ChunkSegment, Delayed, Rows, Sequential, checksum
+from .segments import ArraySegment, Chunks, Rows, Sequential, checksum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -117,7 +118,8 @@ class EdgeSource:
     @property
     def is_read_once(self) -> bool:
         """Whether the edges can be read only once."""
-        return any(isinstance(segment, Chunks) and segment.is_iterator for segment in self.segments)
+        chunks = (segment.chunks for segment in self.segments if isinstance(segment, Chunks))
+        return any(isinstance(each, Iterator) for each in chunks)
 
     @property
     def tiles_leave(self) -> int | None:
@@ -194,7 +196,7 @@ class EdgeSource:
         uncounted = replace(self, is_checked=False)
         for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
             largest = max(largest, chunk.num_vertices)
-            if isinstance(segment, ChunkSegment) and isinstance(chunk, ArraySegment):
+            if isinstance(segment, Chunks) and isinstance(chunk, ArraySegment):
                 checksums.append((chunk.num_edges, checksum(chunk.columns)))
             for length, read in chunk.reads(BLOCK_EDGES):
                 (*_, weight), needed = uncounted._read(segment, first, first + count, read)
@@ -210,7 +212,11 @@ class EdgeSource:
         for segment, size in zip(self.segments, sizes, strict=True):
             if size.weight_dtype is not None:
                 dtype = check_dtype(first, size.weight_dtype, dtype)
-            segments.append(_counted(segment, size.num_edges, size.checksums))
+            if segment.num_edges is None:
+                if isinstance(segment, Chunks):
+                    segment = replace(segment, checksums=size.checksums)
+                segment = Rows(segment, 0, size.num_edges)
+            segments.append(segment)
             first += size.num_edges
         known = self.num_vertices
         if known is None:
@@ -356,15 +362,6 @@ class Counted(NamedTuple):
     num_vertices: int
     weight_dtype: np.dtype[Any] | None
     checksums: tuple[tuple[int, int], ...] = ()
-
-
-def _counted(segment: Segment, count: int, checksums: tuple[tuple[int, int], ...]) -> Segment:
-    """Return the segment with its number of edges and its checksums."""
-    if segment.num_edges is not None:
-        return segment
-    if isinstance(segment, Chunks | Delayed):
-        segment = replace(segment, checksums=checksums)
-    return Rows(segment, 0, count)
 
 
 def _place(segment: Segment, row: int, edge: int) -> str:

@@ -103,7 +103,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             try:
                 yield draft
             except OSError as error:
-                raise OptionError(_write_problem(target, draft, error)) from error
+                files = (file for file in (draft, *draft.rglob("*")) if file.is_file())
+                written = sum(file.stat().st_size for file in files)
+                # NumPy reports only counts of elements, without the reason.
+                reason = error.strerror or "the disk is full, or a limit on file sizes was reached"
+                raise OptionError(f"{target}: {reason} after {written:,} bytes") from error
             if target.is_dir():  # it is empty; not every system can rename onto a folder
                 target.rmdir()
             if target.is_file():
@@ -131,15 +135,6 @@ def _check_place(path: str | os.PathLike[str]) -> None:
     else:
         return
     raise OptionError(message)
-
-
-def _write_problem(target: Path, draft: Path, error: OSError) -> str:
-    """Return the message for a failed write, with the number of bytes written before."""
-    files = [draft, *draft.rglob("*")] if draft.is_dir() else [draft]
-    written = sum(file.stat().st_size for file in files if file.is_file())
-    # NumPy reports only counts of elements, without the reason.
-    reason = error.strerror or "the disk is full, or a limit on file sizes was reached"
-    return f"{target}: {reason} after {written:,} bytes"
 
 
 def check_overwrite(

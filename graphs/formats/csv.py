@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,16 +36,14 @@ def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
     may be quoted. Ids and weights are parsed as in `txt_blocks`.
     """
     with open_text(path) as file:
-        head = _read_head(file, lambda names: choose_columns(names, weight))
-        known = dict(zip(head.chosen, ("u", "v", "weight"), strict=True))
-        row = Row(
-            b"",
-            tuple(known.get(name, str(at)) for at, name in enumerate(head.names)),
-            delimiter=head.delimiter,
-            header=head.delimiter.decode().join(head.names),
-        )
+        choose = partial(choose_columns, weight=weight)
+        delimiter, names, chosen, number, pending = _read_head(file, choose)
+        known = dict(zip(chosen, ("u", "v", "weight"), strict=True))
+        fields = tuple(known.get(name, str(at)) for at, name in enumerate(names))
+        header = delimiter.decode().join(names)
         yield Header()
-        yield from read_rows(file, row, number=head.number, pending=head.pending)
+        row = Row(b"", fields, delimiter=delimiter, header=header)
+        yield from read_rows(file, row, number=number, pending=pending)
 
 
 def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:
@@ -53,41 +52,35 @@ def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[
     from pyarrow import csv as arrow_csv
 
     with open_text(path) as file:
-        head = _read_head(file, choose)
-        number, wanted = head.number, head.chosen.present
+        delimiter, names, chosen, number, pending = _read_head(file, choose)
+        wanted = chosen.present
         types = pa.schema([(name, pa.string()) for name in wanted])
-        for block in whole_lines(file.handle, head.pending, block_size, is_quoted=True):
+        for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
             if block.isspace():
                 continue
             with naming(path):
                 table = arrow_csv.read_csv(
                     pa.BufferReader(block),
-                    arrow_csv.ReadOptions(column_names=head.names, block_size=len(block) + 1),
-                    arrow_csv.ParseOptions(delimiter=head.delimiter.decode()),
+                    arrow_csv.ReadOptions(column_names=names, block_size=len(block) + 1),
+                    arrow_csv.ParseOptions(delimiter=delimiter.decode()),
                     arrow_csv.ConvertOptions(
                         column_types=types, include_columns=wanted, null_values=[]
                     ),
                 )
-            if head.chosen.weight is not None:
-                weights = parse_weights(file, table[head.chosen.weight].combine_chunks(), number)
-                table = table.set_column(len(wanted) - 1, head.chosen.weight, pa.array(weights))
+            if chosen.weight is not None:
+                weights = parse_weights(file, table[chosen.weight].combine_chunks(), number)
+                table = table.set_column(len(wanted) - 1, chosen.weight, pa.array(weights))
             yield table
             number += block.count(b"\n")
 
 
-class _Head(NamedTuple):
-    """The beginning of a table: its columns, and the first line with data."""
+def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
+    """Read the first line, and choose the columns.
 
-    delimiter: bytes
-    names: list[str]
-    chosen: ColumnNames
-    number: int
-    pending: bytes
-
-
-def _read_head(file: TextFile, choose: Choose) -> _Head:
-    """Read the first line, and choose the columns."""
+    Return the delimiter, the names of all columns and of those of the graph, the number of the
+    first line with data, and this line if it has been read.
+    """
     number, line = file.first_row(b"#", "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
     ((_, fields),) = records(file, line.rstrip(b"\n"), number, delimiter)
@@ -102,7 +95,7 @@ def _read_head(file: TextFile, choose: Choose) -> _Head:
         raise
     except ValueError as error:
         file.fail(number, str(error))
-    return _Head(delimiter, names, chosen, number + (not pending), pending)
+    return delimiter, names, chosen, number + (not pending), pending
 
 
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:

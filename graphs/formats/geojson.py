@@ -42,7 +42,10 @@ def write_geojson(path: Path, table: EdgeTable) -> None:
         between = "\n"
         for columns in table.blocks():
             for name in names:
-                _check_finite(name, columns[name], first)
+                if (wrong := ~np.isfinite(columns[name])).any():
+                    at = int(wrong.argmax())
+                    problem = f"{name} is {columns[name][at]}, which JSON cannot represent"
+                    raise OptionError(f"row {first + at}: {problem}")
             lines = np.stack([places[columns["u"]], places[columns["v"]]], axis=1)
             rows = zip(*(columns[name].tolist() for name in names), strict=True)
             for line, row in zip(lines.tolist(), rows, strict=True):
@@ -55,14 +58,6 @@ def write_geojson(path: Path, table: EdgeTable) -> None:
                 between = ",\n"
             first += len(lines)
         file.write("\n]}\n")
-
-
-def _check_finite(name: str, values: NDArray[Any], first: int) -> None:
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        row = int(wrong.argmax())
-        message = f"row {first + row}: {name} is {values[row]}, which JSON cannot represent"
-        raise OptionError(message)
 
 
 FORMAT = Format("geojson", (".geojson",), write=write_geojson, needs_coordinates=True)

@@ -15,7 +15,6 @@ from ..text.files import TextFile, check_edges, open_text, range_problem, shown,
 from ..text.table import Header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -32,16 +31,11 @@ _INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
 class _Line(NamedTuple):
-    """The form of the line of a vertex: `skip` numbers to ignore, then its neighbours."""
+    """The form of the line of a vertex: `skip` numbers to ignore, then `step` per neighbour."""
 
     num_vertices: int
     skip: int
-    weighted: bool
-
-    @property
-    def step(self) -> int:
-        """Numbers per neighbour."""
-        return 1 + self.weighted
+    step: int
 
 
 def metis_blocks(path: Path) -> Blocks:
@@ -61,7 +55,17 @@ def metis_blocks(path: Path) -> Blocks:
         form, stated = _header(file, number, split_fields(line))
         check_edges(path, number, form.num_vertices, 1)
         yield Header(form.num_vertices, 2 * stated, number, 2)
-        yield from _blocks(file, form, number + 1)
+        number, vertex = number + 1, 0
+        for block in whole_lines(file.handle, longest=_LONGEST_LINE):
+            try:
+                degree, columns = _parse(block, form, vertex)
+            except ValueError as doubt:
+                _explain(file, block, form, number, vertex, doubt)
+            yield columns
+            vertex += len(degree)
+            number += block.count(b"\n")
+        if vertex < form.num_vertices:
+            file.fail(number, f"the lines end after {vertex} of {form.num_vertices} vertices")
 
 
 def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, int]:
@@ -69,23 +73,9 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, in
     if not 2 <= len(fields) <= 4 or not _FORMAT.fullmatch(kind):
         file.fail(number, f"expected 'n m [format [ncon]]', found {shown(b' '.join(fields))}")
     counts = [file.count(number, token) for token in (*fields[:2], *fields[3:])]
-    has_sizes, has_weights, weighted = (digit == ord("1") for digit in kind)
+    has_sizes, has_weights, is_weighted = (digit == ord("1") for digit in kind)
     num_weights = counts[2] if len(counts) > 2 else 1
-    return _Line(counts[0], has_sizes + has_weights * num_weights, weighted), counts[1]
-
-
-def _blocks(file: TextFile, form: _Line, number: int) -> Iterator[Columns]:
-    vertex = 0
-    for block in whole_lines(file.handle, longest=_LONGEST_LINE):
-        try:
-            degree, columns = _parse(block, form, vertex)
-        except ValueError as doubt:
-            _explain(file, block, form, number, vertex, doubt)
-        yield columns
-        vertex += len(degree)
-        number += block.count(b"\n")
-    if vertex < form.num_vertices:
-        file.fail(number, f"the lines end after {vertex} of {form.num_vertices} vertices")
+    return _Line(counts[0], has_sizes + has_weights * num_weights, 1 + is_weighted), counts[1]
 
 
 def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
@@ -106,7 +96,7 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     is_inside = not len(v) or (v.min() >= 0 and v.max() < form.num_vertices)
     _require(is_inside, "a vertex out of range")
     u = np.repeat(np.arange(vertex, vertex + len(degree)), degree)
-    return degree, (u, v, number[1::2] if form.weighted else None)
+    return degree, (u, v, number[1::2] if form.step > 1 else None)
 
 
 def _numbers(text: bytes) -> NDArray[np.int64]:

@@ -77,14 +77,9 @@ def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
     return counts, 2, start, pending
 
 
-def _begins(line: bytes) -> bool:
-    fields = split_fields(line)
-    return bool(fields) and all(map(is_number, fields))
-
-
 FORMAT = Format(
     "txt",
     (".txt", ".tsv", ".edges", ".el", ".edgelist"),
     blocks=txt_blocks,
-    begins=_begins,
+    begins=lambda line: not line.isspace() and all(map(is_number, split_fields(line))),
 )

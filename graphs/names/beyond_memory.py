@@ -102,10 +102,19 @@ def number_beyond_memory(
             for name in ("edges", *_TEMPORARY):
                 (folder / name).mkdir(parents=True)
             _save(folder / "state.json", {"key": _key(identity), "rows": [], "divided": False})
-        with _connected(memory, folder) as connection:
-            rows = _divide(connection, pairs, folder, int(min(memory * _BLOCK_SHARE, _BLOCK_BYTES)))
-            _code(connection, folder)
-            _rank(connection, folder)
+        config = {
+            "memory_limit": f"{memory // 2**20}MiB",
+            "threads": kernel_threads(),
+            "temp_directory": str(folder / "spill"),
+            "preserve_insertion_order": False,
+        }
+        try:
+            with _duckdb().connect(config=config) as connection:
+                size = int(min(memory * _BLOCK_SHARE, _BLOCK_BYTES))
+                rows = _divide(connection, pairs, folder, size)
+                _code(connection, folder)
+        finally:
+            shutil.rmtree(folder / "spill", ignore_errors=True)
         _scatter(rows, folder)
         _save(folder / "complete.json", identity)
         return _source(folder, resources.pop_all())
@@ -180,7 +189,10 @@ def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) ->
 
 
 def _code(connection: Any, folder: Path) -> None:
-    """Write the dictionary of each part, and its codes by block; remove its names."""
+    """Write the dictionary of each part and its codes by block, and remove its names.
+
+    Then write all names in the order in which they first appear.
+    """
     for part in range(_PARTS):
         report_progress("number names", part, _PARTS)
         found = [block / f"part={part}" for block in (folder / "names").iterdir()]
@@ -194,14 +206,9 @@ def _code(connection: Any, folder: Path) -> None:
                 _execute(connection, _CODE, found=names, dictionary=dictionary, draft=draft)
         for path in found:
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _rank(connection: Any, folder: Path) -> None:
-    """Write the names in the order in which they first appear."""
     report_progress("number names", _PARTS, _PARTS)
-    target = folder / "names.parquet"
-    if not target.exists():
-        with _replacing(target) as draft:
+    if not (folder / "names.parquet").exists():
+        with _replacing(folder / "names.parquet") as draft:
             dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
             _execute(connection, _RANK, dictionaries=dictionaries, draft=draft)
 
@@ -282,21 +289,6 @@ def _alike(pairs: Iterator[Pairs], state: dict[str, Any]) -> Iterator[Pairs]:
         except pa.ArrowInvalid as error:
             raise GraphError(f"names are not all of type {kind}: {error}") from error
         first += len(left)
-
-
-@contextlib.contextmanager
-def _connected(memory: int, folder: Path) -> Iterator[Any]:
-    config = {
-        "memory_limit": f"{memory // 2**20}MiB",
-        "threads": kernel_threads(),
-        "temp_directory": str(folder / "spill"),
-        "preserve_insertion_order": False,
-    }
-    try:
-        with _duckdb().connect(config=config) as connection:
-            yield connection
-    finally:
-        shutil.rmtree(folder / "spill", ignore_errors=True)
 
 
 @contextlib.contextmanager

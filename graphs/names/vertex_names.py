@@ -124,20 +124,10 @@ class StoredNames(VertexNames):
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
-        import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(self._path) as file:
-            held, count = [], 0
-            for batch in file.iter_batches(size):
-                held.append(batch.column(0))
-                count += len(batch)
-                while count >= size:
-                    whole = pa.concat_arrays(held)
-                    yield whole[:size]
-                    held, count = [whole[size:]], count - size
-            if count:
-                yield pa.concat_arrays(held)
+            yield from (batch.column(0) for batch in file.iter_batches(size))
 
 
 def _arrow(values: Any) -> Any:

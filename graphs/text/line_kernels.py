@@ -73,7 +73,9 @@ def parse(text, tag, places, delimiter, first_id, num_ids, is_decimal, columns):
                 return False
             columns[place, row] = word
         if text[i] != _LINE_END:
-            i = _past_tail(text, i, delimiter)
+            if not delimiter:
+                i = _past_blanks(text, i)
+            i += np.uint64(text[i] == _RETURN)
             if text[i] != _LINE_END:
                 return False
         i += _ONE
@@ -90,14 +92,6 @@ def _past_blanks(text, i):
     while _is_blank(text[i]):
         i += _ONE
     return i
-
-
-@inlined
-def _past_tail(text, i, delimiter):
-    """Skip trailing spaces, and a carriage return."""
-    if not delimiter:
-        i = _past_blanks(text, i)
-    return i + np.uint64(text[i] == _RETURN)
 
 
 @inlined

@@ -210,7 +210,7 @@ def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
 def chunk_of(segment: Any) -> Any:
     """Return the Dask collection or future of a segment; None for other segments."""
     if isinstance(segment, Delayed):
-        return segment.chunk
+        return segment.chunks
     inner = getattr(segment, "segment", None)
     return None if inner is None else chunk_of(inner)
 
@@ -218,7 +218,7 @@ def chunk_of(segment: Any) -> Any:
 def _with_chunk(segment: Any, values: Any) -> Any:
     """Replace the chunk of a segment by the next value, if the segment has a chunk."""
     if isinstance(segment, Delayed):
-        return replace(segment, chunk=next(values))
+        return replace(segment, chunks=next(values))
     if chunk_of(segment) is None:
         return segment
     return replace(segment, segment=_with_chunk(segment.segment, values))
