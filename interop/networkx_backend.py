@@ -11,17 +11,15 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import networkx
 import numpy as np
 
 from ..errors import GraphError
-from ..graphs.edge_list import EdgeList
 from ..graphs.libraries.networkx import Edges, as_column, edges_of
 from ..primitives import array_module, resolve_backend
-from ..solve import minimum_spanning_forest
 from .networkx_components import ConvertedNodes
 
 if TYPE_CHECKING:
@@ -29,12 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The number of edges from which a spanning forest is faster here. With 1,000 edges, a whole call
-#: takes 1.7 ms, and 2.1 ms in networkx; with 100,000 edges 107 and 473 ms.
+#: The number of edges from which a spanning forest is faster here, conversion included.
 FOREST_FROM = 1_000
-#: The number of edges from which components are faster here, conversion included, if nodes have at
-#: least `DENSE` neighbors on average. With fewer neighbors, as in a path, levels are small.
-COMPONENTS_FROM, DENSE = 5_000, 3
+#: The same for components, which networkx finds in less time than it takes to call a backend.
+COMPONENTS_FROM = 5_000
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")
 
@@ -55,7 +51,7 @@ class ConvertedGraph:
         self.kind = graph.__class__
         self.edges = edges_of(graph)
         self.attributes = dict(graph.graph) if with_nodes else {}
-        self.node_data = list(dict(graph.nodes(data=True)).values()) if with_nodes else None
+        self.node_data = list(graph._node.values()) if with_nodes else None
         self._is_directed = graph.is_directed()
         self._is_multigraph = graph.is_multigraph()
         self._weights: dict[Any, NDArray[Any]] = {}
@@ -74,6 +70,11 @@ class ConvertedGraph:
         nodes = list(map(self.nodes.__getitem__, np.argsort(labels, kind="stable").tolist()))
         ends = np.cumsum(np.bincount(labels)).tolist()
         return [set(nodes[start:end]) for start, end in pairwise([0, *ends])]
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is one component."""
+        return len(self.components) == 1
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -135,18 +136,9 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why networkx is faster at a call."""
-    graph = _graph(args, kwargs)
-    adjacency = graph._adj
     least = FOREST_FROM if name in _SPANNING else COMPONENTS_FROM
-    arcs = sum(map(len, adjacency.values()))
-    if arcs < 2 * least:
-        return f"networkx is faster below {least} edges"
-    cache = getattr(graph, "__networkx_cache__", None) or {}
-    if name in _SPANNING or cache.get("backends", {}).get("mstflow"):
-        return True
-    if arcs < DENSE * len(adjacency):
-        return "networkx is faster if nodes have few neighbors"
-    return True
+    rows = islice(_graph(args, kwargs)._adj.values(), 2 * least)  # counting all takes time
+    return sum(map(len, rows)) >= 2 * least or f"networkx is faster below {least} edges"
 
 
 def convert_from_nx(
@@ -232,7 +224,7 @@ def is_connected(G: ConvertedGraph | ConvertedNodes) -> bool:  # noqa: N803
     if not len(G):
         message = "Connectivity is undefined for the null graph."
         raise networkx.NetworkXPointlessConcept(message)
-    return number_connected_components(G) == 1
+    return G.is_connected
 
 
 def _graph(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -248,27 +240,29 @@ def _chosen(graph: ConvertedGraph, weight: Any, maximum: bool, ignore_nan: bool)
         If a weight is NaN and `ignore_nan` is False. Names the edge as networkx does.
     """
     edges, column = graph.edges, graph.weights(weight)
-    ids = np.arange(len(column))
+    u, v, ids = edges.u, edges.v, np.arange(len(column))
     if column.dtype.kind == "f" and (is_nan := np.isnan(column)).any():
         if not ignore_nan:
             (edge,) = edges.tuples(np.flatnonzero(is_nan)[:1])
             message = f"NaN found as an edge weight. Edge {edge}"
             raise ValueError(message)
         ids = np.flatnonzero(~is_nan)
-    listed = EdgeList(edges.u[ids], edges.v[ids], column[ids], num_vertices=len(graph))
-    forest = minimum_spanning_forest(listed, maximum=maximum, progress=False)
-    if maximum:  # a stable sort of the reversed column keeps ties in order when read backwards
-        return ids[forest.edge_ids[::-1][np.argsort(forest.weight[::-1], kind="stable")[::-1]]]
-    return ids[forest.edge_ids[np.argsort(forest.weight, kind="stable")]]
+        u, v, column = u[ids], v[ids], column[ids]
+    ops = array_module(resolve_backend("auto", len(u), are_few=True))
+    step = -1 if maximum else 1  # reversed before and after a stable sort, ties keep their order
+    chosen = ops.join_by_weight(u, v, column, len(graph), descending=maximum)[::step]
+    return ids[chosen[np.argsort(column[chosen], kind="stable")[::step]]]
 
 
 def _rows(edges: Edges, edge_ids: NDArray[np.int64]) -> list[dict[Any, dict[Any, Any]]]:
     """Return the neighbors of each node in a `networkx.Graph` of these edges, with attributes."""
-    rows: list[dict[Any, dict[Any, Any]]] = [{} for _ in edges.nodes]
-    nodes, ids = edges.nodes, edge_ids.tolist()
-    data = [edges.data[edge] for edge in ids]
+    nodes = edges.nodes
+    copies: list[dict[Any, Any]] = list(
+        map(dict.copy, map(edges.data.__getitem__, edge_ids.tolist()))
+    )
+    rows: list[dict[Any, dict[Any, Any]]] = [{} for _ in nodes]
     u, v = edges.u[edge_ids].tolist(), edges.v[edge_ids].tolist()
-    for a, b, attributes in zip(u, v, map(dict.copy, data), strict=True):
+    for a, b, attributes in zip(u, v, copies, strict=True):
         rows[a][nodes[b]] = rows[b][nodes[a]] = attributes
     return rows
 

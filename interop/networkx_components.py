@@ -10,17 +10,18 @@ Source: Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Sear
 
 from __future__ import annotations
 
-from itertools import compress
+from functools import cached_property
+from itertools import compress, filterfalse
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 #: The largest level that is read by a loop.
 _FEW = 6
 #: The number of nodes outside, relative to a level, up to which these are read instead.
-_FEW_OUTSIDE = 1
+_FEW_OUTSIDE = 2
 
 
 class ConvertedNodes:
@@ -32,8 +33,18 @@ class ConvertedNodes:
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
-        self.components = list(components_of(graph._adj))
+        self._adjacency = graph._adj
         self._is_multigraph = graph.is_multigraph()
+
+    @cached_property
+    def components(self) -> list[set[Any]]:
+        """The nodes of each component, in the order of first nodes."""
+        return list(components_of(self._adjacency))
+
+    @cached_property
+    def is_connected(self) -> bool:
+        """Whether the component of the first node has all nodes; no other is searched for."""
+        return len(next(components_of(self._adjacency))) == len(self)
 
     def is_directed(self) -> bool:
         """Return False; networkx does not convert directed graphs for these functions."""
@@ -44,22 +55,29 @@ class ConvertedNodes:
         return bool(self._is_multigraph)
 
     def __len__(self) -> int:
-        return sum(map(len, self.components))
+        return len(self._adjacency)
 
 
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
     """Yield the nodes of each component, in the order of first nodes."""
-    outside = set(adjacency)
-    for first in filter(outside.__contains__, adjacency):
-        yield _component(adjacency, first, outside)
+    earlier: set[Any] = set()
+    size = len(adjacency)
+    for first in filterfalse(earlier.__contains__, adjacency):
+        component = _component(adjacency, first, earlier, size)
+        yield component
+        size -= len(component)
+        if not size:
+            return
+        earlier |= component
 
 
-def _component(adjacency: Any, first: Any, outside: set[Any]) -> set[Any]:
-    """Return the component of a node, and remove its nodes from `outside`."""
-    reached: set[Any] = {first}
+def _component(adjacency: Any, first: Any, earlier: set[Any], size: int) -> set[Any]:
+    """Return the component of a node; all but `size` nodes are in `earlier` components."""
+    reached = {first}
     level: Collection[Any] = [first]
-    while level and len(reached) < len(outside):
-        if len(level) <= _FEW:
+    outside: Iterable[Any] = adjacency  # and nodes that were reached since
+    while True:
+        while 0 < len(level) <= _FEW:
             new: list[Any] = []
             for node in level:
                 for other in adjacency[node]:
@@ -67,13 +85,15 @@ def _component(adjacency: Any, first: Any, outside: set[Any]) -> set[Any]:
                         reached.add(other)
                         new.append(other)
             level = new
-            continue
-        if len(outside) - len(reached) > _FEW_OUTSIDE * len(level):
+        if not level or len(reached) == size:
+            return reached
+        if size - len(reached) > _FEW_OUTSIDE * len(level):
             level = set().union(*map(adjacency.__getitem__, level)) - reached
         else:
-            nodes = outside - reached
-            is_apart = map(reached.isdisjoint, map(adjacency.__getitem__, nodes))
-            level = set(compress(nodes, map(not_, is_apart)))
+            if earlier and outside is adjacency:
+                outside = filterfalse(earlier.__contains__, outside)
+            outside = list(filterfalse(reached.__contains__, outside))
+            is_apart = list(map(reached.isdisjoint, map(adjacency.__getitem__, outside)))
+            level = set(compress(outside, map(not_, is_apart)))
+            outside = list(compress(outside, is_apart))
         reached |= level
-    outside -= reached
-    return reached

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from ..edge_list import EdgeList, checked_column
 from . import no_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
-#: A table from integer nodes to positions may have this many rows per node.
-_LARGEST_TABLE = 8
+#: Addresses divided by 64 are places. A region has 2 to this power of them, which is a megabyte.
+_REGION = 14
+#: The largest place, which limits the number of regions.
+_FARTHEST = 2**34
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Edges:
     #: The keys of a multigraph's edges.
     keys: list[Any] | None
     #: The attributes of each edge. These are the dictionaries of the graph, not copies.
-    data: list[Mapping[Any, Any]]
+    data: list[dict[Any, Any]]
 
     def tuples(
         self, edge_ids: NDArray[np.int64], *, keys: bool = True, data: bool = True
@@ -76,27 +78,27 @@ class Edges:
 
 def edges_of(graph: Any) -> Edges:
     """Return the edges of a networkx graph or multigraph, directed or not."""
-    nodes, rows = rows_of(graph)
-    u = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
-    values: list[Any] = list(chain.from_iterable(map(dict.values, rows)))
-    v: NDArray[np.int64] | None = None
-    if (table := _table(nodes)) is not None:
-        lowest, position = table
-        v = position[np.fromiter(chain.from_iterable(rows), np.int64, len(u)) - lowest]
-    elif not graph.is_directed():
+    nodes, rows = list(graph._adj), list(graph._adj.values())
+    if not all(map(isinstance, rows, repeat(dict))):
+        rows = list(map(dict, rows))  # the length of a view may count neighbors that it hides
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    u = np.repeat(np.arange(len(rows)), lengths)
+    values = np.fromiter(chain.from_iterable(map(dict.values, rows)), object, len(u))
+    v = None
+    if not graph.is_directed() and graph.edge_attr_dict_factory is dict:  # else edges may share one
         v = _other_ends(nodes, rows, u, values)
     if v is None:
         position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
         v = np.fromiter(map(position_of, chain.from_iterable(rows)), np.int64, len(u))
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
-        is_first = u <= v
-        u, v = u[is_first], v[is_first]
-        values = list(compress(values, is_first.tobytes()))
+        first = np.flatnonzero(u <= v)
+        u, v, values = u[first], v[first], values[first]
+    data = values.tolist()
     if not graph.is_multigraph():
-        return Edges(nodes, u, v, None, values)
-    parallel = np.fromiter(map(len, values), np.int64, len(values))
-    keys: list[Any] = list(chain.from_iterable(values))
-    data: list[Any] = list(chain.from_iterable(by_key.values() for by_key in values))
+        return Edges(nodes, u, v, None, data)
+    parallel = np.fromiter(map(len, data), np.int64, len(data))
+    keys: list[Any] = list(chain.from_iterable(data))
+    data = list(chain.from_iterable(by_key.values() for by_key in data))
     return Edges(nodes, np.repeat(u, parallel), np.repeat(v, parallel), keys, data)
 
 
@@ -121,51 +123,41 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
 
 
 def _other_ends(
-    nodes: list[Any], rows: list[dict[Any, Any]], u: NDArray[np.int64], values: list[Any]
+    nodes: list[Any], rows: list[dict[Any, Any]], u: NDArray[np.int64], values: NDArray[Any]
 ) -> NDArray[np.int64] | None:
     """Return the other end of each arc of an undirected graph, without looking up any node.
 
-    The rows of both ends of an edge hold the same dictionary of attributes. A loop is stored once.
+    The rows of both ends of an edge hold the same dictionary of attributes, which has the same
+    address in both. A loop is stored once.
 
     Returns
     -------
     int64 array, or None if the rows do not share dictionaries, as in some views and subclasses.
     """
-    ids = np.fromiter(map(id, values), np.int64, len(values))
-    order = np.argsort(ids)
-    is_same = np.diff(ids[order]) == 0
-    if (is_same[1:] & is_same[:-1]).any():
+    address: NDArray[np.intp] = np.ndarray(len(u), np.intp, values)
+    place = address - address.min(initial=2**62) >> 6  # a dictionary takes at least 64 bytes
+    if place.max(initial=0) > _FARTHEST:
         return None
-    pairs = np.flatnonzero(is_same)
-    first, second = order[pairs], order[pairs + 1]
+    region = place >> _REGION
+    place -= (np.cumsum(np.bincount(region) == 0) << _REGION)[region]  # skip empty regions
+    arcs = np.arange(len(u))
+    arc_at = np.empty(place.max(initial=0) + 1, np.int64)
+    arc_at[place] = arcs  # of the two arcs of an edge, one remains
+    one = np.flatnonzero(arc_at[place] != arcs)
+    other = arc_at[place[one]]
+    is_single = np.ones(len(u), bool)
+    is_single[one] = is_single[other] = False
+    loops = u[is_single]
+    if (
+        len(loops) != len(u) - 2 * len(one)
+        or (address[one] != address[other]).any()
+        or (np.diff(loops) == 0).any()
+        or not all(nodes[row] in rows[row] for row in loops.tolist())
+    ):
+        return None
     v = u.copy()
-    v[first], v[second] = u[second], u[first]
-    loops = u[u == v].tolist()
-    is_shared = len(loops) == len(u) - 2 * len(pairs)
-    return v if is_shared and all(nodes[row] in rows[row] for row in loops) else None
-
-
-def rows_of(graph: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
-    """Return the nodes of a networkx graph, and a dictionary of the neighbors of each node."""
-    adjacency = dict(graph.adjacency())
-    # The length of a view may count neighbors whose edges the view hides.
-    rows = [row if isinstance(row, dict) else dict(row) for row in adjacency.values()]
-    return list(adjacency), rows
-
-
-def _table(nodes: list[Any]) -> tuple[int, NDArray[np.int64]] | None:
-    """Return the lowest node and the positions of all integers from it on.
-
-    Return None if a node is not an integer, or the integers are sparse.
-    """
-    if set(map(type, nodes)) != {int}:
-        return None
-    lowest, highest = min(nodes), max(nodes)
-    if highest - lowest >= _LARGEST_TABLE * len(nodes) or abs(lowest) >= 2**62:
-        return None
-    position = np.empty(highest - lowest + 1, np.int64)
-    position[np.array(nodes) - lowest] = np.arange(len(nodes))
-    return lowest, position
+    v[one], v[other] = u[other], u[one]
+    return v
 
 
 def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
