@@ -18,7 +18,7 @@ import networkx
 import numpy as np
 
 from ..errors import GraphError
-from ..graphs.libraries.networkx import Edges, as_column, edges_of
+from ..graphs.libraries.networkx import Edges, by_address, edges_of
 from ..primitives import array_module, resolve_backend
 from .networkx_components import ConvertedNodes
 
@@ -111,9 +111,10 @@ class ConvertedGraph:
         """
         if weight not in self._weights:
             try:
-                column = as_column(self.edges.values(weight))
+                column = self.edges.weights(weight)
             except GraphError as error:
-                raise NotImplementedError(str(error)) from error
+                message = f"no dtype represents all values of {weight!r} exactly"
+                raise NotImplementedError(message) from error
             if column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
                 message = f"weights must be bool, integer or float16/32/64, not {column.dtype}"
                 raise NotImplementedError(message)
@@ -256,13 +257,12 @@ def _chosen(graph: ConvertedGraph, weight: Any, maximum: bool, ignore_nan: bool)
 
 def _rows(edges: Edges, edge_ids: NDArray[np.int64]) -> list[dict[Any, dict[Any, Any]]]:
     """Return the neighbors of each node in a `networkx.Graph` of these edges, with attributes."""
-    nodes = edges.nodes
-    copies: list[dict[Any, Any]] = list(
-        map(dict.copy, map(edges.data.__getitem__, edge_ids.tolist()))
-    )
+    nodes, data = edges.nodes, edges.data[edge_ids]
+    order = by_address(data)
+    data[order] = list(map(dict.copy, data[order].tolist()))
     rows: list[dict[Any, dict[Any, Any]]] = [{} for _ in nodes]
     u, v = edges.u[edge_ids].tolist(), edges.v[edge_ids].tolist()
-    for a, b, attributes in zip(u, v, copies, strict=True):
+    for a, b, attributes in zip(u, v, data.tolist(), strict=True):
         rows[a][nodes[b]] = rows[b][nodes[a]] = attributes
     return rows
 

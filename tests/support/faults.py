@@ -254,7 +254,8 @@ FAULTS = [
     ),
     Fault(
         "a missing weight of networkx is 0",
-        "graphs/libraries/networkx.py", "data.get(weight, 1)", "data.get(weight, 0)",
+        "graphs/libraries/networkx.py",
+        "as_column([each.get(weight, 1)", "as_column([each.get(weight, 0)",
         "tests/graphs/test_adopt.py",
     ),
     # Joins.
