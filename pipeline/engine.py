@@ -24,9 +24,9 @@ from ..stages.fields import rebuilt
 from .options import check_count, check_flag, parse_bytes
 from .plan import FEW, Request, plan
 from .run.execute import execute, forest_ids
-from .run.partitions import as_field, fingerprint_input, num_chunks, sized, split
+from .run.partitions import fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline, Scheduler
-from .strategies import HOLD, LOAD, SCANNING, TILES, from_columns, from_partitions
+from .strategies import SCANNING, from_columns, from_partitions
 from .streaming.bounds import Graph, check_reading
 from .streaming.checkpoint import fingerprint, open_checkpoint
 from .streaming.solver import Solver
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
     from .dataflow import Dataflow
     from .report.report import Plan, Report
-
-#: The fields that exist before the first step of a pipeline.
-OF_EVERY_RUN = frozenset(name for stage in (*LOAD, *HOLD) for name in (*stage.reads, *stage.writes))
 
 
 def run_on(
@@ -157,7 +154,7 @@ def run_on(
             parts = split(source, decided.partitions, where)
             fields, report = execute(
                 flow,
-                [{"source": as_field(part, where)} for part in parts],
+                [{"source": part} for part in parts],
                 _shared(source, decided, solver),
                 scheduler=where,
                 backend=using,
@@ -188,11 +185,10 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
 
 def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
     """Return the steps of a run: those of the strategy, which include those of the pipeline."""
-    if decided.strategy in SCANNING:
-        flow = SCANNING[decided.strategy]
-        return replace(flow, result=("forest", "found")) if is_read_once else flow
-    first = TILES if decided.strategy == "tiles" else HOLD if decided.holds_forests else LOAD
-    return from_partitions(decided.strategy, pipeline, *first)
+    if decided.strategy not in SCANNING:
+        return from_partitions(decided.strategy, pipeline, holds_forests=decided.holds_forests)
+    flow = SCANNING[decided.strategy]
+    return replace(flow, result=("forest", "found")) if is_read_once else flow
 
 
 def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]:

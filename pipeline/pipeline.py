@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import PipelineError
 from ..stages.fields import ANYTHING, EDGES
 from .dataflow import ByBackend, Dataflow, Known
-from .engine import OF_EVERY_RUN, run_on
+from .engine import run_on
 from .steps import Step, edited
-from .strategies import SHARED
+from .strategies import OF_EVERY_RUN, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

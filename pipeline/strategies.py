@@ -45,13 +45,13 @@ _SHARED = {**SHARED, "weight_dtype": Known(ANYTHING)}
 _COMPUTE_KEYS = (edges.find_signs, edges.choose_weight_order, edges.order_weights)
 
 #: The first stages of "whole", and of "iterate" without a bound on memory.
-LOAD = (load_partition, *_COMPUTE_KEYS)
+_LOAD = (load_partition, *_COMPUTE_KEYS)
 
 #: The first stages of "iterate" if there is a bound on memory.
-HOLD = (scan.hold_forest, *_COMPUTE_KEYS, edges.count_edges)
+_HOLD = (scan.hold_forest, *_COMPUTE_KEYS, edges.count_edges)
 
 #: The first stages of "tiles".
-TILES = (
+_TILES = (
     tiles.join_tiles,
     tiles.relabel_remaining,
     tiles.sort_by_id,
@@ -117,6 +117,11 @@ _SUMMARIES = {
     "tiles": "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
 }
 
+#: The fields that exist before the first step of a pipeline.
+OF_EVERY_RUN = frozenset(
+    name for stage in (*_LOAD, *_HOLD) for name in (*stage.reads, *stage.writes)
+)
+
 #: For each pipeline, the dataflows that `_extended` built. Building and checking a dataflow takes
 #: longer than solving a small graph.
 _built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
@@ -130,11 +135,9 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
     return _extended(pipeline, pipeline.name, pipeline.summary, "columns", _COMPUTE_KEYS)
 
 
-def from_partitions(strategy: str, pipeline: Dataflow, *first: Stage) -> Dataflow:
-    """Return a strategy that loads the partitions, and then runs a pipeline on them.
-
-    The stages `first`, which load them, are `LOAD`, `HOLD` or `TILES`.
-    """
+def from_partitions(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
+    """Return a strategy that loads the partitions, and then runs a pipeline on them."""
+    first = _TILES if strategy == "tiles" else _HOLD if holds_forests else _LOAD
     summary = _SUMMARIES[strategy].format(pipeline.name)
     return _extended(pipeline, strategy, summary, "source", first)
 

@@ -5,7 +5,7 @@ from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import STRATEGIES
-from ..strategies import LOAD, SCANNING, TILES, from_partitions
+from ..strategies import SCANNING, from_partitions
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
@@ -89,5 +89,4 @@ def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
         return SCANNING[name]
     if name not in strategies():
         raise OptionError(f"strategy {name!r} is not known; choose from: {', '.join(strategies())}")
-    first = TILES if name == "tiles" else LOAD
-    return from_partitions(name, algorithm(algorithm_name), *first)
+    return from_partitions(name, algorithm(algorithm_name))

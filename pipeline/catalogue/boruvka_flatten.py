@@ -21,11 +21,6 @@ from ..steps import Loop
 boruvka_flatten = Pipeline(
     "boruvka-flatten",
     start_trees,
-    Loop(
-        flatten,
-        assign_cheapest,
-        update_forest,
-        until=no_tree_joined,
-    ),
+    Loop(flatten, assign_cheapest, update_forest, until=no_tree_joined),
     summary="Boruvka on an edge list that never shrinks (Bhargava and Zaia, version for GPUs)",
 )

@@ -26,11 +26,7 @@ boruvka_unionfind = Pipeline(
     "boruvka-unionfind",
     start_trees,
     start_active,
-    Loop(
-        assign_cheapest,
-        unite_trees,
-        until=one_active_left,
-    ),
+    Loop(assign_cheapest, unite_trees, until=one_active_left),
     values={"by_rank": True},
     summary="Boruvka with a lock-free union-find (AlgoWiki)",
 )

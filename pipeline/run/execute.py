@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import PipelineError
+from ...graphs.source import EdgeSource
 from ...primitives import Backend, array_module
 from ...progress import has_listener, report_progress
 from ...runtime.device import host_array, is_on_device
@@ -15,7 +16,7 @@ from ...runtime.team import ascends, copied
 from ...stages.combine import concatenation
 from ..report.report import Report
 from ..steps import Compound, Loop, walk
-from .partitions import Chunked
+from .partitions import chunks_of, with_chunks
 from .tasks import Collected, Slot, Task
 
 if TYPE_CHECKING:
@@ -161,14 +162,14 @@ class _Run:
         return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
-        """Replace results by slots as `_slots` does, and also chunks that Dask computes."""
+        """Replace results by slots as `_slots` does, and also chunks that a cluster computes."""
         if self.scheduler.eager:  # results are values, not handles
             return value
-        if type(value) is not Chunked:
+        if not isinstance(value, EdgeSource) or self.scheduler.input_folder is None:
             return _slots(value, handles)
         first = len(handles)
-        handles += map(self.scheduler.compute, value.chunks)
-        return value._replace(chunks=tuple(Slot(at, 0) for at in range(first, len(handles))))
+        handles += map(self.scheduler.compute, chunks_of(value))
+        return with_chunks(value, [Slot(at, 0) for at in range(first, len(handles))])
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
         """Store in `places` the fields that a stage wrote; drop their older values everywhere."""

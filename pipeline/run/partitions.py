@@ -10,7 +10,7 @@ import os
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ...stages.fields import Columns, Count
 from .schedulers import Scheduler, add_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -119,24 +119,10 @@ def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
     return ids.astype(dtype)
 
 
-class Chunked(NamedTuple):
-    """A source whose chunks Dask computes in separate tasks."""
-
-    source: EdgeSource
-    #: Each chunk in order: the collection or future, a placeholder for its value, or the value.
-    chunks: tuple[Any, ...]
-
-    def filled(self) -> EdgeSource:
-        """Return the source with its chunks."""
-        values = iter(self.chunks)
-        segments = (_with_chunk(segment, values) for segment in self.source.segments)
-        return replace(self.source, segments=tuple(segments))
-
-
 def num_chunks(source: EdgeSource) -> int:
     """Return the number of chunks that Dask computes; 0 if the source has other segments too."""
-    chunks = [chunk_of(segment) is not None for segment in source.segments]
-    return len(chunks) if all(chunks) else 0
+    count = len(chunks_of(source))
+    return count if count == len(source.segments) else 0
 
 
 def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
@@ -177,48 +163,40 @@ def _of_each_chunk(
     task: Callable[[EdgeSource], Any], source: EdgeSource, scheduler: Scheduler
 ) -> list[Any]:
     """Run a task on each of Dask's chunks, on the workers that hold them; return the results."""
-    handles = [
-        scheduler.submit(
-            partial(
-                _on_chunk, task, as_field(replace(source, segments=(segment,)), scheduler).source
-            ),
-            scheduler.compute(chunk_of(segment)),
-            key=f"{task.__name__}-{place}",
-        )
-        for place, segment in enumerate(source.segments)
-    ]
+    handles = []
+    for place, (segment, chunk) in enumerate(zip(source.segments, chunks_of(source), strict=True)):
+        bare = with_chunks(replace(source, segments=(segment,)), ["to come"])
+        call, key = partial(_on_chunk, task, bare), f"{task.__name__}-{place}"
+        handles.append(scheduler.submit(call, scheduler.compute(chunk), key=key))
     return scheduler.gather(handles)
 
 
 def _on_chunk(task: Callable[[EdgeSource], Any], source: EdgeSource, chunk: Any) -> Any:
     try:
-        return task(Chunked(source, (chunk,)).filled())
+        return task(with_chunks(source, [chunk]))
     except Exception as error:
         add_place(error, task.__name__, on_cluster=True)
         raise
 
 
-def as_field(source: EdgeSource, scheduler: Scheduler) -> Any:
-    """Return the source of a partition as a value that tasks of the scheduler can read."""
-    chunks = [chunk for segment in source.segments if (chunk := chunk_of(segment)) is not None]
-    if not chunks or scheduler.input_folder is None:
-        return source
-    bare = tuple(_with_chunk(segment, itertools.repeat("to come")) for segment in source.segments)
-    return Chunked(replace(source, segments=bare), tuple(chunks))
+def chunks_of(source: EdgeSource) -> list[Any]:
+    """Return the Dask collections or futures of a source, or what stands for them, in order."""
+    chunks = []
+    for segment in source.segments:
+        while (inner := getattr(segment, "segment", None)) is not None:
+            segment = inner
+        chunks += [segment.chunks] if isinstance(segment, Delayed) else []
+    return chunks
 
 
-def chunk_of(segment: Any) -> Any:
-    """Return the Dask collection or future of a segment; None for other segments."""
-    if isinstance(segment, Delayed):
-        return segment.chunks
-    inner = getattr(segment, "segment", None)
-    return None if inner is None else chunk_of(inner)
+def with_chunks(source: EdgeSource, chunks: Iterable[Any]) -> EdgeSource:
+    """Return a source with other values in place of its chunks."""
+    values = iter(chunks)
 
+    def replaced(segment: Any) -> Any:
+        if isinstance(segment, Delayed):
+            return replace(segment, chunks=next(values))
+        inner = getattr(segment, "segment", None)
+        return segment if inner is None else replace(segment, segment=replaced(inner))
 
-def _with_chunk(segment: Any, values: Any) -> Any:
-    """Replace the chunk of a segment by the next value, if the segment has a chunk."""
-    if isinstance(segment, Delayed):
-        return replace(segment, chunks=next(values))
-    if chunk_of(segment) is None:
-        return segment
-    return replace(segment, segment=_with_chunk(segment.segment, values))
+    return replace(source, segments=tuple(map(replaced, source.segments)))

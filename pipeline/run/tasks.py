@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import MstflowError, PipelineError
+from ...graphs.source import EdgeSource
 from ...primitives import Backend, array_module
 from ...runtime.device import is_on_device
 from ...stages.fields import Field, rebuilt
 from ..report.report import Note, StageCall, Work
-from .partitions import Chunked
+from .partitions import chunks_of, with_chunks
 from .schedulers import add_place, worker_backend
 
 if TYPE_CHECKING:
@@ -96,7 +97,10 @@ class Task:
             if self.note is not None:
                 moved = _num_bytes(fields.values()) + _num_bytes(parts) + _num_bytes(outputs)
                 call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
-                self.note(Note(self.number, call, self._scalars(outputs)))
+                items = self.stage.writes.items() if self.is_shared else ()
+                written = zip(items, outputs, strict=False)
+                scalars = {name: value for (name, field), value in written if field.is_reported}
+                self.note(Note(self.number, call, scalars))
             return _on_host(ops, outputs) if self.leaves_on_host else outputs
         except MemoryError:
             raise
@@ -118,9 +122,23 @@ class Task:
 
     def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
         """Return the result as a tuple of fields, checked against the declaration."""
-        is_several = type(result) is tuple and (self.parts or len(self.stage.writes) > 1)
+        writes, stage = self.stage.writes, f"stage {self.stage.name!r}"
+        is_several = type(result) is tuple and (self.parts or len(writes) > 1)
         outputs = tuple([_plain(value) for value in (result if is_several else (result,))])
-        _check_outputs(self.stage, outputs, lengths)
+        if len(outputs) != len(writes):
+            raise PipelineError(f"{stage}: returned {len(outputs)} fields, not {len(writes)}")
+        if "num_vertices" in writes:
+            lengths.pop("vertices", None)
+        for (name, declared), value in zip(writes.items(), outputs, strict=True):
+            if not _has_kind(value, declared):
+                raise PipelineError(
+                    f"{stage}: wrote {name!r} as {_shown(value)}, not as {declared}"
+                )
+            if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
+                raise PipelineError(
+                    f"{stage}: wrote {name!r} with {len(value)} entries, but along "
+                    f"{declared.axis} there are {lengths[declared.axis]}"
+                )
         return outputs
 
     def _failure(self, fields: dict[str, Any], parts: list[Any], cause: Exception) -> PipelineError:
@@ -134,12 +152,6 @@ class Task:
             failure.__cause__ = cause
         return failure
 
-    def _scalars(self, outputs: tuple[Any, ...]) -> dict[str, Any]:
-        if not self.is_shared:
-            return {}
-        written = zip(self.stage.writes.items(), outputs, strict=True)
-        return {name: value for (name, field), value in written if field.is_reported}
-
 
 def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     """Replace slots by items of results, and arrays by those of the array module."""
@@ -147,9 +159,11 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
         return value
     if type(value) is Slot:
         value = results[value.argument][value.item]
-    if type(value) is Chunked:
-        chunks = tuple(results[slot.argument] for slot in value.chunks)
-        return value._replace(chunks=chunks).filled()
+    if isinstance(value, EdgeSource):
+        chunks = chunks_of(value)
+        if any(type(chunk) is Slot for chunk in chunks):
+            return with_chunks(value, (results[slot.argument] for slot in chunks))
+        return value
     if isinstance(value, np.ndarray):
         return ops.asarray(value)
     if isinstance(value, tuple):
@@ -198,23 +212,6 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
                     f"but have {known} and {length} entries"
                 )
     return {axis: length for axis, (_, length) in lengths.items()}
-
-
-def _check_outputs(stage: Stage, outputs: tuple[Any, ...], lengths: dict[str, int]) -> None:
-    if len(outputs) != len(stage.writes):
-        message = f"stage {stage.name!r}: returned {len(outputs)} fields, not {len(stage.writes)}"
-        raise PipelineError(message)
-    if "num_vertices" in stage.writes:
-        lengths.pop("vertices", None)
-    for (name, declared), value in zip(stage.writes.items(), outputs, strict=True):
-        if not _has_kind(value, declared):
-            message = f"stage {stage.name!r}: wrote {name!r} as {_shown(value)}, not as {declared}"
-            raise PipelineError(message)
-        if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
-            raise PipelineError(
-                f"stage {stage.name!r}: wrote {name!r} with {len(value)} entries, but along "
-                f"{declared.axis} there are {lengths[declared.axis]}"
-            )
 
 
 def _has_kind(value: Any, declared: Field) -> bool:
