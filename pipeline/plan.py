@@ -115,10 +115,12 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         return _tiled(found, request, graph, where)
     is_bounded = strategy in SCANNING
     if strategy == "iterate":
-        # If a graph does not fit in the workers' memory, reduce its partitions first if possible.
+        # Rounds over all edges may use half of the workers' memory, of which `worker_memory` is a
+        # quarter for each task. If they need more, reduce the partitions first if possible.
+        memory = where.worker_memory
+        fits = memory is None or graph.rounds_bytes <= 2 * memory * where.workers
         wants_forests = not (request.is_own or request.gives_fields)
-        does_not_fit = wants_forests and not _fits(graph, where)
-        is_bounded = request.memory is not None or does_not_fit
+        is_bounded = request.memory is not None or (wants_forests and not fits)
     return _bounded(found, request, graph, where, rates or Rates()) if is_bounded else found
 
 
@@ -213,13 +215,6 @@ def _suit_tiles(request: Request, graph: Graph, where: Workers, partitions: int)
     bound = where.worker_memory if request.memory is None else request.memory
     is_enough = bound is None or tiles_bytes(graph, partitions, where) <= bound
     return is_enough and request.device_memory is None
-
-
-def _fits(graph: Graph, where: Workers) -> bool:
-    """Return whether rounds over all edges use at most half of each worker's memory."""
-    # `worker_memory` is a quarter of a worker's memory per task.
-    limit = where.worker_memory
-    return limit is None or graph.rounds_bytes <= 2 * limit * where.workers
 
 
 def _num_light(graph: Graph, capacity: int, partitions: int) -> int:

@@ -26,10 +26,8 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
     dtype = ops.index_dtype(2 * len(u))
     edge = ops.arange(len(u), dtype=dtype)
     source = ops.concat([u, v])
-    order = ops.argsort(source)
-    degree = ops.scatter_reduce(
-        source, ops.full(len(source), 1, dtype=dtype), num_vertices, "sum", 0
-    )
+    order, one = ops.argsort(source), ops.full(len(source), 1, dtype=dtype)
+    degree = ops.scatter_reduce(source, one, num_vertices, "sum", 0)
     return Arcs(
         ops.gather(ops.concat([edge, edge]), order),
         ops.gather(ops.concat([v, u]), order),

@@ -41,7 +41,7 @@ class LocalDask(Scheduler):
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Add a task to the graph."""
-        task = dask.delayed(computing_here(partial(_unheard, function)), pure=False, traverse=False)
+        task = dask.delayed(computing_here(_unheard(function)), pure=False, traverse=False)
         arguments = [handle.delayed for handle in handles]
         added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
         self._pending.add(added)
@@ -62,10 +62,14 @@ class LocalDask(Scheduler):
         return list(dask.compute(*(each.delayed for each in handles), scheduler="synchronous"))
 
 
-def _unheard(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function without progress reports: those of parallel tasks have no order."""
-    with set_listener(False):
-        return function(*arguments)
+def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function without progress reports: those of parallel tasks have no order."""
+
+    def call(*arguments: Any) -> Any:  # not a partial, in which Dask would look for collections
+        with set_listener(False):
+            return function(*arguments)
+
+    return call
 
 
 @dataclass(eq=False)

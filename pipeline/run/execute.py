@@ -61,10 +61,10 @@ def execute(
         for fields in (*partitions, values):
             keep_only(needed, fields)
         run.apply(stage)
-    found = [run.gather(run.values(name)) for name in flow.result]
+    found = {name: run.gather(name) for name in flow.result}
     run.report.final = run.counts
     report_progress("done", run.total, run.total)
-    return dict(zip(flow.result, found, strict=True)), run.report
+    return found, run.report
 
 
 @dataclass
@@ -95,8 +95,7 @@ class _Run:
 
     def decide(self, step: Compound) -> Any:
         """Return the verdict of a loop or condition; start a new round if a loop continues."""
-        (name,) = step.verdict.writes
-        verdict = self.gather([self.shared[name]])
+        verdict = self.gather(next(iter(step.verdict.writes)))
         if isinstance(step, Loop) and not verdict:
             self.round += 1
             self.report.counts[self.round] = dict(self.counts)
@@ -182,15 +181,11 @@ class _Run:
                 result = [_Item(result, item) for item in range(len(stage.writes))]
             store(fields, stage, result)
 
-    def values(self, name: str) -> list[Any]:
-        """Return the values of a field: one if it is shared, otherwise one for each partition."""
+    def gather(self, name: str) -> Any:
+        """Fetch the value of a field; concatenate those of several partitions."""
         places = [self.shared] if name in self.shared else self.partitions
-        return [fields[name] for fields in places]
-
-    def gather(self, values: list[Any]) -> Any:
-        """Fetch the values of a field; concatenate those of several partitions."""
         handles: list[Any] = []
-        slots = [_slots(value, handles) for value in values]
+        slots = [_slots(fields[name], handles) for fields in places]
         results = self.scheduler.gather(handles, self.done if has_listener() else None)
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
