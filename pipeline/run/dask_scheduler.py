@@ -17,7 +17,7 @@ from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
 from ..report.report import Note, StageCall, Work
-from .schedulers import Scheduler, this_worker
+from .schedulers import Done, Scheduler, this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,9 +47,7 @@ class LocalDask(Scheduler):
         self._pending.add(added)
         return added
 
-    def gather(
-        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
-    ) -> list[Any]:
+    def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Compute the collected tasks."""
         options: dict[str, Any] = {"scheduler": self.name, "num_workers": self.workers}
         if done is not None:
@@ -118,9 +116,7 @@ class Cluster(Scheduler):
         self._live[id(future)] = future
         return future
 
-    def gather(
-        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
-    ) -> list[Any]:
+    def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
         from distributed import KilledWorker, wait
 

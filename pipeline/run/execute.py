@@ -104,27 +104,19 @@ class _Run:
     def apply(self, stage: Stage) -> None:
         """Submit a stage once or for each partition, and the tasks that combine its results."""
         if self.partitions[0].keys().isdisjoint(stage.reads):
-            self.keep(stage, [self.shared], [self.submit(stage, self.shared, is_shared=True)])
+            self.keep(stage, [self.shared], [self.submit(stage, self.shared)])
             return
         count, combines = len(self.partitions), stage.combine is not None
         results: list[Any] = []
         for place, partition in enumerate(self.partitions):
-            fields = {**self.shared, **partition}
-            results.append(self.submit(stage, fields, place, is_shared=combines and count == 1))
+            results.append(self.submit(stage, {**self.shared, **partition}, place))
             for level, number, size in joins_after(place, count, self.split_every, combines):
                 parts = [results.pop(-rest) for rest in range(size, 0, -1)]
                 results.append(self.submit(stage, self.shared, number, parts, level))
         self.keep(stage, [self.shared] if combines else self.partitions, results)
 
     def submit(
-        self,
-        stage: Stage,
-        fields: dict[str, Any],
-        place: int = 0,
-        parts: Sequence[Any] = (),
-        level: int = 0,
-        *,
-        is_shared: bool = False,
+        self, stage: Stage, fields: dict[str, Any], place: int = 0, parts: Any = (), level: int = 0
     ) -> Any:
         """Submit a call of a stage, or a combination of `parts`; return the handle of its result.
 
@@ -133,7 +125,8 @@ class _Run:
         name, reads, keeps = stage.name, tuple(stage.reads), "record" in stage.injected
         if parts:
             name, reads, keeps = stage.combine_name, stage.combiner_reads, stage.combiner_keeps
-            is_shared = True
+        is_only = len(self.partitions) == 1 and stage.combine is not None
+        is_shared = fields is self.shared or is_only
         handles = list(parts)
         step = f"{name}-{self.flow.name}-{self.round}-{level}-{place}"
         task = Task(

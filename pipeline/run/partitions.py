@@ -6,7 +6,6 @@ Chunks that Dask computes are inputs of tasks: each task runs on a worker that h
 from __future__ import annotations
 
 import itertools
-import os
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...graphs.files import digest
 from ...graphs.formats.npy import npy_source
-from ...graphs.segments import ArraySegment, Delayed, Segment
+from ...graphs.segments import ArraySegment, Delayed
 from ...graphs.source import Counted, EdgeSource
 from ...graphs.write import write_graph
 from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
@@ -62,19 +61,15 @@ def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
             f"a graph that can be read only once cannot be sent to tasks of {scheduler!r}; choose "
             "scheduler 'inline' or 'threads'"
         )
-    segments = (
-        _to_files(segment, os.path.join(folder, f"input-{place}"))
-        if isinstance(segment, ArraySegment)
-        else _absolute(segment)
-        for place, segment in enumerate(source.segments)
-    )
+    segments: list[Any] = []
+    for place, segment in enumerate(source.segments):
+        if isinstance(segment, ArraySegment):
+            path = Path(folder, f"input-{place}")
+            write_graph(path, EdgeSource((segment,), is_checked=True))
+            segments += npy_source(path).segments
+        else:
+            segments.append(_absolute(segment))
     return replace(source, segments=tuple(segments))
-
-
-def _to_files(segment: ArraySegment, folder: str) -> Segment:
-    write_graph(folder, EdgeSource((segment,), is_checked=True))
-    (written,) = npy_source(Path(folder)).segments
-    return written
 
 
 def _absolute(value: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,10 @@ from ...primitives import Backend, known_backends, why_not
 from ...runtime.team import kernel_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..report.report import Note
 
+#: Called with the name of each task that finishes; None for no calls.
+Done = Callable[[str], object] | None
 #: Libraries whose errors mean that the GPU failed; lack of memory is a MemoryError.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
 
@@ -73,13 +74,8 @@ class Scheduler(Workers, ABC):
         """
 
     @abstractmethod
-    def gather(
-        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
-    ) -> list[Any]:
-        """Compute and return results; keep those of other live handles on the workers.
-
-        `done` is called with the name of each task that finishes.
-        """
+    def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
+        """Compute and return results; keep those of other live handles on the workers."""
 
     def compute(self, collection: Any) -> Any:
         """Return a handle for a Dask collection or future; in this process Dask computes it."""
@@ -102,9 +98,7 @@ class Inline(Scheduler):
         """Call the function."""
         return function(*handles)
 
-    def gather(
-        self, handles: Sequence[Any], done: Callable[[str], object] | None = None
-    ) -> list[Any]:
+    def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Return the values."""
         return list(handles)
 

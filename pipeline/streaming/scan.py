@@ -140,8 +140,7 @@ def hold_forest(
     only = {"num_scans": 0, "can_rescan": False, "limit": None, "labels": None, "first_edge": 0}
     graph = source, solver, num_vertices, num_edges
     held: Candidates = scan_partition(*graph, num_vertices, capacity=capacity, **only)
-    (columns,) = held.edges
-    return columns
+    return held.edges[0]
 
 
 @stage(writes=("found", "cut"))
