@@ -102,15 +102,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         algorithm = request.for_scans
     elif strategy == "whole" and request.for_few and graph.num_edges <= FEW:
         algorithm, backend = request.for_few
-    found = Plan(
-        strategy,
-        partitions,
-        graph.num_edges,
-        reason,
-        where.name,
-        algorithm=algorithm,
-        backend=backend,
-    )
+    found = Plan(strategy, partitions, graph.num_edges, reason, where.name, algorithm, backend)
     if strategy == "tiles":
         return _tiled(found, request, graph, where)
     is_bounded = strategy in SCANNING

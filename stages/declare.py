@@ -79,10 +79,8 @@ class Stage:
     @cached_property
     def combiner_reads(self) -> tuple[str, ...]:
         """The names of the shared fields that the combination reads."""
-        if self.combiner is None:
-            return ()
-        _, _, *names = inspect.signature(self.combiner).parameters
-        return tuple(name for name in names if name not in INJECTED)
+        names = inspect.signature(self.combiner).parameters if self.combiner else ()
+        return tuple(name for name in [*names][2:] if name not in INJECTED)
 
     @cached_property
     def combiner_keeps(self) -> bool:

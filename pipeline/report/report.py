@@ -59,13 +59,13 @@ class Plan:
     capacity: int = 0
     reason: str = ""
     scheduler: str = "inline"
+    algorithm: str = ""
+    backend: str = ""
     holds_forests: bool = False
     num_light: int = 0
     memory: int | None = None
     least_memory: int | None = None
     estimate: Estimate | None = None
-    algorithm: str = ""
-    backend: str = ""
     advice: str = ""
 
     def __str__(self) -> str:

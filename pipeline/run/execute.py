@@ -271,11 +271,10 @@ def _slots(value: Any, handles: list[Any]) -> Any:
         return Collected(_slots(each, handles) for each in value)
     if type(value) is not _Item:
         return value
-    for argument, handle in enumerate(handles):
-        if handle is value.handle:
-            return Slot(argument, value.item)
-    handles.append(value.handle)
-    return Slot(len(handles) - 1, value.item)
+    argument = next((at for at, each in enumerate(handles) if each is value.handle), len(handles))
+    if argument == len(handles):
+        handles.append(value.handle)
+    return Slot(argument, value.item)
 
 
 def _filled(value: Any, results: list[Any]) -> Any:
