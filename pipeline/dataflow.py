@@ -6,7 +6,7 @@ A check goes through the steps in order with the kinds of all fields that exist.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from .describe import as_svg, as_text
 from .steps import Compound, Loop, Step, check_steps, needed_before, stages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
 
 _VERDICT = Field("", "verdict")
@@ -97,7 +97,7 @@ class Dataflow:
     @cached_property
     def _checked(self) -> None:
         known = {**self.inputs, **dict.fromkeys(self.values, Known(ANYTHING))}
-        after = _after_steps(self.steps, known)
+        after = reduce(_after, self.steps, known)
         for field in self.result:
             _find(after, field, f"pipeline {self.name!r}: its result")
         for position, step in enumerate(self.steps, 1):
@@ -149,13 +149,9 @@ class Dataflow:
         return f"<pipeline {self.name}: {' -> '.join(stage.name for stage in self.stages())}>"
 
 
-def _after_steps(steps: Iterable[Step], known: dict[str, Known]) -> dict[str, Known]:
-    for step in steps:
-        if isinstance(step, Stage):
-            known = _after_stage(step, known)
-        else:
-            known = _after_compound(step, known)
-    return known
+def _after(known: dict[str, Known], step: Step) -> dict[str, Known]:
+    """Return the properties of all fields after a step, from those before it."""
+    return _after_stage(step, known) if isinstance(step, Stage) else _after_compound(step, known)
 
 
 def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known]:
@@ -168,7 +164,7 @@ def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known
             "verdict for all partitions"
         )
     for _ in range(2 if isinstance(step, Loop) else 1):
-        entered = _after_steps(step.steps, entered)
+        entered = reduce(_after, step.steps, entered)
         if isinstance(step, Loop):
             entered = _after_stage(verdict, entered)
     return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}

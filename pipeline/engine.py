@@ -151,11 +151,21 @@ def run_on(
             records = open_checkpoint(checkpoint, identity)
         keeping = keeping_blocks() if decided.strategy in SCANNING else contextlib.nullcontext()
         with keeping, memory_errors(source.num_vertices, source.num_edges):
-            parts = split(source, decided.partitions, where)
+            shared = {
+                "num_vertices": source.num_vertices or 0,
+                "num_edges": source.num_edges,
+                "maximum": solver.maximum,
+                "weight_dtype": source.weight_dtype,
+                "solver": solver,
+                "capacity": decided.capacity,
+                "first_edge": source.first_id,
+                "num_light": decided.num_light,
+                "num_partitions": decided.partitions,
+            }
             fields, report = execute(
                 flow,
-                [{"source": part} for part in parts],
-                _shared(source, decided, solver),
+                [{"source": part} for part in split(source, decided.partitions, where)],
+                shared,
                 scheduler=where,
                 backend=using,
                 split_every=split_every,
@@ -189,21 +199,6 @@ def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
         return from_partitions(decided.strategy, pipeline, holds_forests=decided.holds_forests)
     flow = SCANNING[decided.strategy]
     return replace(flow, result=("forest", "found")) if is_read_once else flow
-
-
-def _shared(source: EdgeSource, decided: Plan, solver: Solver) -> dict[str, Any]:
-    """Return the shared fields that every strategy starts from."""
-    return {
-        "num_vertices": source.num_vertices or 0,
-        "num_edges": source.num_edges,
-        "maximum": solver.maximum,
-        "weight_dtype": source.weight_dtype,
-        "solver": solver,
-        "capacity": decided.capacity,
-        "first_edge": source.first_id,
-        "num_light": decided.num_light,
-        "num_partitions": decided.partitions,
-    }
 
 
 def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import PipelineError
 from ..stages.fields import ANYTHING, EDGES
-from .dataflow import ByBackend, Dataflow, Known
+from .dataflow import Dataflow, Known
 from .engine import run_on
 from .steps import Step, edited
 from .strategies import OF_EVERY_RUN, SHARED
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ..stages import Stage
     from .report.report import Report
-
-__all__ = ["ByBackend", "Pipeline"]
 
 #: The initial fields of every pipeline; `edges` has a value in each partition.
 INPUTS = {
@@ -93,8 +91,8 @@ class Pipeline(Dataflow):
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
         if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
-            message = f"pipeline {name!r}: every run has a field {names}; rename the value"
-            raise PipelineError(message)
+            problem = f"every run has a field {names}; rename the value"
+            raise PipelineError(f"pipeline {name!r}: {problem}")
 
     def run(
         self, graph: Any, *, result: str | Sequence[str] | None = None, **options: Any

@@ -96,8 +96,7 @@ def edited(
             continue
         verdict = change(step.verdict) if step.verdict.name == name else (step.verdict,)
         if len(verdict) != 1 or not isinstance(verdict[0], Stage):
-            message = f"stage {name!r} writes a verdict; it can only be replaced, by one stage"
-            raise PipelineError(message)
+            raise PipelineError(f"stage {name!r} writes a verdict; it can be replaced by one stage")
         body = edited(step.steps, name, change)
         yield Loop(*body, until=verdict[0]) if isinstance(step, Loop) else When(verdict[0], *body)
 
@@ -126,8 +125,7 @@ def walk(
 
 def _checked(step: Compound, verdict: Any) -> bool:
     if not isinstance(verdict, bool):
-        message = f"stage {step.verdict.name!r}: gave {verdict!r} as a verdict, not a bool"
-        raise PipelineError(message)
+        raise PipelineError(f"stage {step.verdict.name!r}: gave verdict {verdict!r}, not a bool")
     return verdict
 
 

@@ -22,7 +22,8 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 from ...stages import edges, fragments
 from ...stages import filter as filters
 from ...stages.kruskal import join_by_weight
-from ..pipeline import ByBackend, Pipeline
+from ..dataflow import ByBackend
+from ..pipeline import Pipeline
 from ..steps import Loop, When
 from .boruvka_edgelist import CONTRACT, JOIN
 

@@ -16,13 +16,7 @@ from .filter_boruvka import JOIN_REST, PARAMETERS, SELECT_JOINING, SELECT_LIGHT
 
 filter_kruskal = Pipeline(
     "filter-kruskal",
-    Loop(
-        *SELECT_LIGHT,
-        start_levels,
-        *JOIN_REST,
-        *SELECT_JOINING,
-        until=sparse_graph_left,
-    ),
+    Loop(*SELECT_LIGHT, start_levels, *JOIN_REST, *SELECT_JOINING, until=sparse_graph_left),
     *JOIN_REST,
     values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
     summary="Kruskal on light edges first, then on the rest; the default under a memory bound",

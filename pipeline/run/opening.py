@@ -148,8 +148,9 @@ def _connect(address: str) -> Any:
     from distributed import Client
 
     if not re.fullmatch(r"(tcp|tls|ucx|wss?)://.+:\d+/?|inproc://.+", address):
-        message = f"{address!r} is not the address of a scheduler; an example is tcp://host:8786"
-        raise OptionError(message)
+        raise OptionError(
+            f"{address!r} is not the address of a scheduler; expected tcp://host:port"
+        )
     try:
         return Client(address, set_as_default=False)
     except (OSError, ValueError) as error:

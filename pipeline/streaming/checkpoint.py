@@ -136,7 +136,7 @@ def open_checkpoint(
 
     Return a function from the name of a task to its record.
     """
-    path = Path(folder).absolute()
+    path = Path(folder)
     identity = {"version": str(sys.modules[_PACKAGE].__version__), **identity}
     try:
         if not path.parent.is_dir():
@@ -161,4 +161,5 @@ def open_checkpoint(
             f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
             "choose another folder or remove this one"
         )
-    return lambda task: Record(str(path / f"{task}.npz"))
+    records = path.absolute()
+    return lambda task: Record(str(records / f"{task}.npz"))
