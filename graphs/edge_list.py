@@ -149,7 +149,12 @@ def checked(
     Messages count edges from `first_id`.
     """
     u, v = _ids("u", u), _ids("v", v)
-    weight = _weights(ones(u) if weight is None else weight, first_id)
+    weight = checked_column("weight", ones(u) if weight is None else weight)
+    if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
+        raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
+    # The minimum is NaN if any weight is NaN. Computing it needs no mask of length m.
+    if weight.dtype.kind == "f" and weight.size and np.isnan(extreme("min", weight)):
+        raise GraphError(f"edge {first_id + int(np.isnan(weight).argmax())}: the weight is NaN")
     where = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
     if len(set(where)) > 1:
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
@@ -264,16 +269,6 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise GraphError(f"{name} must hold integers, not {array.dtype}")
-    return array
-
-
-def _weights(values: Any, first_id: int) -> NDArray[Any]:
-    array = checked_column("weight", values)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise GraphError(f"weight must be bool, integer or float16/32/64, not {array.dtype}")
-    # The minimum is NaN if any weight is NaN. Computing it needs no mask of length m.
-    if array.dtype.kind == "f" and array.size and np.isnan(extreme("min", array)):
-        raise GraphError(f"edge {first_id + int(np.isnan(array).argmax())}: the weight is NaN")
     return array
 
 

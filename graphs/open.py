@@ -59,11 +59,9 @@ def open_graph(
     source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
     if source is None:
         return edge_list(graph, num_vertices, weight)
-    known = source.num_vertices
     if num_vertices is not None:
-        known = checked_num_vertices(num_vertices)
-    is_checked = source.is_checked and num_vertices is None
-    source = replace(source, num_vertices=known, is_checked=is_checked)
+        count = checked_num_vertices(num_vertices)
+        source = replace(source, num_vertices=count, is_checked=False)
     return source if weight is not None else replace(source, unweighted=True, weight_dtype=None)
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ..progress import Listener
 
-_SPARSE_FORMATS = ("coo", "csr", "csc")
 #: Classes that support Arrow's stream interface but hold a single column.
 _ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
 
@@ -168,7 +167,7 @@ def _taker(graph: Any) -> Callable[[Any, str | None], EdgeList] | None:
 
 def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
     """Return an edge for each stored entry, including zeros; duplicates are not summed."""
-    if matrix.format not in _SPARSE_FORMATS:
+    if matrix.format not in ("coo", "csr", "csc"):
         message = f"expected a COO, CSR or CSC matrix, found {matrix.format}; pass its .tocsr()"
         raise GraphError(message)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -179,7 +178,7 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
         entries = matrix.tocoo()
     except ValueError as error:
         raise GraphError(f"the matrix is inconsistent: {error}") from error
-    values = entries.data if weight is not None else None
+    values = None if weight is None else entries.data
     graph = EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
     return chosen_weight(graph, weight)
 

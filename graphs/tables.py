@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from .edge_list import EdgeList
 from .files import file_errors
+from .libraries.arrow import kinds, pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,8 +29,6 @@ END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Convert errors of pyarrow and of columns to errors that name the file."""
-    import pyarrow as pa
-
     with file_errors(path, pa.ArrowException, ValueError):
         path.open("rb").close()  # the system's message is shorter than pyarrow's
         yield
@@ -96,8 +95,6 @@ def is_dask_table(value: Any) -> bool:
 
 def as_arrow(table: Any) -> Any:
     """Convert a table of pandas, or of any library that supports Arrow's stream interface."""
-    import pyarrow as pa
-
     try:
         if "pandas.DataFrame" in class_names(table):
             return pa.Table.from_pandas(table, preserve_index=False)
@@ -113,8 +110,6 @@ _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
     """Return the NumPy dtype of an Arrow column of numbers."""
-    import pyarrow.types as kinds
-
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(is_kind(arrow_type) for is_kind in numbers):
         return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))

@@ -21,19 +21,18 @@ if TYPE_CHECKING:
 
     from .source import EdgeSource
 
+    AnyPath = str | os.PathLike[str]
+
 
 def check_output(
-    path: str | os.PathLike[str],
-    coordinates: ArrayLike | None = None,
-    *,
-    has_names: bool = False,
+    path: AnyPath, coordinates: ArrayLike | None = None, *, has_names: bool = False
 ) -> None:
     """Check that an output can be written to `path`, before it is computed."""
     writer_of(path, has_coordinates=coordinates is not None, has_names=has_names)
     _check_place(path)
 
 
-def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
+def write_graph(path: AnyPath, graph: EdgeSource) -> None:
     """Write all edges of a graph in order, with names of vertices in place of their numbers.
 
     Hold one block in memory at a time. The sizes of the graph must be known, and each column must
@@ -55,7 +54,7 @@ def write_graph(path: str | os.PathLike[str], graph: EdgeSource) -> None:
 
 
 def write_columns(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     columns: Mapping[str, Any],
     *,
     num_vertices: int | None = None,
@@ -84,7 +83,7 @@ def write_columns(
     )
 
 
-def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
+def write_table(path: AnyPath, table: EdgeTable) -> None:
     """Write edges; the suffix of `path` selects the format. An existing file is replaced."""
     has_coordinates = table.coordinates is not None
     write = writer_of(path, has_coordinates=has_coordinates, has_names=table.has_names)
@@ -93,7 +92,7 @@ def write_table(path: str | os.PathLike[str], table: EdgeTable) -> None:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: AnyPath) -> Iterator[Path]:
     """Yield a temporary path; when the block ends, rename it to `path`."""
     _check_place(path)
     target = Path(path)
@@ -117,7 +116,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OptionError(f"{target}: {error.strerror or error}") from error
 
 
-def _check_place(path: str | os.PathLike[str]) -> None:
+def _check_place(path: AnyPath) -> None:
     target = Path(path)
     is_folder = names_folder(path)
     if os.fspath(path) == "-":
@@ -137,26 +136,18 @@ def _check_place(path: str | os.PathLike[str]) -> None:
     raise OptionError(message)
 
 
-def check_overwrite(
-    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]
-) -> None:
+def check_overwrite(outputs: Iterable[AnyPath], inputs: Iterable[AnyPath]) -> None:
     """Check that no output would replace an input, a file of an input folder, or another output."""
     paths = [Path(path) for path in inputs]
     folders = (path for path in paths if path.is_dir())
     known = dict.fromkeys([*paths, *(file for each in folders for file in each.iterdir())], "input")
     for output in map(Path, outputs):
         for other, role in known.items():
-            if _is_same(output, other):
+            exist = output.exists() and other.exists()
+            if output.samefile(other) if exist else output.resolve() == other.resolve():
                 message = f"{output}: would overwrite the {role} {other}; choose another output"
                 raise OptionError(message)
         known[output] = "output"
-
-
-def _is_same(left: Path, right: Path) -> bool:
-    """Return whether two paths lead to the same file, or to the same place of a new file."""
-    if left.exists() and right.exists():
-        return left.samefile(right)
-    return left.resolve() == right.resolve()
 
 
 def source_paths(source: Any) -> Iterator[Path]:

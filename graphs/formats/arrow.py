@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ..files import check_decompressed
 from ..format import Format
+from ..libraries.arrow import pa
 from ..tables import arrow_graph, naming
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ def arrow_tables(path: Path, choose: Choose) -> Iterator[Any]:
 
 
 def _table(path: Path) -> Any:
-    import pyarrow as pa
-
     decompressed_bytes(path)
     with naming(path):
         with path.open("rb") as handle:
@@ -89,36 +88,34 @@ class _Table(NamedTuple):
     def number(self, field: int, code: str) -> int:
         """Return a number; 0 if it is missing."""
         place = self._place(field)
-        return struct.unpack_from(f"<{code}", self.data, place)[0] if place else 0
+        return self._read(code, place) if place else 0
 
     def table(self, field: int) -> _Table | None:
         """Return a table; None if it is missing."""
         place = self._place(field)
-        return _Table(self.data, place + self._unsigned(place)) if place else None
+        return _Table(self.data, place + self._read("I", place)) if place else None
 
     def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
         """Return a list of structs; an empty one if it is missing."""
         found = self.table(field)
         if found is None:
             return []
-        size = self._unsigned(found.start) * struct.calcsize(code)
+        size = self._read("I", found.start) * struct.calcsize(code)
         if size > len(self.data):
             raise struct.error("a list ends beyond the metadata")
         return list(struct.iter_unpack(code, self.data[found.start + 4 :][:size]))
 
     def _place(self, field: int) -> int:
-        (back,) = struct.unpack_from("<i", self.data, self.start)
-        listed = self.start - back
+        listed = self.start - self._read("i", self.start)
         if listed < 0:
             raise struct.error("an offset leads before the metadata")
-        (size,) = struct.unpack_from("<H", self.data, listed)
         entry = 4 + 2 * field
-        offset = struct.unpack_from("<H", self.data, listed + entry)[0] if entry < size else 0
+        has_entry = entry < self._read("H", listed)
+        offset = self._read("H", listed + entry) if has_entry else 0
         return self.start + offset if offset else 0
 
-    def _unsigned(self, place: int) -> int:
-        found: int = struct.unpack_from("<I", self.data, place)[0]
-        return found
+    def _read(self, code: str, place: int) -> int:
+        return int(struct.unpack_from(f"<{code}", self.data, place)[0])
 
 
 def _of_file(handle: IO[bytes]) -> Iterator[_Message]:
@@ -135,7 +132,6 @@ def _of_file(handle: IO[bytes]) -> Iterator[_Message]:
 
 
 def _of_stream(handle: IO[bytes]) -> Iterator[_Message]:
-    """Yield the messages of a stream."""
     start, end = 0, handle.seek(0, 2)
     while start < end:
         message, body = _message(handle, start)
@@ -148,7 +144,6 @@ def _of_stream(handle: IO[bytes]) -> Iterator[_Message]:
 
 
 def _message(handle: IO[bytes], start: int) -> _Message:
-    """Return the message at an offset."""
     handle.seek(start)
     (size,) = struct.unpack("<i", handle.read(4))
     if size == -1:  # versions before 0.15 begin with the length

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ..format import Format
+from ..libraries.arrow import arrow_csv, pa
 from ..tables import choose_columns, naming
 from ..text.columns import ANY, Row, check_last_line, parse_weights, read_rows, records, whole_lines
 from ..text.files import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
@@ -48,9 +49,6 @@ def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
 
 def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:
     """Yield blocks of the chosen columns as tables: names as strings, weights as numbers."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     with open_text(path) as file:
         delimiter, names, chosen, number, pending = _read_head(file, choose)
         wanted = chosen.present
@@ -100,9 +98,6 @@ def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], Column
 
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns of a forest: ids as int64 or `name_type`, weights as `weight_dtype`."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     weight = pa.from_numpy_dtype(WRITTEN_AS.get(weight_dtype.name, weight_dtype))
     ends = name_type or pa.int64()
     options = arrow_csv.ConvertOptions(null_values=[])

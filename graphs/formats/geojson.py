@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,20 +14,7 @@ from ..text.coordinates import checked_coordinates
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from ..format import EdgeTable
-
-
-def checked_degrees(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
-    """Return coordinates as an array of shape (n, 2), in degrees east and north."""
-    places = checked_coordinates(coordinates, num_vertices)
-    wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)
-    if wrong.any():
-        vertex = int(wrong.argmax())
-        message = f"vertex {vertex}: {places[vertex].tolist()} must be degrees east and north"
-        raise OptionError(message)
-    return places
 
 
 def write_geojson(path: Path, table: EdgeTable) -> None:
@@ -35,7 +22,12 @@ def write_geojson(path: Path, table: EdgeTable) -> None:
 
     Source: RFC 7946, "The GeoJSON Format", 2016.
     """
-    places = checked_degrees(table.coordinates, table.num_vertices or 0)
+    places = checked_coordinates(table.coordinates, table.num_vertices or 0)
+    wrong = ~(np.abs(places) <= (180, 90)).all(axis=1)
+    if wrong.any():
+        vertex = int(wrong.argmax())
+        place = places[vertex].tolist()
+        raise OptionError(f"vertex {vertex}: {place} must be degrees east and north")
     names, first = [name for name in table.dtypes if name not in ("u", "v")], 0
     with path.open("w") as file:
         file.write('{"type": "FeatureCollection", "features": [')

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import FileFormatError
 from ..format import Format
+from ..libraries.arrow import arrow_csv, pa
 from ..tables import plain_values
 from ..text.columns import check_last_line, whole_lines
 from ..text.files import TextFile, check_edges, open_text, range_problem, shown, split_fields
@@ -101,9 +102,6 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
 
 def _numbers(text: bytes) -> NDArray[np.int64]:
     """Return all numbers of a text of digits, signs and white space, or raise a ValueError."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     lines = text.replace(b" ", b"\n")
     if lines.isspace() or not lines:
         return np.empty(0, np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from ..edge_list import EdgeList
 from ..files import FileState, file_fingerprint, most_from, unchanged
 from ..format import IDENTITY, Format, parse_identity
+from ..libraries.arrow import pa, parquet
 from ..segments import Segment
 from ..source import EdgeSource
 from ..tables import (
@@ -129,9 +130,7 @@ def _starts(file: Any) -> list[int]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    from pyarrow.parquet import ParquetFile
-
-    with naming(path), ParquetFile(path) as file:
+    with naming(path), parquet.ParquetFile(path) as file:
         if file.metadata.num_rows > most_from(path):
             message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
             raise ValueError(message)
@@ -148,9 +147,6 @@ def read_parquet_forest(path: Path, _: np.dtype[Any], name_type: Any = None) -> 
 
 def write_parquet(path: Path, table: EdgeTable) -> None:
     """Write columns in their dtypes, and the number of vertices to the metadata."""
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
-
     stated = {NUM_VERTICES: table.num_vertices, IDENTITY: table.identity}
     metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
     fields = [
@@ -159,7 +155,7 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     ]
     schema = pa.schema(fields, metadata)
     # No dictionaries: for ids and weights they save no space, and take twice as long to read.
-    with ParquetWriter(path, schema, use_dictionary=False) as file:
+    with parquet.ParquetWriter(path, schema, use_dictionary=False) as file:
         for columns in table.blocks(_GROUP_EDGES):
             file.write_table(pa.table(columns, schema), _GROUP_EDGES)
 

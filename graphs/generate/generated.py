@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ..edge_list import EdgeList
 from ..format import EdgeTable
 from .counter_random import draw, draw_below, permute, sample, sorted_sample, stream_key
 
@@ -106,12 +105,7 @@ class Generated:
         """Return all edges as a table to be written."""
         return EdgeTable(self.dtypes, self.num_edges, self.num_vertices, self.blocks)
 
-    def edge_list(self) -> EdgeList:
-        """Compute all edges."""
-        return EdgeList(*self.edges(0, self.num_edges), num_vertices=self.num_vertices)
-
     def _numbers(self, start: int, stop: int) -> Words:
-        """Return the numbers in the family of a range of edges."""
         kept, key = self.num_edges, stream_key(self.seed, "keep")
         if not self.shuffle_edges and kept < self.family_edges:
             return sorted_sample(start, stop, kept, self.family_edges, key)

@@ -31,6 +31,7 @@ from ...progress import report_progress
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import kernel_threads
 from ..formats.npy import npy_source
+from ..libraries.arrow import pa, parquet
 from ..source import EdgeSource, check_dtype
 from .pairs import Pairs, common_type
 from .vertex_names import StoredNames
@@ -162,8 +163,6 @@ def _source(folder: Path, resources: contextlib.ExitStack) -> EdgeSource:
 
 def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) -> list[int]:
     """Write the weights of blocks of `size` bytes, and their names by part; return their rows."""
-    import pyarrow as pa
-
     state: dict[str, Any] = _load(folder / "state.json")
     rows: list[int] = state["rows"]
     for block in () if state["divided"] else _blocks(_alike(pairs, state), size):
@@ -215,8 +214,6 @@ def _code(connection: Any, folder: Path) -> None:
 
 def _scatter(rows: list[int], folder: Path) -> None:
     """Write the columns u and v of each block."""
-    from pyarrow import parquet
-
     numbers = _numbers(folder)
     is_small = sum(map(len, numbers.values())) < 2**31
     for block, count in enumerate(rows):
@@ -237,8 +234,6 @@ def _scatter(rows: list[int], folder: Path) -> None:
 
 def _numbers(folder: Path) -> dict[int, NDArray[np.int64]]:
     """Return for each part the number of each code: the rank of its first appearance."""
-    from pyarrow import parquet
-
     files = sorted((folder / "dictionaries").iterdir())
     tables = [parquet.read_table(file, columns=["first"], partitioning=None) for file in files]
     firsts = [np.asarray(table["first"]) for table in tables]
@@ -270,8 +265,6 @@ def _blocks(pairs: Iterator[Pairs], size: int) -> Iterator[list[Pairs]]:
 
 def _alike(pairs: Iterator[Pairs], state: dict[str, Any]) -> Iterator[Pairs]:
     """Yield pairs with the types of the first pairs, which the state keeps."""
-    import pyarrow as pa
-
     first = sum(state["rows"])
     for left, right, weight in pairs:
         if "names" not in state:
@@ -293,7 +286,6 @@ def _alike(pairs: Iterator[Pairs], state: dict[str, Any]) -> Iterator[Pairs]:
 
 @contextlib.contextmanager
 def _option_errors() -> Iterator[None]:
-    """Convert errors of DuckDB and of the disk."""
     duckdb = _duckdb()
     try:
         yield
@@ -343,7 +335,6 @@ def _save(path: Path, value: Any) -> None:
 
 
 def _load(path: Path) -> Any:
-    """Return the content of a JSON file, or None if it is missing."""
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):

@@ -15,6 +15,7 @@ from ...progress import report_progress
 from ...runtime.team import kernel_threads
 from ..edge_list import EdgeList, join_weights
 from ..files import file_fingerprint, paths_of
+from ..libraries.arrow import pa
 from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
 from .pairs import Pairs, common_type, named_pairs
 from .vertex_names import VertexNames
@@ -96,8 +97,6 @@ def _number_in_memory(pairs: deque[Pairs]) -> EdgeList:
 
 def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
-    import pyarrow as pa
-
     if not sum(map(len, chunks)):
         return np.empty(0, np.int32), pa.array([], pa.string())
     wanted = common_type([chunk.type for chunk in chunks])

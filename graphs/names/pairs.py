@@ -10,6 +10,7 @@ from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ..files import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
+from ..libraries.arrow import kinds, pa
 from ..tables import (
     arrow_values,
     as_arrow,
@@ -22,7 +23,6 @@ from ..tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -79,7 +79,11 @@ def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  #
     """Yield `pyarrow.Table` objects with at least the chosen columns."""
     if paths := paths_of(graph):
         for path in paths:
-            yield from _of_file(path, choose, format)
+            found = format_of(path, format)
+            if found.tables is None:
+                raise OptionError(f"{path}: format {found.name!r} has no named columns for ends=")
+            with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
+                yield from found.tables(path, choose)
     elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
         yield from _tables(value, choose, format)
@@ -100,19 +104,8 @@ def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  #
         )
 
 
-def _of_file(path: Path, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
-    found = format_of(path, format)
-    if found.tables is None:
-        raise OptionError(f"{path}: format {found.name!r} has no named columns for ends=")
-    with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
-        yield from found.tables(path, choose)
-
-
 def _names(name: str, column: Any, first_edge: int) -> Any:
     """Return a column of names without missing values: of strings or of integers."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     check_no_nulls(name, column, first_edge)
     if kinds.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -126,15 +119,10 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
 
 def common_type(types: Sequence[Any]) -> Any:
     """Return the Arrow type that represents the names of all columns."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     integers = [kinds.is_integer(each) for each in types]
     if any(integers) and not all(integers):
-        message = f"names must all be strings or all integers, found {types[0]} and {types[-1]}"
-        if integers[0] == integers[-1]:
-            message = "names must all be strings or all integers, found both"
-        raise GraphError(message)
+        found = "both" if integers[0] == integers[-1] else f"{types[0]} and {types[-1]}"
+        raise GraphError(f"names must all be strings or all integers, found {found}")
     if all(integers):
         return pa.uint64() if pa.uint64() in types else pa.int64()
     return pa.large_string() if pa.large_string() in types else pa.string()

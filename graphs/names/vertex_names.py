@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
+from ..libraries.arrow import compute, pa, parquet
 
 if TYPE_CHECKING:
     import contextlib
@@ -67,9 +68,6 @@ class VertexNames:
         OptionError
             If no vertex has one of the names, or a name is of another type.
         """
-        import pyarrow as pa
-        from pyarrow import compute
-
         try:
             known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
             found = compute.index_in(known.cast(self.type), value_set=self.values)
@@ -108,30 +106,22 @@ class StoredNames(VertexNames):
     """
 
     def __init__(self, path: Path, resources: contextlib.ExitStack) -> None:
-        from pyarrow.parquet import ParquetFile
-
         self._path, self._values = path, None
-        with ParquetFile(path) as file:
+        with parquet.ParquetFile(path) as file:
             self._length, self._type = file.metadata.num_rows, file.schema_arrow.field("name").type
         weakref.finalize(self, resources.close)
 
     @property
     def values(self) -> Any:
         """The name of each vertex, as a `pyarrow.Array`; reads the file."""
-        from pyarrow import parquet
-
         return parquet.read_table(self._path, partitioning=None)["name"].combine_chunks()
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
-        from pyarrow.parquet import ParquetFile
-
-        with ParquetFile(self._path) as file:
+        with parquet.ParquetFile(self._path) as file:
             yield from (batch.column(0) for batch in file.iter_batches(size))
 
 
 def _arrow(values: Any) -> Any:
-    import pyarrow as pa
-
     is_arrow = isinstance(values, pa.Array | pa.ChunkedArray)
     return values if is_arrow else pa.array(np.asarray(values))

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.native import Kernels, has_numba
+from ..libraries.arrow import arrow_csv, compute, pa
 from ..tables import plain_values
 from .files import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
 
@@ -140,8 +141,6 @@ def _ahead(
     function: Callable[[bytes], _Parsed], blocks: Iterable[bytes]
 ) -> Iterator[tuple[bytes, Future[_Parsed]]]:
     """Yield blocks in order, with futures of their results, on as many threads as pyarrow uses."""
-    import pyarrow as pa
-
     waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
         for block in blocks:
@@ -217,10 +216,6 @@ def _tidy(text: bytes, row: Row) -> bytes:
 
 def _parse(text: bytes, row: Row) -> Columns | None:
     """Parse lines with pyarrow; raise a ValueError if it refuses or might misread them."""
-    import pyarrow as pa
-    from pyarrow import compute
-    from pyarrow import csv as arrow_csv
-
     if not text or text.isspace():
         return None
     # pyarrow would end the line at a lone carriage return.
@@ -257,9 +252,6 @@ def _parse(text: bytes, row: Row) -> Columns | None:
 
 def _weights(strings: Any) -> NDArray[Any]:
     """Parse weights with pyarrow; raise a ValueError if it refuses or might round one."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     if strings.type == pa.int64():
         return plain_values(strings)
     data = strings.buffers()[2]
@@ -275,8 +267,6 @@ def _weights(strings: Any) -> NDArray[Any]:
 
 def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
     """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`."""
-    from pyarrow import compute
-
     strings = compute.ascii_trim_whitespace(strings)
     try:
         _require(not _has_x(strings))
@@ -292,8 +282,6 @@ def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
 
 
 def _has_x(strings: Any) -> bool:
-    from pyarrow import compute
-
     return bool(compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
 
 
@@ -303,7 +291,6 @@ def _require(is_plain: bool) -> None:
 
 
 def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:
-    """Parse a block line by line."""
     check_last_line(file, block, number)
     lines, rows = [], []
     for here, fields in records(file, block, number, row.delimiter):

@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import FileFormatError
 from ...progress import report_progress
 from ..files import file_errors, most_from
+from ..libraries.arrow import arrow_csv, pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +32,6 @@ WRITTEN_AS: dict[str, np.dtype[Any]] = {"bool": np.dtype("uint8"), "float16": np
 
 
 def _open_zst(file: IO[bytes]) -> Any:
-    import pyarrow as pa
-
     return pa.input_stream(file, compression="zstd")
 
 
@@ -49,8 +48,6 @@ _BUFFER = 2**17
 #: Bytes by which a file may be too short for the edges that it states. In a small file, an error
 #: that names the malformed line is more useful.
 _SLACK = 2**16
-#: The largest number of vertices that a file may state: a fixed number, and one for each byte.
-_FREE_VERTICES, _VERTICES = 2**24, 64
 
 
 class _Watched(io.RawIOBase):
@@ -166,13 +163,6 @@ def check_edges(path: Path, number: int, count: int, size: int) -> None:
         fail(path, number, f"states {count:,} edges or vertices, more than the file can hold")
 
 
-def check_vertices(path: Path, number: int, count: int) -> None:
-    """Check that the number of vertices that a line states is plausible for the size of a file."""
-    most = _FREE_VERTICES + _VERTICES * path.stat().st_size
-    if count > most:
-        fail(path, number, f"states {count:,} vertices, out of all proportion to the file")
-
-
 def write_rows(
     handle: IO[bytes], columns: Sequence[NDArray[Any]], delimiter: str = " ", tag: str = ""
 ) -> None:
@@ -182,9 +172,6 @@ def write_rows(
     same value in its dtype (float16: in float32). Columns of names are `pyarrow.Array` objects, and
     names are quoted.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     arrays, quotes = [pa.repeat(tag, len(columns[0]))] if tag else [], "none"
     for values in columns:
         if isinstance(values, pa.Array):
@@ -193,8 +180,8 @@ def write_rows(
         else:
             arrays.append(pa.array(values.astype(WRITTEN_AS.get(values.dtype.name, values.dtype))))
     table = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
-    form = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes)
-    csv.write_csv(table, handle, form)
+    form = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes)
+    arrow_csv.write_csv(table, handle, form)
 
 
 def shown(token: bytes) -> str:

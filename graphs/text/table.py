@@ -15,12 +15,15 @@ from ..edge_list import EdgeList, join_weights
 from ..files import FileState, file_errors, unchanged
 from ..segments import ArraySegment, File
 from ..source import EdgeSource
-from .files import check_edges, check_vertices, fail
+from .files import check_edges, fail
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..edge_list import Columns
+
+#: The largest number of vertices that a file may state: a fixed number, and one for each byte.
+_FREE_VERTICES, _VERTICES = 2**24, 64
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,9 @@ def _header(path: Path, blocks: Blocks) -> Header:
     assert isinstance(header, Header)
     if header.num_edges is not None:
         check_edges(path, header.line, header.num_edges, header.size)
-    check_vertices(path, header.line, header.num_vertices or 0)
+    count = header.num_vertices or 0
+    if count > _FREE_VERTICES + _VERTICES * path.stat().st_size:
+        fail(path, header.line, f"states {count:,} vertices, out of all proportion to the file")
     return header
 
 

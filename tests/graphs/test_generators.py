@@ -175,7 +175,7 @@ def test_connected_caveman(cliques, size):
     graph = connected_caveman(cliques, size)
     assert pairs(graph) == expected
     assert len(set(map(frozenset, expected))) == len(expected)
-    assert mstflow.minimum_spanning_forest(graph.edge_list()).num_components == 1
+    assert mstflow.minimum_spanning_forest(whole(graph)).num_components == 1
 
 
 @pytest.mark.parametrize(("vertices", "degree"), [(1, 0), (3, 1), (10, 3), (11, 5)])
@@ -206,7 +206,7 @@ def test_chain_star_complete():
 
 def cliques_of(graph):
     """Return the first vertices of cliques that no edge joins."""
-    labels = mstflow.minimum_spanning_forest(graph.edge_list()).labels
+    labels = mstflow.minimum_spanning_forest(whole(graph), num_vertices=graph.num_vertices).labels
     return np.flatnonzero(np.diff(labels, prepend=-1))
 
 

@@ -90,7 +90,7 @@ FAULTS = [
     ),
     Fault(
         "NaN is accepted",
-        "graphs/edge_list.py", 'np.isnan(extreme("min", array))', "False",
+        "graphs/edge_list.py", 'np.isnan(extreme("min", weight))', "False",
         "tests/test_solve.py",
     ),
     # Primitives: NumPy.
