@@ -315,7 +315,7 @@ def networkx_calls(result: Result) -> Rows:
         )
         function, nodes, edges = key
         times = [_milliseconds(seconds) for seconds in (theirs, *ours)]
-        yield f"`{function}`", nodes, f"{edges:,}", *times, *(f"{theirs / s:.2g}" for s in ours)
+        yield f"`{function}`", nodes, f"{edges:,}", *times, *map(_times, (theirs / s for s in ours))
 
 
 def queries(result: Result) -> Rows:
@@ -348,6 +348,10 @@ def queries(result: Result) -> Rows:
             f"{result['pairs'] / bottlenecks / 1e6:.3g}",
             _milliseconds(add),
         )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _milliseconds(seconds: float) -> str:
@@ -540,8 +544,7 @@ def _time(row: Figures | None, factor: float) -> str:
 def _ratio(row: Figures | None) -> str:
     if row is None or row.ratio is None:
         return "-"
-    shown = f"{row.ratio:.0f}" if row.ratio >= 10 else f"{row.ratio:.2g}"
-    return f"{shown}\\*" if row.verdict == "differs" else shown
+    return _times(row.ratio) + ("\\*" if row.verdict == "differs" else "")
 
 
 def _speed_up(rows: Sequence[Figures | None]) -> str:
