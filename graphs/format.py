@@ -65,7 +65,8 @@ class Format:
     #: `pyarrow.Table` objects with the chosen columns.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
-    #: memory is bounded, these bytes are checked before a whole file is read.
+    #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must
+    #: allow twice these bytes or, without `size`, 64 times the size of the file.
     size: Callable[[Path], int] | None = None
     #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
     #: weights.
@@ -104,7 +105,7 @@ class Format:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        source = stream_blocks(path, partial(self.blocks, **options), f"{self.name} {weight}")
+        source = stream_blocks(path, self.name, partial(self.blocks, **options), f"{weight}")
         return source if self.has_columns else replace(source, unweighted=weight is None)
 
 

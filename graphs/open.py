@@ -14,7 +14,7 @@ from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from ..runtime.device import refuse_device
 from .edge_list import EdgeList, check_weight, checked_num_vertices
-from .files import FileState, paths_of
+from .files import FileState, most_from, paths_of
 from .formats import format_of
 from .names.number import number_graph
 from .read import edge_list, is_known, read
@@ -82,9 +82,12 @@ def open_files(
         found = format_of(path, format)
         source = found.source(path, weight, is_bounded=is_bounded)
         if source is None and is_bounded:
-            most = 0 if found.size is None else -(-found.size(path) // _EDGE)
-            whole = partial(_whole, format=format, weight=weight)
-            file = File(path, whole, f"{format} {weight}", FileState.of(path), edges_at_once=most)
+            # Without `size`, assume that the columns and the work to read them take all that a file
+            # may expand to.
+            size = most_from(path) // 2 if found.size is None else found.size(path)
+            whole, most = partial(_whole, format=format, weight=weight), -(-size // _EDGE)
+            state, options = FileState.of(path), f"{weight}"
+            file = File(path, found.name, whole, options, state, edges_at_once=most)
             source = EdgeSource((file,))
         sources.append(source or EdgeSource.of(found.graph(path, weight)))
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]

@@ -279,6 +279,8 @@ class File(Sequential):
     """A file that each scan reads again from its beginning; nothing reads it before."""
 
     path: Path
+    #: The name of its format.
+    format: str
     #: Yields the edges in order.
     read: Callable[[Path], Iterator[ArraySegment]]
     #: Identifies the options of `read`.
@@ -301,7 +303,7 @@ class File(Sequential):
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the file, with the options of its reader."""
-        return f"{file_fingerprint(self.path)} {self.options}"
+        return f"{file_fingerprint(self.path)} {self.format} {self.options}"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Plugins: the example passes the usual checks, and errors name the distribution."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,7 +16,7 @@ from entry_points import register
 from graph_strategies import edge_lists
 from mstflow import plugins
 from mstflow.__main__ import main
-from mstflow.errors import FileFormatError, OptionError
+from mstflow.errors import FileFormatError, MemoryBoundError, OptionError
 from mstflow.graphs.formats import format_names
 
 ROOT = Path(__file__).parents[1]
@@ -87,6 +88,7 @@ def test_example_on_the_command_line(capsys):
         ("0 1 5\n", ": expected a section Graph with a line Nodes"),
         ("SECTION Graph\nNodes x\n", ": line 2: expected 1 integers, found 'nodes x'"),
         ("SECTION Graph\nNodes 2\nE 1 2\n", ": line 3: expected 3 integers, found 'E 1 2'"),
+        ("SECTION Graph\nE 1 2 3\n", ": line 2: expected one line Nodes, and then the edges"),
     ],
 )
 def test_example_reader_errors(tmp_path, text, expected):
@@ -107,15 +109,76 @@ def test_example_round_trip(tmp_path):
         np.testing.assert_array_equal(getattr(found, name), getattr(known, name))
 
 
-@pytest.mark.usefixtures("example")
-def test_reader_that_is_a_function(site, tmp_path):
-    register(site, "plain", "1", {"mstflow.readers": {"other": "mstflow_plugin.steinlib:read_stp"}})
-    path = tmp_path / "graph.other"
-    path.write_bytes((EXAMPLE / "example.stp").read_bytes())
-    assert mstflow.read(path).num_edges == mstflow.read(EXAMPLE / "example.stp").num_edges
+READERS = """
+import numpy as np
+from mstflow import EdgeList
+from mstflow.graphs.format import Format
+from mstflow.graphs.text.table import Header
+
+VERTICES, BLOCK, BLOCKS = 10**5, 10**5, 160
+
+def block(number):
+    u, v = np.random.default_rng(number).integers(0, VERTICES, (2, BLOCK))
+    return u, v, np.arange(BLOCK) + number
+
+def blocks(path):
+    yield Header(VERTICES)
+    yield from map(block, range(BLOCKS))
+
+def whole(path):
+    return EdgeList([0, 1], [1, 2], [3, 4])
+
+pieces = Format("pieces", (".pieces",), blocks=blocks)
+sized = Format("sized", (".sized",), whole, size=lambda path: 10**9)
+"""
+
+
+@pytest.fixture
+def readers(site):
+    (site / "some_readers.py").write_text(READERS)
+    names = {name: f"some_readers:{name}" for name in ("pieces", "sized", "whole")}
+    register(site, "readers", "1", {"mstflow.readers": names})
+    return site
+
+
+def test_reader_that_is_a_function(readers):
+    path = readers / "graph.whole"
+    path.touch()
+    assert mstflow.read(path).num_edges == 2
     forest = mstflow.minimum_spanning_forest(path)
-    with pytest.raises(OptionError, match=r"cannot write '\.other'"):
-        forest.save(tmp_path / "out.other")
+    with pytest.raises(OptionError, match=r"cannot write '\.whole'"):
+        forest.save(readers / "out.whole")
+
+
+def test_reader_in_blocks_keeps_to_a_bound(readers):
+    path = readers / "graph.pieces"
+    path.touch()
+    program = (
+        "import sys; from mstflow.__main__ import main; assert main(sys.argv[1:]) == 0;"
+        "print(open('/proc/self/status').read())"  # rusage would also count the memory of pytest
+    )
+    command = [sys.executable, "-c", program, "solve", path, "--memory", "360MB"]
+    environment = {**os.environ, "PYTHONPATH": str(readers)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert "16,000,000" in done.stdout  # edges, 384 MB
+    assert int(re.search(r"VmHWM:\s+(\d+)", done.stdout)[1]) < 360e3
+
+
+def test_reader_of_whole_files_states_what_it_may_need(readers):
+    for name, size, needed in (
+        ("whole", 0, "197.75 MB"),
+        ("whole", 10**7, "837.75 MB"),
+        ("sized", 0, "2.19 GB"),
+    ):
+        path = readers / f"graph.{name}"
+        path.write_bytes(bytes(size))
+        problem = f"{path} cannot be read in small blocks by format '{name}' and may need {needed}"
+        with pytest.raises(MemoryBoundError, match=re.escape(problem)) as raised:
+            mstflow.minimum_spanning_forest(path, memory="190MB")
+        if name == "whole":
+            forest = mstflow.minimum_spanning_forest(path, memory=raised.value.needed)
+            assert forest.edge_ids.tolist() == [0, 1]
 
 
 def test_example_backend_conforms(tmp_path):

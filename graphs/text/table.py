@@ -57,10 +57,12 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
     return graph
 
 
-def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> EdgeSource:
+def stream_blocks(
+    path: Path, name: str, read: Callable[[Path], Blocks], options: str
+) -> EdgeSource:
     """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
-    The fingerprint of the source contains `options`, which must identify the options of `read`.
+    `name` is that of the format, and `options` must identify the options of `read`.
     """
     state, dtypes = FileState.of(path), set()
     count = largest = 0
@@ -76,7 +78,7 @@ def stream_blocks(path: Path, read: Callable[[Path], Blocks], options: str) -> E
     kinds = {dtype.kind for dtype in dtypes}
     name = "float64" if "f" in kinds else "uint64" if "u" in kinds else "int64"
     blocks_again = partial(_blocks, read=read, dtype=np.dtype(name))
-    file = File(path, blocks_again, options, state, is_in_blocks=True)
+    file = File(path, name, blocks_again, options, state, is_in_blocks=True)
     return EdgeSource((file.slice(0, count),), num_vertices)
 
 

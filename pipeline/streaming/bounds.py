@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from ...errors import MemoryBoundError
+from ...graphs.segments import File
 from ...graphs.source import BLOCK_EDGES, EdgeSource
 from ...runtime.host import show_bytes
 
@@ -210,8 +211,10 @@ def check_reading(source: EdgeSource, memory: int) -> None:
     for segment in source.segments:
         needed = _KERNELS + _THREAD + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:
+            by = f" by format {segment.format!r}" if isinstance(segment, File) else ""
             raise MemoryBoundError(
                 f"memory: {show_bytes(memory)} is not enough; {segment.origin[0]} cannot be read "
-                f"in small blocks and needs {show_bytes(needed)}; a folder of .npy columns can",
+                f"in small blocks{by} and may need {show_bytes(needed)}; a folder of .npy columns "
+                "can",
                 needed,
             )

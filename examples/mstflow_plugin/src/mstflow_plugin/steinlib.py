@@ -4,27 +4,38 @@ from pathlib import Path
 
 import numpy as np
 
-from mstflow import EdgeList
 from mstflow.errors import FileFormatError
 from mstflow.graphs.format import EdgeTable, Format
 from mstflow.graphs.text.files import open_text, shown, split_fields, write_rows
+from mstflow.graphs.text.table import Blocks, Header
+
+#: Number of edges in a block. The reader holds one block at a time.
+BLOCK = 2**16
 
 
-def read_stp(path: Path) -> EdgeList:
+def stp_blocks(path: Path) -> Blocks:
     """Read the section `Graph` of an STP file, plain or compressed, and ignore other sections.
 
-    The section has a line `Nodes n` and a line `E u v weight` for each edge (`A` for an arc).
+    The section has a line `Nodes n` and then a line `E u v weight` for each edge (`A` for an arc).
     Vertices are numbered from 1, and weights are integers.
 
     Source: Koch, Martin and Voss, "SteinLib: An Updated Library on Steiner Tree Problems in
     Graphs", 2001.
+
+    Yields
+    ------
+    Header
+        With the number of vertices.
+    tuple of arrays
+        u, v and weight of a block of edges.
 
     Raises
     ------
     FileFormatError
         If the file is not valid. Names the line.
     """
-    edges, num_vertices, section = [], None, b""
+    edges: list[list[int]] = []
+    section, has_nodes = b"", False
     with open_text(path) as file:
         for number, line in file.lines():
             word, *fields = split_fields(line.lower()) or [b""]
@@ -38,15 +49,25 @@ def read_stp(path: Path) -> EdgeList:
                 count = 1 if word == b"nodes" else 3
                 if len(fields) != count or not all(field.isdigit() for field in fields):
                     file.fail(number, f"expected {count} integers, found {shown(line.strip())}")
+                if has_nodes == (word == b"nodes"):
+                    file.fail(number, "expected one line Nodes, and then the edges")
                 if word == b"nodes":
-                    num_vertices = int(fields[0])
+                    has_nodes = True
+                    yield Header(int(fields[0]), line=number)
                 else:
                     edges.append([int(field) for field in fields])
-    if num_vertices is None:
+                if len(edges) == BLOCK:
+                    yield _columns(edges)
+                    edges = []
+    if not has_nodes:
         message = f"{path}: expected a section Graph with a line Nodes"
         raise FileFormatError(message)
+    yield _columns(edges)
+
+
+def _columns(edges: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     u, v, weight = np.array(edges, np.int64).reshape(-1, 3).T
-    return EdgeList(u - 1, v - 1, weight, num_vertices=num_vertices)
+    return u - 1, v - 1, weight
 
 
 def write_stp(path: Path, table: EdgeTable) -> None:
@@ -60,4 +81,4 @@ def write_stp(path: Path, table: EdgeTable) -> None:
         file.write(b"END\n")
 
 
-FORMAT = Format("stp", (".stp",), read_stp, write=write_stp)
+FORMAT = Format("stp", (".stp",), blocks=stp_blocks, write=write_stp)
