@@ -60,6 +60,8 @@ class EdgeList:
     names: VertexNames | None
     #: The files that were read, with their numbers of edges; for messages.
     files: tuple[tuple[str, int], ...] = ()
+    #: Whether all weights are known to be positive.
+    all_positive: bool = False
 
     def __init__(
         self,
@@ -134,10 +136,13 @@ class EdgeList:
         )
 
 
-def unchecked(u: Any, v: Any, weight: Any, num_vertices: int) -> EdgeList:
+def unchecked(
+    u: Any, v: Any, weight: Any, num_vertices: int, *, all_positive: bool = False
+) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    graph.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, names=None)
+    columns = {"u": u, "v": v, "weight": weight, "all_positive": all_positive}
+    graph.__dict__.update(columns, num_vertices=num_vertices, names=None)
     return graph
 
 

@@ -69,6 +69,8 @@ class EdgeSource:
         The name of each vertex.
     removed : int64 array, optional
         Ids of edges to read as loops, ascending. All other edges keep their ids.
+    all_positive : bool
+        Whether all weights are known to be positive.
     """
 
     segments: tuple[Segment, ...]
@@ -80,6 +82,7 @@ class EdgeSource:
     least_vertices: int = 0
     names: VertexNames | None = None
     removed: NDArray[np.int64] | None = None
+    all_positive: bool = False
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
@@ -91,6 +94,7 @@ class EdgeSource:
             is_checked=True,
             weight_dtype=graph.weight.dtype,
             names=graph.names,
+            all_positive=graph.all_positive,
         )
 
     @property

@@ -32,7 +32,7 @@ from ..segments import Segment
 from ..source import EdgeSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -64,8 +64,7 @@ def read_npz(path: Path) -> EdgeList:
     if num_vertices is None:
         return _graph(path, columns, None)
     if num_vertices.ndim or num_vertices.dtype.kind not in "iu":
-        message = f"{path}: n must be one integer"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{path}: n must be one integer")
     return _graph(path, columns, int(num_vertices))
 
 
@@ -82,11 +81,11 @@ def write_npz(path: Path, table: EdgeTable) -> None:
 
     A table that is not in memory is first written to a folder next to the archive.
     """
+    arrays: dict[str, Any]
     if table.columns is None:
         folder = path.with_name("columns")
         _write_columns(folder, table)
-        maps = {file.stem: np.load(file, mmap_mode="r") for file in folder.iterdir()}
-        arrays: dict[str, Any] = dict(maps)
+        arrays = {file.stem: np.load(file, mmap_mode="r") for file in folder.iterdir()}
     else:
         arrays = {_array_name(name, table): values for name, values in table.columns.items()}
     if table.identity is not None:
@@ -103,8 +102,7 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
         with path.open("rb") as file:
             is_archive = file.read(2) == b"PK" and zipfile.is_zipfile(file)
         if not is_archive:
-            message = f"{path}: is not a .npz file"
-            raise FileFormatError(message)
+            raise FileFormatError(f"{path}: is not a .npz file")
         archived_bytes(path)
         with np.load(path, allow_pickle=False) as archive:
             return {name: _loaded(path, name, archive) for name in archive.files}
@@ -123,8 +121,7 @@ def archived_bytes(path: Path) -> int:
         total = sum(member.file_size for member in members)
         check_decompressed(path, total)
         if len({member.filename for member in members}) < len(members):
-            message = f"{path}: two arrays have the same name"
-            raise FileFormatError(message)
+            raise FileFormatError(f"{path}: two arrays have the same name")
         for member in members:
             name = member.filename.removesuffix(".npy")
             with _array_errors(path, name), archive.open(member) as file, without_warnings():
@@ -136,8 +133,7 @@ def archived_bytes(path: Path) -> int:
                     shape, _, dtype = _HEADERS[version](file)
                     stated = math.prod(shape) * dtype.itemsize
                     if not 0 <= stated <= member.file_size:
-                        message = f"states shape {shape} in {member.file_size:,} bytes"
-                        raise ValueError(message)
+                        raise ValueError(f"states shape {shape} in {member.file_size:,} bytes")
     return total
 
 
@@ -146,16 +142,14 @@ def _array_errors(path: Path, name: str) -> Iterator[None]:
     try:
         yield
     except (*_NPY_ERRORS, RuntimeError, zlib.error, NotImplementedError) as error:
-        message = f"{path}: array {name}: {error}"
-        raise FileFormatError(message) from error
+        raise FileFormatError(f"{path}: array {name}: {error}") from error
 
 
 def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
     with _array_errors(path, name), without_warnings():
         array = archive[name]
     if not isinstance(array, np.ndarray):  # np.load returns other members as bytes
-        message = f"{path}: {name} is not an array"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{path}: {name} is not an array")
     return array
 
 
@@ -164,21 +158,23 @@ def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
 
 def read_npy(path: Path) -> EdgeList:
     """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
-    files = [_opened(file) for file in _column_files(path)]
-    stated = _stated_num_vertices(path / "n.txt")
-    columns, needed = zip(*(file.checked_values() for file in files), strict=True)
-    if None not in needed and len({file.length for file in files}) == 1:
-        u, v, *weight = columns
+    files, stated = _opened_folder(path)
+    columns, (in_u, in_v, *in_weight) = _in_memory(files)
+    needed, least = [*in_u, *in_v], [each for found in in_weight for each in found]
+    if needed and None not in (*needed, *least):
+        u, v, weight = columns if in_weight else (*columns, ones(columns[0]))
         num_vertices = max(needed) if stated is None else stated
         if num_vertices >= max(needed):
-            return unchecked(u, v, weight[0] if weight else ones(u), num_vertices)
+            is_positive = all(each > 0 for each in least)
+            return unchecked(u, v, weight, num_vertices, all_positive=is_positive)
     # Find the error, or convert the columns.
     return _graph(path, dict(zip((file.path.stem for file in files), columns, strict=True)), stated)
 
 
 def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
     """Read all columns of a folder, and the identity of the graph if there is one."""
-    columns = {file.stem: _opened(file).values() for file in sorted(path.glob("*.npy"))}
+    files = [_opened(file) for file in sorted(path.glob("*.npy"))]
+    columns = {file.path.stem: _in_memory([file])[0][0] for file in files}
     stated = path / f"{IDENTITY}.json"
     with file_errors(stated, ValueError):
         return columns, parse_identity(stated.read_bytes() if stated.exists() else None)
@@ -186,13 +182,8 @@ def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
 
 def npy_source(path: Path) -> EdgeSource:
     """Return a folder of columns (see `read_npy`) as a source, reading only the headers."""
-    columns = tuple(_opened(file) for file in _column_files(path))
-    lengths = {column.path.name: column.length for column in columns}
-    if len(set(lengths.values())) > 1:
-        message = f"{path}: columns differ in length: {lengths}"
-        raise FileFormatError(message)
-    segment = NpyColumns(columns, 0, columns[0].length)
-    return EdgeSource((segment,), _stated_num_vertices(path / "n.txt"))
+    columns, num_vertices = _opened_folder(path)
+    return EdgeSource((NpyColumns(columns, 0, columns[0].length),), num_vertices)
 
 
 def write_folder(path: Path, table: EdgeTable) -> None:
@@ -218,49 +209,21 @@ class _Column:
     header: bytes
     state: FileState
 
-    def values(self) -> NDArray[Any]:
-        """Read all values."""
-        return self.checked_values()[0]
-
-    def checked_values(self) -> tuple[NDArray[Any], int | None]:
-        """Read all values, in shares by threads, and check them while they are in the cache.
-
-        Returns
-        -------
-        values : array
-        needed : int or None
-            The number of vertices that the ids need; 0 for weights. None if the column has an
-            error or must be converted.
-        """
-        values = fresh(self.length, self.dtype)
-
-        def read(start: int, stop: int) -> list[int | None]:
-            step = max(1, _CACHED // self.dtype.itemsize)
-            cuts = [*range(start, stop, step), stop]
-            parts = [values[low:high] for low, high in itertools.pairwise(cuts)]
-            return [self._vertices_needed(part) for part in self._reading(start, parts)]
-
-        found = [needed for share in in_shares(read, self.length) for needed in share]
-        values.flags.writeable = False
-        is_valid = self.length and None not in found
-        return values, max(n for n in found if n is not None) if is_valid else None
-
     def rows(self, start: int, stop: int) -> NDArray[Any]:
         """Read values `start` to `stop` - 1 into memory that the next block can reuse."""
-        values = empty(stop - start, self.dtype)
-        for _ in self._reading(start, [values]):
-            pass
+        (values,) = self.reading(start, [empty(stop - start, self.dtype)])
         return values
 
-    def _reading(self, start: int, parts: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    def reading(self, start: int, parts: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
         """Read consecutive values from `start` on into arrays; yield each array when it is full."""
         # A scan reads many blocks, so each takes few system calls. The state is compared only after
         # the read: a file that changed before the read still differs then.
         with file_errors(self.path), open(self.path, "rb", buffering=0) as file:
             if file.read(len(self.header)) != self.header:
                 check_state(self.path, self.state)
-                message = f"{self.path} changed while it was being read: its header differs"
-                raise FileFormatError(message)
+                raise FileFormatError(
+                    f"{self.path} changed while it was being read: its header differs"
+                )
             file.seek(len(self.header) + start * self.dtype.itemsize)
             rest = memoryview(b"")
             for values in parts:
@@ -272,18 +235,43 @@ class _Column:
                 yield values
             check_state(self.path, self.state, FileState.of_open(file.fileno()))
             if rest:
-                message = f"{self.path}: ends before edge {start + len(values)}"
-                raise FileFormatError(message)
+                raise FileFormatError(f"{self.path}: ends before edge {start + len(values)}")
 
-    def _vertices_needed(self, values: NDArray[Any]) -> int | None:
+    def summary(self, values: NDArray[Any]) -> Any:
+        """Return the number of vertices that ids need, or the least weight.
+
+        None if a value is invalid, or the column must be converted.
+        """
         dtype = values.dtype
         if not dtype.isnative or dtype.itemsize > 8:
             return None
         if self.path.stem not in ("u", "v"):
-            return None if dtype.kind == "f" and np.isnan(values.min()) else 0
+            least = values.min()
+            return None if np.isnan(least) else least
         # A negative id, viewed as unsigned, exceeds every valid id.
         largest = int(values.view(f"u{dtype.itemsize}").max())
         return None if largest > min(np.iinfo(dtype).max, LARGEST_ID) else largest + 1
+
+
+def _in_memory(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[Any]]]:
+    """Read columns of one length; return their values, and summaries of the blocks of each.
+
+    Each thread reads a share of every column, and summarises blocks while they are in the cache.
+    """
+    columns = [fresh(file.length, file.dtype) for file in files]
+    summaries: list[list[Any]] = [[] for _ in files]
+
+    def read(start: int, stop: int) -> None:
+        for file, values, found in zip(files, columns, summaries, strict=True):
+            cuts = [*range(start, stop, _CACHED // file.dtype.itemsize), stop]
+            blocks = [values[low:high] for low, high in itertools.pairwise(cuts)]
+            for block in file.reading(start, blocks):
+                found.append(file.summary(block))
+
+    in_shares(read, files[0].length)
+    for values in columns:
+        values.flags.writeable = False
+    return columns, summaries
 
 
 @dataclass(frozen=True)
@@ -336,32 +324,34 @@ def _opened(path: Path) -> _Column:
     with file_errors(path, *_NPY_ERRORS), path.open("rb") as file, without_warnings():
         version = np.lib.format.read_magic(file)
         if version not in _HEADERS:
-            message = f"version {version} of the format is not supported"
-            raise ValueError(message)
+            raise ValueError(f"version {version} of the format is not supported")
         shape, _, dtype = _HEADERS[version](file)
         size = file.tell()
         file.seek(0)
         header = file.read(size)
     if len(shape) != 1 or shape[0] < 0:
-        message = f"{path}: must be one-dimensional, not of shape {shape}"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{path}: must be one-dimensional, not of shape {shape}")
     (length,) = shape
-    if length and dtype.kind not in ("iu" if path.stem in "uv" else "biuf"):
-        wanted = "integers" if path.stem in "uv" else "numbers"
-        message = f"{path}: must hold {wanted}, not {dtype}"
-        raise FileFormatError(message)
+    kinds, wanted = ("iu", "integers") if length and path.stem in "uv" else ("biuf", "numbers")
+    if dtype.kind not in kinds:
+        raise FileFormatError(f"{path}: must hold {wanted}, not {dtype}")
     expected = size + length * dtype.itemsize
     if state.size < expected:
-        message = f"{path}: has {state.size:,} bytes, expected {expected:,} for {length:,} edges"
-        raise FileFormatError(message)
+        raise FileFormatError(
+            f"{path}: has {state.size:,} bytes, expected {expected:,} for {length:,} edges"
+        )
     return _Column(path, dtype, length, header, state)
 
 
-def _column_files(path: Path) -> list[Path]:
-    """Return the files of the columns u, v and optionally weight in a folder."""
+def _opened_folder(path: Path) -> tuple[tuple[_Column, ...], int | None]:
+    """Read the headers of the columns u, v and optionally weight, and the number in `n.txt`."""
     with file_errors(path):
         files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
-    return [files[name] for name in _column_names(path, files)]
+    columns = tuple(_opened(files[name]) for name in _column_names(path, files))
+    lengths = {column.path.name: column.length for column in columns}
+    if len(set(lengths.values())) > 1:
+        raise FileFormatError(f"{path}: columns differ in length: {lengths}")
+    return columns, _stated_num_vertices(path / "n.txt")
 
 
 def _stated_num_vertices(file: Path) -> int | None:
@@ -371,8 +361,7 @@ def _stated_num_vertices(file: Path) -> int | None:
             return None
         text = file.read_bytes().strip()
     if not text.isdigit() or len(text) > 18:
-        message = f"{file}: line 1: expected a number of vertices, found {text[:24]!a}"
-        raise FileFormatError(message)
+        raise FileFormatError(f"{file}: line 1: expected a number of vertices, found {text[:24]!a}")
     return int(text)
 
 
@@ -411,8 +400,9 @@ def _column_names(path: Path, found: Iterable[str]) -> list[str]:
         or len(weights) > 1
     ):
         shown = ", ".join(sorted(names)) or "nothing"
-        message = f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
-        raise FileFormatError(message)
+        raise FileFormatError(
+            f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
+        )
     return ["u", "v", *weights]
 
 
