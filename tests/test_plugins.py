@@ -165,20 +165,17 @@ def test_reader_in_blocks_keeps_to_a_bound(readers):
     assert int(re.search(r"VmHWM:\s+(\d+)", done.stdout)[1]) < 360e3
 
 
-def test_reader_of_whole_files_states_what_it_may_need(readers):
-    for name, size, needed in (
-        ("whole", 0, "197.75 MB"),
-        ("whole", 10**7, "837.75 MB"),
-        ("sized", 0, "2.19 GB"),
-    ):
-        path = readers / f"graph.{name}"
-        path.write_bytes(bytes(size))
-        problem = f"{path} cannot be read in small blocks by format '{name}' and may need {needed}"
-        with pytest.raises(MemoryBoundError, match=re.escape(problem)):
-            mstflow.minimum_spanning_forest(path, memory="190MB")
-        if name == "whole":
-            forest = mstflow.minimum_spanning_forest(path, memory="900MB")
-            assert forest.edge_ids.tolist() == [0, 1]
+@pytest.mark.parametrize(
+    ("name", "size", "needed"),
+    [("whole", 0, "197.75 MB"), ("whole", 10**7, "837.75 MB"), ("sized", 0, "2.19 GB")],
+)
+def test_reader_of_whole_files_states_what_it_may_need(readers, name, size, needed):
+    path = readers / f"graph.{name}"
+    path.write_bytes(bytes(size))
+    problem = f"{path} cannot be read in small blocks by format '{name}' and may need {needed}"
+    with pytest.raises(MemoryBoundError, match=re.escape(problem)):
+        mstflow.minimum_spanning_forest(path, memory="190MB")
+    assert len(mstflow.minimum_spanning_forest(path, memory="10GB").edge_ids) == 2
 
 
 def test_example_backend_conforms(tmp_path):

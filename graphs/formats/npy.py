@@ -32,7 +32,7 @@ from ..segments import Segment
 from ..source import EdgeSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -46,7 +46,6 @@ _WEIGHTS = ("w", "weight")
 _NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
 #: Bytes that are read and then checked while they are in the cache.
 _CACHED = 2**20
-_MAGIC = np.lib.format.MAGIC_PREFIX
 #: Readers of headers, by version. Later versions differ only in named fields.
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -98,14 +97,16 @@ def write_npz(path: Path, table: EdgeTable) -> None:
 
 def _archived(path: Path) -> dict[str, NDArray[Any]]:
     """Read all arrays of an archive."""
-    with file_errors(path, zipfile.BadZipFile):
-        with path.open("rb") as file:
-            is_archive = file.read(2) == b"PK" and zipfile.is_zipfile(file)
-        if not is_archive:
+    with file_errors(path), path.open("rb") as file:
+        if file.read(2) != b"PK" or not zipfile.is_zipfile(file):
             raise FileFormatError(f"{path}: is not a .npz file")
-        archived_bytes(path)
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: _loaded(path, name, archive) for name in archive.files}
+    archived_bytes(path)
+    arrays = {}
+    with file_errors(path, zipfile.BadZipFile), np.load(path, allow_pickle=False) as archive:
+        for name in archive.files:
+            with _array_errors(path, name), without_warnings():
+                arrays[name] = archive[name]
+    return arrays
 
 
 def archived_bytes(path: Path) -> int:
@@ -124,16 +125,10 @@ def archived_bytes(path: Path) -> int:
             raise FileFormatError(f"{path}: two arrays have the same name")
         for member in members:
             name = member.filename.removesuffix(".npy")
-            with _array_errors(path, name), archive.open(member) as file, without_warnings():
-                if file.read(len(_MAGIC)) != _MAGIC:
-                    continue  # not an array: `_loaded` raises an error
-                file.seek(0)
-                version = np.lib.format.read_magic(file)
-                if version in _HEADERS:
-                    shape, _, dtype = _HEADERS[version](file)
-                    stated = math.prod(shape) * dtype.itemsize
-                    if not 0 <= stated <= member.file_size:
-                        raise ValueError(f"states shape {shape} in {member.file_size:,} bytes")
+            with _array_errors(path, name), archive.open(member) as file:
+                shape, dtype = _shape_and_dtype(file)
+                if not 0 <= math.prod(shape) * dtype.itemsize <= member.file_size:
+                    raise ValueError(f"states shape {shape} in {member.file_size:,} bytes")
     return total
 
 
@@ -143,14 +138,6 @@ def _array_errors(path: Path, name: str) -> Iterator[None]:
         yield
     except (*_NPY_ERRORS, RuntimeError, zlib.error, NotImplementedError) as error:
         raise FileFormatError(f"{path}: array {name}: {error}") from error
-
-
-def _loaded(path: Path, name: str, archive: Mapping[str, Any]) -> NDArray[Any]:
-    with _array_errors(path, name), without_warnings():
-        array = archive[name]
-    if not isinstance(array, np.ndarray):  # np.load returns other members as bytes
-        raise FileFormatError(f"{path}: {name} is not an array")
-    return array
 
 
 # Folders.
@@ -321,11 +308,8 @@ def _opened(path: Path) -> _Column:
         If the file is not a column of numbers, or is shorter than its header states.
     """
     state = FileState.of(path)
-    with file_errors(path, *_NPY_ERRORS), path.open("rb") as file, without_warnings():
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADERS:
-            raise ValueError(f"version {version} of the format is not supported")
-        shape, _, dtype = _HEADERS[version](file)
+    with file_errors(path, *_NPY_ERRORS), path.open("rb") as file:
+        shape, dtype = _shape_and_dtype(file)
         size = file.tell()
         file.seek(0)
         header = file.read(size)
@@ -383,6 +367,18 @@ def _write_columns(folder: Path, table: EdgeTable) -> None:
 # Archives and folders.
 
 
+def _shape_and_dtype(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read the header of an array, up to its values."""
+    with without_warnings():
+        magic = file.read(8)
+        if magic[:6] != np.lib.format.MAGIC_PREFIX:
+            raise ValueError("is not in the .npy format")
+        if (version := tuple(magic[6:])) not in _HEADERS:
+            raise ValueError(f"version {version} of the format is not supported")
+        shape, _, dtype = _HEADERS[version](file)
+    return shape, dtype
+
+
 def _graph(path: Path, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
     used = [columns[name] for name in _column_names(path, columns)]
     with file_errors(path, GraphError):
@@ -394,11 +390,8 @@ def _column_names(path: Path, found: Iterable[str]) -> list[str]:
     names = set(found)
     weights = [name for name in _WEIGHTS if name in names]
     # Otherwise a graph whose weights are misspelt would be taken as unweighted.
-    if (
-        not {"u", "v"} <= names
-        or names - {"edge_id", IDENTITY, "u", "v", *_WEIGHTS}
-        or len(weights) > 1
-    ):
+    others = names - {"edge_id", IDENTITY, "u", "v", *weights}
+    if not {"u", "v"} <= names or others or len(weights) > 1:
         shown = ", ".join(sorted(names)) or "nothing"
         raise FileFormatError(
             f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"

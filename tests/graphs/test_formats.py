@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather
 
+import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, OptionError
@@ -326,3 +327,22 @@ def test_reading_does_not_import_pandas(tmp_path):
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "pyarrow.parquet" in found
     assert "pandas" not in found
+
+
+@pytest.mark.parametrize(
+    ("weight", "known"),
+    [
+        ([2.0, 1.0], True),
+        ([0.0, 1.0], False),
+        ([-0.0, 1.0], False),
+        ([2, 1], True),
+        ([-1, 1], False),
+    ],
+)
+def test_a_folder_knows_whether_all_weights_are_positive(tmp_path, weight, known):
+    for name, values in {"u": [0, 1], "v": [1, 0], "w": weight}.items():
+        np.save(tmp_path / f"{name}.npy", np.array(values))
+    graph = read(tmp_path)
+    assert graph.all_positive == known
+    lightest = int(np.argmin(weight))  # the first of two equal weights
+    assert mstflow.minimum_spanning_forest(graph).edge_ids.tolist() == [lightest]

@@ -242,7 +242,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", b"", ": is not a .npz file"),
         ("bad.npz", gzip.compress(npz(u=ONE, v=ONE)), ": is not a .npz file"),
         ("bad.npz", npz(u=ONE, v=ONE)[:300], ": is not a .npz file"),
-        ("bad.npz", zipped(u="0 1", v="1 2"), ": u is not an array"),
+        ("bad.npz", zipped(u="0 1", v="1 2"), ": array u: is not in the .npy format"),
         ("bad.npz", zipped(**{"u.npy": b"\x93NUMPY\1\0v\0{"}), ": array u: "),
         ("bad.npz", npz(u=ONE), ": expected arrays u, v and at most one of w, weight; found u"),
         ("bad.npz", npz(u=ONE, v=ONE, weights=ONE), ": expected arrays u, v"),
