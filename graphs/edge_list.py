@@ -60,8 +60,8 @@ class EdgeList:
     names: VertexNames | None
     #: The files that were read, with their numbers of edges; for messages.
     files: tuple[tuple[str, int], ...] = ()
-    #: Whether all weights are known to be positive.
-    all_positive: bool = False
+    #: Whether it is known that no weight has its sign bit set.
+    unsigned: bool = False
 
     def __init__(
         self,
@@ -137,11 +137,11 @@ class EdgeList:
 
 
 def unchecked(
-    u: Any, v: Any, weight: Any, num_vertices: int, *, all_positive: bool = False
+    u: Any, v: Any, weight: Any, num_vertices: int, *, unsigned: bool = False
 ) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    columns = {"u": u, "v": v, "weight": weight, "all_positive": all_positive}
+    columns = {"u": u, "v": v, "weight": weight, "unsigned": unsigned}
     graph.__dict__.update(columns, num_vertices=num_vertices, names=None)
     return graph
 

@@ -69,8 +69,8 @@ class EdgeSource:
         The name of each vertex.
     removed : int64 array, optional
         Ids of edges to read as loops, ascending. All other edges keep their ids.
-    all_positive : bool
-        Whether all weights are known to be positive.
+    unsigned : bool
+        Whether it is known that no weight has its sign bit set.
     """
 
     segments: tuple[Segment, ...]
@@ -82,7 +82,7 @@ class EdgeSource:
     least_vertices: int = 0
     names: VertexNames | None = None
     removed: NDArray[np.int64] | None = None
-    all_positive: bool = False
+    unsigned: bool = False
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
@@ -94,7 +94,7 @@ class EdgeSource:
             is_checked=True,
             weight_dtype=graph.weight.dtype,
             names=graph.names,
-            all_positive=graph.all_positive,
+            unsigned=graph.unsigned,
         )
 
     @property

@@ -156,7 +156,7 @@ def run_on(
                 "num_edges": source.num_edges,
                 "maximum": solver.maximum,
                 "weight_dtype": source.weight_dtype,
-                "all_positive": source.all_positive,
+                "unsigned": source.unsigned,
                 "solver": solver,
                 "capacity": decided.capacity,
                 "first_edge": source.first_id,

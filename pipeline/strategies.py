@@ -42,7 +42,7 @@ SHARED = {
 _SHARED = {
     **SHARED,
     "weight_dtype": Known(ANYTHING),
-    "all_positive": Known(Field("", "verdict")),
+    "unsigned": Known(Field("", "verdict")),
 }
 
 #: The stages that compute keys from weights. They write the field `edges`.

@@ -9,9 +9,9 @@ from .fields import Columns, Count, Edges, Lightest, Verdict, VertexIndex
 
 
 @stage(writes="signed", combine="any")
-def find_signs(ops: ArrayModule, columns: Columns, all_positive: Verdict) -> Verdict:
+def find_signs(ops: ArrayModule, columns: Columns, unsigned: Verdict) -> Verdict:
     """Return whether any weight has its sign bit set. If not, the bits of weights serve as keys."""
-    return not all_positive and ops.any_signed(columns.weight)
+    return not unsigned and ops.any_signed(columns.weight)
 
 
 @stage(writes="weight_order")

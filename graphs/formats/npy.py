@@ -147,13 +147,12 @@ def read_npy(path: Path) -> EdgeList:
     """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
     files, stated = _opened_folder(path)
     columns, (in_u, in_v, *in_weight) = _in_memory(files)
-    needed, least = [*in_u, *in_v], [each for found in in_weight for each in found]
-    if needed and None not in (*needed, *least):
+    needed, signed = [*in_u, *in_v], [each for found in in_weight for each in found]
+    if needed and None not in (*needed, *signed):
         u, v, weight = columns if in_weight else (*columns, ones(columns[0]))
         num_vertices = max(needed) if stated is None else stated
         if num_vertices >= max(needed):
-            is_positive = all(each > 0 for each in least)
-            return unchecked(u, v, weight, num_vertices, all_positive=is_positive)
+            return unchecked(u, v, weight, num_vertices, unsigned=not any(signed))
     # Find the error, or convert the columns.
     return _graph(path, dict(zip((file.path.stem for file in files), columns, strict=True)), stated)
 
@@ -225,7 +224,7 @@ class _Column:
                 raise FileFormatError(f"{self.path}: ends before edge {start + len(values)}")
 
     def summary(self, values: NDArray[Any]) -> Any:
-        """Return the number of vertices that ids need, or the least weight.
+        """Return the number of vertices that ids need, or whether a weight has its sign bit set.
 
         None if a value is invalid, or the column must be converted.
         """
@@ -234,7 +233,11 @@ class _Column:
             return None
         if self.path.stem not in ("u", "v"):
             least = values.min()
-            return None if np.isnan(least) else least
+            if np.isnan(least):
+                return None
+            if least or dtype.kind != "f":
+                return bool(least < 0)
+            return bool(np.signbit(values).any())  # the zero may be negative
         # A negative id, viewed as unsigned, exceeds every valid id.
         largest = int(values.view(f"u{dtype.itemsize}").max())
         return None if largest > min(np.iinfo(dtype).max, LARGEST_ID) else largest + 1

@@ -71,7 +71,7 @@ class Solver:
             "num_edges": size,
             "maximum": self.maximum,
             "weight_dtype": columns.weight.dtype,
-            "all_positive": False,
+            "unsigned": False,
             "forest": Collected(),
         }
 
