@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
 from .forest.forest import Forest
-from .graphs.union import naming, unions_of
+from .graphs.edge_list import unchecked
+from .graphs.many import TOGETHER, naming, small_graphs
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
 from .pipeline.pipeline import Pipeline
-from .pipeline.plan import FEW
-from .primitives import resolve_backend
-from .runtime.memory import keeping_blocks
+from .pipeline.together import run_together
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    from .graphs.union import Union
     from .progress import Listener
 
 
@@ -161,18 +161,18 @@ def minimum_spanning_forests(
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> list[Forest]:
-    """Find the minimum spanning forest of each of many graphs, in few runs.
+    """Find the minimum spanning forest of each of many graphs.
 
-    A run on the disjoint union of many small graphs is faster than many runs. Each forest equals
-    the result of `minimum_spanning_forest`, with the edge ids of its graph.
+    One run finds the forests of many small graphs, which is faster than many runs. Each forest
+    equals the result of `minimum_spanning_forest`.
 
     Parameters
     ----------
     graphs : iterable
-        Graphs in any form that `minimum_spanning_forest` accepts, except for streamed graphs and
-        columns on a GPU.
+        Graphs in any form that `minimum_spanning_forest` accepts. Tuples of three arrays are the
+        fastest.
     weight, maximum, algorithm, backend, threads, progress
-        As for `minimum_spanning_forest`.
+        As for `minimum_spanning_forest`. With an algorithm other than "auto", each graph is a run.
 
     Returns
     -------
@@ -184,33 +184,49 @@ def minimum_spanning_forests(
     MstflowError
         If a graph or an option is invalid. Names the graph by its position.
     """
-    found: dict[int, Forest] = {}
-    with keeping_blocks():  # the unions reuse memory
-        for union in unions_of(graphs, weight):
-            pipeline, using = _for_union(union, algorithm, backend)
-            with naming(union.places):
-                whole = minimum_spanning_forest(
-                    union.graph,
-                    maximum=maximum,
-                    algorithm=pipeline,
-                    backend=using,
-                    threads=threads,
-                    progress=progress,
-                )
-            parts = zip(union.places, union.members, union.split(whole.edge_ids), strict=True)
-            for place, graph, edge_ids in parts:
-                found[place] = Forest(edge_ids, graph, bool(maximum), whole.report)
-    return [found[place] for place in range(len(found))]
+    solve = partial(
+        minimum_spanning_forest,
+        weight=weight,
+        maximum=maximum,
+        algorithm=algorithm,
+        backend=backend,
+        threads=threads,
+        progress=progress,
+    )
+    found: list[Forest] = []
+    remaining = iter(graphs)
+    while some := list(itertools.islice(remaining, TOGETHER)):
+        forests: dict[int, Forest] = {}
+        if algorithm == "auto":
+            forests = _solve_together(
+                small_graphs(some, weight),
+                maximum=maximum,
+                backend=backend,
+                threads=threads,
+                progress=progress,
+            )
+        for place in range(len(some)):
+            if place not in forests:
+                with naming(len(found) + place):
+                    forests[place] = solve(some[place])
+        found += map(forests.__getitem__, range(len(some)))
+    return found
 
 
-def _for_union(union: Union, algorithm: str | Pipeline, backend: str) -> tuple[str | Pipeline, str]:
-    """Return the algorithm and the backend for a union.
+def _solve_together(graphs: dict[int, Any], *, maximum: bool, **options: Any) -> dict[int, Forest]:
+    """Find the forests of small graphs in one run; omit graphs that it refuses.
 
-    If compiled kernels pay, "auto" joins the edges of each small graph separately.
+    `graphs` are edge lists, or columns whose values are not checked.
     """
-    if algorithm != "auto" or union.most_edges > FEW:
-        return algorithm, backend
-    name = resolve_backend(backend, union.graph.num_edges, are_few=True)
-    if name != "numba":
-        return algorithm, backend
-    return named_algorithm(FOR_FEW).given(groups=union.first_edge), name
+    columns: list[Any] = [
+        graph if type(graph) is tuple else (graph.u, graph.v, graph.weight)
+        for graph in graphs.values()
+    ]
+    joining, sizes, report = run_together(columns, FOR_FEW, maximum=maximum, **options)
+    found = {}
+    results = zip(graphs.items(), columns, joining, sizes, strict=True)
+    for (place, graph), (u, v, weight), edge_ids, size in results:
+        if edge_ids is not None:
+            known = unchecked(u, v, weight, size) if type(graph) is tuple else graph
+            found[place] = Forest(edge_ids, known, bool(maximum), report)
+    return found

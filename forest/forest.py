@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..progress import Listener
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Forest:
     """A minimum (or maximum) spanning forest of a graph.
 
@@ -64,6 +64,18 @@ class Forest:
     maximum: bool
     report: Report
     known: tuple[NDArray[Any], ...] = ()
+
+    def __init__(
+        self,
+        edge_ids: NDArray[np.int64],
+        graph: EdgeList | EdgeSource,
+        maximum: bool,
+        report: Report,
+        known: tuple[NDArray[Any], ...] = (),
+    ) -> None:
+        values = self.__dict__  # a frozen dataclass assigns by calls, which take longer
+        values["edge_ids"], values["graph"], values["maximum"] = edge_ids, graph, maximum
+        values["report"], values["known"] = report, known
 
     @property
     def u(self) -> NDArray[Any]:

@@ -141,8 +141,9 @@ def unchecked(
 ) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    columns = {"u": u, "v": v, "weight": weight, "unsigned": unsigned}
-    graph.__dict__.update(columns, num_vertices=num_vertices, names=None)
+    values = graph.__dict__
+    values["u"], values["v"], values["weight"] = u, v, weight
+    values["num_vertices"], values["names"], values["unsigned"] = num_vertices, None, unsigned
     return graph
 
 

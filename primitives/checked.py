@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import PrimitiveError
-from ..runtime.device import host_array
 from .paths import BLOCK
 
 if TYPE_CHECKING:
@@ -161,21 +160,18 @@ def _check_join_inside(name: str, u: Any, v: Any, key: Any, size: int) -> None:
 
 
 def _check_join_by_weight(
-    name: str, u: Any, v: Any, weight: Any, size: int, *, descending: bool, groups: Any = None
+    name: str, u: Any, v: Any, weight: Any, size: int, *, descending: bool
 ) -> None:
     _check_join_by_key(name, u, v, weight, size)
     _check_order_key(name, weight, descending=descending)
-    cuts = [0, len(u)] if groups is None else groups.tolist()
-    if cuts != sorted(cuts) or [*cuts[:1], *cuts[-1:]] != [0, len(u)]:
-        message = f"{name}: groups must ascend from 0 to {len(u)}, not {cuts}"
-        raise PrimitiveError(message)
-    owner = np.full(size, -1)
-    for group, (start, stop) in enumerate(itertools.pairwise(cuts)):
-        nodes = np.concatenate([host_array(ends[start:stop]) for ends in (u, v)])
-        if (owner[nodes] >= 0).any():
-            message = f"{name}: node {nodes[owner[nodes] >= 0][0]} is in two groups"
-            raise PrimitiveError(message)
-        owner[nodes] = group
+
+
+def _check_join_graphs(name: str, graphs: Any, **_: Any) -> None:
+    for u, v, weight in graphs:
+        _same_length(name, u=u, v=v, weight=weight)
+        _dtype(name, "u", u, "iu", "integers")
+        _dtype(name, "v", v, "iu", "integers")
+        _dtype(name, "weight", weight, "biuf", "real numbers")
 
 
 def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:
@@ -279,6 +275,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "join_in_order": _check_join_in_order,
     "join_by_key": _check_join_by_key,
     "join_by_weight": _check_join_by_weight,
+    "join_graphs": _check_join_graphs,
     "join_inside": _check_join_inside,
     "join_with_helpers": _check_join_in_order,
     "unite": _check_unite,

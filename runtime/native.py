@@ -27,7 +27,7 @@ from .kernel_store import load_or_compile, private_folder
 from .toolchain import TESTED, folder_of, is_tested, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 #: The number of edges from which "auto" uses kernels that this process has used before,
 USED_FROM = 30_000
@@ -255,7 +255,7 @@ def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
     for argument in arguments:
         if isinstance(argument, np.ndarray):
             types.append((argument.dtype, argument.ndim))
-            words.append(_address(argument))
+            words.append(address_of(argument))
             words += argument.shape
         else:
             types.append(type(argument))
@@ -370,10 +370,19 @@ def _linker() -> tuple[Any, Any]:
     return binding, binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
-def _address(array: Any) -> int:
+def address_of(array: Any) -> int:
+    """Return the address of the first element of a contiguous array."""
     try:
         return ctypes.addressof(_NOTHING.from_buffer(array))
     except TypeError:
         if not array.flags.c_contiguous:
             raise
         return int(array.ctypes.data)  # slower, but accepts read-only arrays
+
+
+def addresses_of(arrays: Sequence[Any]) -> list[int]:
+    """Return the addresses of the first elements of contiguous arrays."""
+    try:
+        return [*map(ctypes.addressof, map(_NOTHING.from_buffer, arrays))]
+    except TypeError:
+        return [*map(address_of, arrays)]

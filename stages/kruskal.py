@@ -30,17 +30,25 @@ def bring_columns_together(columns: Columns) -> Columns:
 
 @stage(writes="forest")
 def join_columns(
-    ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict, groups: Any
+    ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict
 ) -> Index:
     """List the edges that join two fragments when all edges are taken in order of weight.
-
-    `groups` divides the edges of a disjoint union of graphs; it is None for a single graph.
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
     u, v, weight, edge_id = whole_columns
-    joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum, groups=groups)
+    joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum)
     return ops.gather(edge_id, joining)
+
+
+@stage(writes=("forests", "sizes"))
+def join_each_graph(ops: ArrayModule, graphs: Any, maximum: Verdict) -> tuple[Any, Any]:
+    """List the edges of the forest of each small graph, as `join_columns` does; count the vertices.
+
+    Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
+    """
+    forests, sizes = ops.join_graphs(graphs, descending=maximum)
+    return forests, sizes
 
 
 @stage(writes="sorted_edges")

@@ -17,5 +17,4 @@ kruskal_few = Pipeline(
     bring_columns_together,
     join_columns,
     summary="Kruskal in one function; the default for few edges",
-    values={"groups": None},
 )

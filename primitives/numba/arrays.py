@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import weakref
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.memory import empty
-from ...runtime.native import Kernels
+from ...runtime.native import Kernels, address_of, addresses_of
 from ...runtime.team import Each, divide, extreme, team
 from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
-from ..joins import helper_parts
+from ..joins import FEW, helper_parts
 from ..numpy_arrays import NumpyArrays
 from ..paths import BLOCK
 from .runs import DIGIT, Runs, find_runs
@@ -38,8 +39,6 @@ union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 paths = Kernels(f"{__package__}.paths")
 
-#: The largest numbers of pairs and nodes that one call of a kernel joins by weight.
-FEW = 2**16
 #: The number of labels from which `_most_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
 #: A word that is larger than any record.
@@ -51,6 +50,7 @@ _LINE = 8
 _JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
+_DTYPE = operator.attrgetter("dtype")
 _NO_ORDER = np.empty(0, np.uint32)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
@@ -374,40 +374,46 @@ class NumbaArrays(NumpyArrays):
         return joining, self.gather(smallest.view(index), root)
 
     def join_by_weight(
-        self,
-        u: Array,
-        v: Array,
-        weight: Array,
-        size: int,
-        /,
-        *,
-        descending: bool,
-        groups: Array | None = None,
+        self, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
     ) -> Any:
-        length, kind = len(u), weight.dtype.kind
-        longest = length if groups is None else int(np.diff(groups).max(initial=0))
-        if not 0 < longest <= FEW or size > 2**32:
+        if not 0 < len(u) <= FEW or size > FEW:
             return super().join_by_weight(u, v, weight, size, descending=descending)
-        first = np.ascontiguousarray([0, length] if groups is None else groups)
-        is_single = groups is None  # calls take longer with read-only arrays than with small copies
-        ends = (_words(column).astype(np.uint32, copy=is_single) for column in (u, v))
-        columns = *ends, _words(weight).astype(np.uint64, copy=is_single)
-        order = (8 * weight.itemsize - 1, kind in "fi", kind == "f", descending)
-        joining = empty(length, self.index_dtype(length))
+        (joining,), _ = self.join_graphs([(u, v, weight)], descending=descending)
+        return joining.astype(self.index_dtype(len(u)), copy=False)
 
-        def join(start: int, stop: int) -> Array | None:
-            words, orders = np.empty(2 * longest, np.uint64), np.empty((2, longest), np.uint32)
-            scratch = words, orders, np.empty(min(size, FEW), np.uint32)
-            own = joining[first[start] :]
-            count = few.join_groups(start, stop, first, *columns, *order, *scratch, _words(own))
-            return own[:count] if count >= 0 else None
-
-        stops = [stop for _, stop in self._team.shares(length)]
-        cuts = itertools.pairwise([0, *first.searchsorted(stops).tolist()])
-        found = self._team.call(join, cuts)
-        if any(part is None for part in found):
-            return super().join_by_weight(u, v, weight, size, descending=descending)
-        return found[0] if len(found) == 1 else np.concatenate(found)
+    def join_graphs(
+        self, graphs: Sequence[tuple[Any, Any, Any]], /, *, descending: bool
+    ) -> tuple[list[Any], list[int]]:
+        columns = [*map(np.ascontiguousarray, itertools.chain.from_iterable(graphs))]
+        dtypes, lengths = [*map(_DTYPE, columns)], [*map(len, columns[::3])]
+        base, table = np.empty(1, np.uint64), np.empty((len(graphs), 8), np.uint64)
+        addresses = np.array(addresses_of(columns), np.uint64)
+        table[:, :3] = (addresses - np.uint64(address_of(base))).reshape(-1, 3)
+        for column in range(3):
+            own = dtypes[column::3]
+            facts = [_facts(own[0])] if len({*own}) == 1 else [*map(_facts, own)]
+            table[:, 3 + column], table[:, 6], table[:, 7] = np.array(facts, np.uint64).T
+        first = np.array([*itertools.accumulate(lengths, initial=0)])
+        out, found = np.empty(first[-1], np.int64), np.zeros((len(graphs), 2), np.int64)
+        shares, longest = len(self._team.shares(len(out))), min(max(lengths), FEW)
+        self._team.drain(
+            few.join_graphs,
+            shares,
+            table,
+            base,
+            first,
+            descending,
+            np.zeros(1, np.uint64),
+            Each(np.empty((shares, 3, longest), np.uint64)),
+            Each(np.empty((shares, 2, longest), np.uint16)),
+            Each(np.empty((shares, FEW), np.uint32)),
+            out,
+            found,
+        )
+        counts, sizes = found.T.tolist()
+        places = zip(first[:-1].tolist(), counts, strict=True)
+        joining = [out[start : start + count] if count >= 0 else None for start, count in places]
+        return joining, sizes
 
     def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
         """Distribute pairs to runs; None if a run is too long, or a record cannot hold a pair."""
@@ -669,6 +675,13 @@ def _key_options(
     """Return the options of `key_of`, for kernels that compute the keys of weights."""
     signed = signed and dtype.kind not in "bu"
     return np.uint64(8 * dtype.itemsize - 1), signed, dtype.kind == "f", bool(descending)
+
+
+@functools.cache
+def _facts(dtype: np.dtype[Any]) -> tuple[int, bool, int]:
+    """Return the size of an element, whether it has a sign, and for floats the number of NaN."""
+    nans = 2 ** np.finfo(dtype).nmant - 1 if dtype.kind == "f" else 0
+    return dtype.itemsize, dtype.kind in "if", nans
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:

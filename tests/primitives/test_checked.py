@@ -87,6 +87,8 @@ VIOLATIONS = [
     *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
     ("range_max", "last", (TABLE, ints(0, 0), ints(1))),
     ("range_max", "range", (TABLE, ints(0, 2), ints(1, 1))),
+    ("join_graphs", "lengths differ", ([(THREE, THREE, THREE[:2])],)),
+    ("join_graphs", "expected real numbers", ([(THREE, THREE, THREE.astype(str))],)),
     ("join_by_weight", "weights", (THREE - 7, THREE - 7, np.array([1, np.nan, 2]), 3)),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
@@ -94,22 +96,11 @@ VIOLATIONS = [
     ),
 ]
 #: Arguments that a primitive takes only by name.
-OPTIONS = {"join_by_weight": {"descending": False}, "label_level": {"dtype": "int64"}}
-
-PAIRS = (ints(0, 1), ints(2, 1), np.ones(2), 3)
-
-
-@pytest.mark.parametrize("groups", [[0, 1], [1, 2], [0, 2, 1, 2], []])
-def test_groups_divide_the_pairs(checked, groups):
-    with pytest.raises(PrimitiveError, match="join_by_weight: groups must ascend from 0 to 2"):
-        checked.join_by_weight(*PAIRS, descending=False, groups=np.array(groups))
-
-
-def test_groups_have_no_common_node(checked):
-    checked.join_by_weight(*PAIRS, descending=False, groups=np.array([0, 1, 2]))
-    pairs = ints(0, 1), ints(2, 2), np.ones(2), 3
-    with pytest.raises(PrimitiveError, match="join_by_weight: node 2 is in two groups"):
-        checked.join_by_weight(*pairs, descending=False, groups=np.array([0, 1, 2]))
+OPTIONS = {
+    "join_by_weight": {"descending": False},
+    "join_graphs": {"descending": False},
+    "label_level": {"dtype": "int64"},
+}
 
 
 def test_every_check_has_a_violation():

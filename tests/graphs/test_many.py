@@ -1,4 +1,4 @@
-"""minimum_spanning_forests: many graphs in one run."""
+"""minimum_spanning_forests: many small graphs in one run."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError, OutOfMemoryError
-from mstflow.graphs.union import unions_of
+from mstflow.graphs.source import EdgeSource
 
 
 @given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
@@ -41,8 +41,8 @@ def test_plain_columns_are_adopted_together(ids, weights):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
-def test_several_unions_of_small_graphs(monkeypatch, weights, threads):
-    monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 30)
+def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
+    monkeypatch.setattr("mstflow.solve.TOGETHER", 30)
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
     rng = np.random.default_rng(4)
     many = [
@@ -60,7 +60,7 @@ def test_several_unions_of_small_graphs(monkeypatch, weights, threads):
 def test_weights_that_need_all_bits_to_be_sorted():
     """Most keys are equal in their top bits, so insertion would take too many moves."""
     rng = np.random.default_rng(5)
-    weight = rng.random(2000)
+    weight = np.tile(rng.random(1000), 2)  # ties go to the smaller position
     weight[::1000] = 1e300
     many = [(*rng.integers(0, 500, (2, 2000)), weight)] * 2
     for forest in mstflow.minimum_spanning_forests(many, backend="numba"):
@@ -68,25 +68,25 @@ def test_weights_that_need_all_bits_to_be_sorted():
         assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
 
 
+def test_weights_that_differ_in_their_lowest_bits():
+    """A record has 48 bits of a key, but two keys differ in a lower one."""
+    rng = np.random.default_rng(6)
+    weight = rng.integers(0, 2**16, 500).astype(np.uint64)
+    weight[0] = 2**64 - 1
+    few = (rng.random(500) * 2**-30).astype(np.float64) + 1
+    for values in (weight, few, -few, np.nextafter(few, 2)):
+        graph = (*rng.integers(0, 200, (2, 500)), values)
+        for maximum in (False, True):
+            (found,) = mstflow.minimum_spanning_forests([graph], backend="numba", maximum=maximum)
+            alone = mstflow.minimum_spanning_forest(graph, backend="numpy", maximum=maximum)
+            assert found.edge_ids.tolist() == alone.edge_ids.tolist()
+
+
 def test_distant_vertices():
-    """The vertices of one graph are too many for the kernel of small graphs."""
+    """The kernel of small graphs refuses one graph, because its vertices are too many."""
     many = [GOOD, (np.array([0, 1, 7]), np.array([10**6, 10**6, 1]), np.array([2, 1, 3.0]))]
     first, second = mstflow.minimum_spanning_forests(many, backend="numba")
     assert (first.edge_ids.tolist(), second.edge_ids.tolist()) == ([0, 1], [0, 1, 2])
-
-
-@pytest.mark.parametrize("convert", [tuple, lambda columns: mstflow.EdgeList(*columns)])
-def test_graphs_of_many_vertices_are_in_several_unions(monkeypatch, convert):
-    monkeypatch.setattr("mstflow.graphs.union._MOST_VERTICES", 60)
-    rng = np.random.default_rng(6)
-    many = [
-        convert((*rng.integers(0, n, (2, 40)), rng.integers(0, 9, 40)))
-        for n in (20, 20, 50, 10, 100, 200, 5, 5, 5)
-    ]
-    sizes = [union.graph.num_vertices for union in unions_of(many, "weight")]
-    assert len(sizes) == 5
-    for forest, graph in zip(mstflow.minimum_spanning_forests(many), many, strict=True):
-        assert forest.edge_ids.tolist() == mstflow.minimum_spanning_forest(graph).edge_ids.tolist()
 
 
 @pytest.mark.parametrize("backend", mstflow.backends())
@@ -97,23 +97,72 @@ def test_numbers_of_vertices_do_not_overflow(largest, backend):
         mstflow.minimum_spanning_forests([graph] * 4, backend=backend)
 
 
-@pytest.mark.parametrize("place", ["mstflow.pipeline.engine.execute", "mstflow.graphs.union.empty"])
-def test_failed_allocations_name_the_graphs(monkeypatch, place):
+def test_failed_allocations_name_the_graph(monkeypatch):
     def fail(*_, **__):
         raise MemoryError("no space")
 
-    monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 3)
-    monkeypatch.setattr(place, fail)
-    with pytest.raises(OutOfMemoryError, match=r"^graphs 0 to 2: .*no space"):
-        mstflow.minimum_spanning_forests([mstflow.EdgeList(*GOOD)] * 5)
+    monkeypatch.setattr("mstflow.pipeline.together.execute", fail)
+    with pytest.raises(OutOfMemoryError, match=r"not enough memory .*no space"):
+        mstflow.minimum_spanning_forests([GOOD] * 3)
+    monkeypatch.setattr("mstflow.pipeline.engine.execute", fail)
     with pytest.raises(OutOfMemoryError, match=r"^graph 0: .*no space"):
-        mstflow.minimum_spanning_forests([mstflow.EdgeList(*GOOD)])
+        mstflow.minimum_spanning_forests([GOOD] * 3, algorithm="kruskal")
 
 
-def test_errors_in_later_unions(monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.union.TOGETHER", 2)
+def test_errors_in_later_runs(monkeypatch):
+    monkeypatch.setattr("mstflow.solve.TOGETHER", 2)
     with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):
         mstflow.minimum_spanning_forests([GOOD, GOOD, GOOD, (np.array([0, -1]), *GOOD[1:])])
+
+
+@given(
+    st.lists(st.tuples(edge_lists(), st.booleans()), min_size=1, max_size=9),
+    st.booleans(),
+    st.sampled_from([1, 2, 3]),
+)
+def test_mixed_dtypes_and_forms(many, maximum, threads):
+    """Graphs of any dtype in one run, some of them as columns or without contiguous memory."""
+    given = [
+        (graph.u, graph.v, np.repeat(graph.weight, 2)[::2]) if is_plain else graph
+        for graph, is_plain in many
+    ]
+    for number in (1, 4):  # whole batches of columns, and batches of both forms
+        plain = [columns for columns in given if type(columns) is tuple]
+        for graphs in (plain, given * number):
+            found = mstflow.minimum_spanning_forests(
+                graphs, backend="numba", maximum=maximum, threads=threads
+            )
+            for forest, graph in zip(found, graphs, strict=True):
+                alone = mstflow.minimum_spanning_forest(graph, backend="numpy", maximum=maximum)
+                assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+                assert forest.num_vertices == alone.num_vertices
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_unusual_graphs_are_solved_alone(backend):
+    """Large graphs, files, sources and iterables are solved by a run of their own."""
+    rng = np.random.default_rng(7)
+    large = (*rng.integers(0, 100, (2, 2**16 + 1)), rng.random(2**16 + 1))
+    sparse = mstflow.EdgeList(*GOOD, num_vertices=10**6)
+    source = EdgeSource.of(mstflow.EdgeList(*GOOD))
+    read_only = tuple(column.copy() for column in GOOD)
+    for column in read_only:
+        column.flags.writeable = False
+    graphs = [large, GOOD, sparse, source, [GOOD, GOOD], read_only, (*GOOD[:2],)]
+    found = mstflow.minimum_spanning_forests(graphs, backend=backend)
+    for forest, graph in zip(found, graphs, strict=True):
+        alone = mstflow.minimum_spanning_forest(graph, backend="numpy")
+        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+        assert forest.num_vertices == alone.num_vertices
+    assert mstflow.minimum_spanning_forests([read_only] * 3)[2].edge_ids.tolist() == [0, 1]
+
+
+def test_forests_that_are_found_together_share_a_report():
+    first, second = mstflow.minimum_spanning_forests([GOOD] * 2, backend="numba")
+    assert first.report is second.report
+    assert (first.algorithm, first.backend, first.strategy) == ("kruskal-few", "numba", "whole")
+    assert [call.stage for call in first.report.calls] == ["join_each_graph"]
+    assert "the graphs are small" in repr(first.report)
 
 
 GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))
