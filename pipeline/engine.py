@@ -17,7 +17,7 @@ from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, placed, resolve_backend, suggest_gpu
 from ..progress import Listener, set_listener
 from ..runtime.host import show_bytes
-from ..runtime.memory import keeping_blocks, release_idle
+from ..runtime.memory import keeping_blocks
 from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from ..stages.fields import rebuilt
@@ -149,8 +149,7 @@ def run_on(
                 "maximum": bool(maximum),
             }
             records = open_checkpoint(checkpoint, identity)
-        keeping = keeping_blocks() if decided.strategy in SCANNING else contextlib.nullcontext()
-        with keeping, memory_errors(source.num_vertices, source.num_edges):
+        with memory_errors(source.num_vertices, source.num_edges):
             shared = {
                 "num_vertices": source.num_vertices or 0,
                 "num_edges": source.num_edges,
@@ -163,16 +162,16 @@ def run_on(
                 "num_light": decided.num_light,
                 "num_partitions": decided.partitions,
             }
-            fields, report = execute(
-                flow,
-                [{"source": part} for part in split(source, decided.partitions, where)],
-                shared,
-                scheduler=where,
-                backend=using,
-                split_every=split_every,
-                checkpoint=records,
-            )
-            release_idle()
+            with keeping_blocks():
+                fields, report = execute(
+                    flow,
+                    [{"source": part} for part in split(source, decided.partitions, where)],
+                    shared,
+                    scheduler=where,
+                    backend=using,
+                    split_every=split_every,
+                    checkpoint=records,
+                )
             forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
             # Copies: an array of the pool would keep a whole block from reuse.
             fields = {name: _own(value, using, source) for name, value in fields.items()}

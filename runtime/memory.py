@@ -3,7 +3,7 @@
 The first write to a new page takes several times as long as a later write, and a run creates and
 frees arrays at every step. The pool keeps freed blocks while any block is in use, so a run gets its
 peak memory from the system only once. When the last block is freed, all memory is returned to the
-system.
+system, except within `keeping_blocks`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import mmap
 import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class _Pool:
         self.lock = threading.Lock()
         self.returned: deque[tuple[NDArray[np.uint8], int]] = deque()
         self.idle: list[NDArray[np.uint8]] = []  # ascending by size
-        self.leases = 0
+        self.leases = self.keepers = 0
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> NDArray[np.uint8]:
@@ -66,18 +66,25 @@ class _Pool:
         self._settle()
 
     def clear(self) -> None:
-        """Return all idle blocks to the system."""
+        """Return all idle blocks to the system, unless they are kept."""
         with self.lock:
             self._take_back()
-            self._trim(0)
+            if not self.keepers:
+                self._trim(0)
         self._settle()
+
+    def keep(self, step: Literal[1, -1]) -> None:
+        """Change the number of contexts in which idle blocks are kept."""
+        with self.lock:
+            self.keepers += step
+        self.clear()
 
     def _settle(self) -> None:
         """Process the queue. If another thread has the lock, that thread processes the queue."""
         while self.returned and self.lock.acquire(blocking=False):
             try:
                 self._take_back()
-                if not self.leases:
+                if not self.leases and not self.keepers:
                     self._trim(0)
             finally:
                 self.lock.release()
@@ -89,7 +96,7 @@ class _Pool:
             self.leases -= 1
             self.used -= size
             bisect.insort_left(self.idle, block, key=len)  # the last one is still in the cache
-        if not self.leases:
+        if not self.leases and not self.keepers:
             self.most = 0
 
     def _trim(self, size: int) -> None:
@@ -177,15 +184,14 @@ def _array(
     return block_of(-(-size // _PAGE) * _PAGE)[:size].view(dtype)
 
 
-def release_idle() -> None:
-    """Return the memory of freed arrays to the system."""
-    _pool.clear()
-
-
 @contextlib.contextmanager
 def keeping_blocks() -> Iterator[None]:
-    """Return a context in which the pool keeps freed blocks even while none is in use."""
-    block = empty(_SMALLEST, np.uint8)
-    yield
-    del block
-    _pool.clear()
+    """Return a context in which the pool keeps freed blocks even while none is in use.
+
+    At the end of the outermost context, idle blocks are returned to the system.
+    """
+    _pool.keep(1)
+    try:
+        yield
+    finally:
+        _pool.keep(-1)

@@ -30,6 +30,19 @@ def test_the_pool_holds_at_most_twice_the_peak(sizes, data):
     assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
 
 
+def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
+    monkeypatch.setattr(memory, "_pool", pool := memory._Pool())
+    with memory.keeping_blocks():
+        with memory.keeping_blocks():
+            memory.empty(2**21, np.uint8)
+        (block,) = pool.idle
+        array = memory.empty(2**21, np.uint8)
+        assert array.ctypes.data == block.ctypes.data
+        del array
+        assert (pool.leases, pool.held) == (0, 2**21)
+    assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
+
+
 def test_too_large_arrays_raise_memory_error():
     state = [memory._pool.leases, memory._pool.used]
     with pytest.raises(MemoryError):
