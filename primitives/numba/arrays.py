@@ -79,6 +79,8 @@ class NumbaArrays(NumpyArrays):
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
         if isinstance(values, Consecutive):
+            if fill is None and not values.first and values.dtype == index.dtype:
+                return index
             found = np.add(index, values.first, dtype=values.dtype, casting="unsafe")
             if fill is not None:
                 found[index == len(values)] = fill
@@ -325,6 +327,8 @@ class NumbaArrays(NumpyArrays):
         if runs is None:
             return super().join_by_key(u, v, key, size)
         shares = len(self._team.shares(len(u)))
+        if shares < _JOINED_TOGETHER <= self._team.size:
+            shares = 1  # there are too few pairs for helpers to get ahead
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
         together = shares >= _JOINED_TOGETHER and size < 2**31 and len(u) < 2**32
         failed = np.zeros(1, np.uint8)
