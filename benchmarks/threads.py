@@ -54,6 +54,8 @@ class Sections:
         The seconds of each stage, from its beginning to that of the next.
     spent : dict of str to list of list of float
         By stage, the seconds of the shares of each section.
+    taken : dict of str to float
+        By stage, the seconds of its sections, with those that the model takes to time them.
     in_pool : int
         The number of sections that call NumPy functions.
     """
@@ -62,6 +64,7 @@ class Sections:
     since: float = field(default_factory=time.thread_time)
     stages: dict[str, float] = field(default_factory=dict)
     spent: dict[str, list[list[float]]] = field(default_factory=dict)
+    taken: dict[str, float] = field(default_factory=dict)
     in_pool: int = 0
 
     def listen(self, step: str, *_: int) -> None:
@@ -70,18 +73,20 @@ class Sections:
         self.stages[self.stage] = self.stages.get(self.stage, 0.0) + now - self.since
         self.stage, self.since = step.rpartition(" ")[2], now
 
-    def call(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    def call(self, calls: Iterable[Callable[[], Any]]) -> list[Any]:
         """Call the functions of a section in turn; return their results.
 
         The calling thread's share is last. If it is done before helpers begin, they find no work.
         """
-        results, seconds = [], []
-        for each in reversed(calls):
+        results, seconds, began = [], [], time.thread_time()
+        for each in reversed(list(calls)):
             start = time.thread_time()
             results.append(each())
             seconds.append(time.thread_time() - start)
         if len(seconds) > 1:
             self.spent.setdefault(self.stage, []).append(seconds)
+            taken = self.taken.get(self.stage, 0.0) + time.thread_time() - began
+            self.taken[self.stage] = taken
         return results[::-1]
 
     def even(self) -> None:
@@ -139,14 +144,15 @@ def modelled(
     with _in_turn(sections):
         _solve(graph, threads, sections.listen)
         sections.listen("end")
-    shared = {stage: sum(map(sum, spent)) for stage, spent in sections.spent.items()}
+    shared = sum(sum(map(sum, spent)) for spent in sections.spent.values())
     longest = {stage: sum(map(max, spent)) for stage, spent in sections.spent.items()}
     others = sum(map(len, sections.spent.values())) - sections.in_pool
     handed = by_crew * others + by_pool * sections.in_pool
     sequential = {
-        stage: seconds - shared.get(stage, 0.0) for stage, seconds in sections.stages.items()
+        stage: seconds - sections.taken.get(stage, 0.0)
+        for stage, seconds in sections.stages.items()
     }
-    work = sum(sections.stages.values())
+    work = sum(sequential.values()) + shared
     model = sum(sequential.values()) + sum(longest.values()) + handed
     parts = {"sequential": sequential, "longest": longest}
     return {"model": model, "work": work, "hand_over": handed, **parts}
@@ -197,7 +203,7 @@ def _in_turn(sections: Sections) -> Iterator[None]:
         return sections.call(calls)
 
     def run_section(_: Team, blocks: NDArray[Any]) -> None:
-        sections.call([partial(call_block, block.ctypes.data) for block in blocks])
+        sections.call(partial(call_block, block.ctypes.data) for block in blocks)
 
     def drain(team: Team, *arguments: Any) -> None:
         run(team, *arguments)

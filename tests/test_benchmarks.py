@@ -240,6 +240,7 @@ def test_shares_run_in_turn_and_the_first_one_last():
     assert sections.call(calls) == [2, 4, 6]
     assert order == [3, 2, 1]
     assert [len(shares) for shares in sections.spent["a_stage"]] == [3]
+    assert sections.taken["a_stage"] >= sum(map(sum, sections.spent["a_stage"]))
     assert list(sections.stages) == ["open and plan"]
 
 
