@@ -79,11 +79,10 @@ def grid(
         array = np.moveaxis(array, channel_axis, -1)
     axes = array.ndim - (channel_axis is not None)
     if axes not in _STEPS or array.dtype.kind not in "biuf":
-        message = (
+        raise OptionError(
             "expected an image of two axes or a volume of three, of bools, integers or floats, got "
             f"{array.dtype} of shape {np.shape(values)}; pass channel_axis= for color channels"
         )
-        raise OptionError(message)
     steps = _STEPS[axes]
     if connectivity is None:
         connectivity = next(iter(steps))
@@ -345,6 +344,5 @@ def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray
     """Return the weights of edges."""
     found = np.asarray(weight(left, right))
     if found.shape != (len(left),):
-        message = f"weight= returned an array of shape {found.shape} for {len(left)} edges"
-        raise GraphError(message)
+        raise GraphError(f"weight= returned an array of shape {found.shape} for {len(left)} edges")
     return found

@@ -123,8 +123,7 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
             raise
         edge, problem = found
         (name,) = edges.tuples(np.array([edge]), data=False)
-        message = f"edge {edge}, {name}: the weight {problem}"
-        raise GraphError(message) from error
+        raise GraphError(f"edge {edge}, {name}: the weight {problem}") from error
 
 
 def _addresses(objects: NDArray[Any]) -> NDArray[np.intp]:

@@ -33,7 +33,8 @@ from ...runtime.team import kernel_threads
 from ..formats.npy import npy_source
 from ..libraries.arrow import pa, parquet
 from ..source import EdgeSource, check_dtype
-from .pairs import Pairs, common_type
+from ..tables import arrow_dtype, arrow_values
+from .pairs import common_type
 from .vertex_names import StoredNames
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ _RANK = """
 
 
 def number_beyond_memory(
-    pairs: Iterator[Pairs], memory: int, folder: Path | None, identity: Any
+    pairs: Iterator[Any], memory: int, folder: Path | None, identity: Any
 ) -> EdgeSource:
     """Return named pairs, without those that `pairs_divided` counts, as a source with `names`.
 
@@ -161,7 +162,7 @@ def _source(folder: Path, resources: contextlib.ExitStack) -> EdgeSource:
     return EdgeSource(segments, num_vertices=len(names), names=names)
 
 
-def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) -> list[int]:
+def _divide(connection: Any, pairs: Iterator[Any], folder: Path, size: int) -> list[int]:
     """Write the weights of blocks of `size` bytes, and their names by part; return their rows."""
     state: dict[str, Any] = _load(folder / "state.json")
     rows: list[int] = state["rows"]
@@ -169,19 +170,15 @@ def _divide(connection: Any, pairs: Iterator[Pairs], folder: Path, size: int) ->
         label = f"{len(rows):08}"
         edges = folder / "edges" / label
         edges.mkdir(exist_ok=True)
-        if block[0].weight is not None:
-            _save_array(edges / "weight.npy", np.concatenate([each.weight for each in block]))
-        count = sum(len(each.left) for each in block)
-        columns = {
-            "l": pa.chunked_array([c for each in block for c in each.left.chunks]),
-            "r": pa.chunked_array([c for each in block for c in each.right.chunks]),
-            "place": np.arange(0, 2 * count, 2, dtype=np.uint32),
-        }
+        if "weight" in block.column_names:
+            _save_array(edges / "weight.npy", arrow_values("weight", block["weight"]))
+        place = np.arange(0, 2 * len(block), 2, dtype=np.uint32)
+        columns = {"l": block["l"], "r": block["r"], "place": place}
         connection.register("arriving", pa.table(columns))
         with _replacing(folder / "names" / f"block={label}") as draft:
             _execute(connection, _DIVIDE, block=len(rows), parts=_PARTS, draft=draft)
         connection.unregister("arriving")
-        rows.append(count)
+        rows.append(len(block))
         _save(folder / "state.json", state)
     _save(folder / "state.json", {**state, "divided": True})
     return rows
@@ -245,43 +242,42 @@ def _numbers(folder: Path) -> dict[int, NDArray[np.int64]]:
     return dict(zip(parts, np.split(number, ends[:-1]), strict=True))
 
 
-def _blocks(pairs: Iterator[Pairs], size: int) -> Iterator[list[Pairs]]:
+def _blocks(pairs: Iterator[Any], size: int) -> Iterator[Any]:
     """Yield consecutive pairs in blocks of about `size` bytes."""
-    block: list[Pairs] = []
+    block: list[Any] = []
     held = 0
-    for each in pairs:
-        count = len(each.left)
-        step = max(1, count * size // max(1, each.nbytes))
-        for start in range(0, count, step):
-            columns = (each.left, each.right, each.weight)
-            block.append(Pairs(*(c if c is None else c[start : start + step] for c in columns)))
+    for table in pairs:
+        step = max(1, len(table) * size // max(1, table.nbytes))
+        for start in range(0, len(table), step):
+            block.append(table.slice(start, step))
             held += block[-1].nbytes
             if held >= size:
-                yield block
+                yield pa.concat_tables(block)
                 block, held = [], 0
     if block:
-        yield block
+        yield pa.concat_tables(block)
 
 
-def _alike(pairs: Iterator[Pairs], state: dict[str, Any]) -> Iterator[Pairs]:
+def _alike(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
     """Yield pairs with the types of the first pairs, which the state keeps."""
     first = sum(state["rows"])
-    for left, right, weight in pairs:
+    for table in pairs:
+        left, right, *weight = table.columns
+        dtype = arrow_dtype("weight", weight[0].type).str if weight else None
         if "names" not in state:
-            state["names"] = str(common_type([left.type, right.type]))
-            state["weight"] = None if weight is None else weight.dtype.str
+            state.update(names=str(common_type([left.type, right.type])), weight=dtype)
         kind = pa.type_for_alias(state["names"])
         common_type([kind, left.type, right.type])
-        if (weight is None) != (state["weight"] is None):
+        if (dtype is None) != (state["weight"] is None):
             message = f"edge {first}: some tables have a column of weights, and others have none"
             raise GraphError(message)
-        if weight is not None:
-            check_dtype(first, weight.dtype, np.dtype(state["weight"]))
+        if dtype is not None:
+            check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
         try:
-            yield Pairs(left.cast(kind), right.cast(kind), weight)
+            yield pa.table([left.cast(kind), right.cast(kind), *weight], table.column_names)
         except pa.ArrowInvalid as error:
             raise GraphError(f"names are not all of type {kind}: {error}") from error
-        first += len(left)
+        first += len(table)
 
 
 @contextlib.contextmanager

@@ -16,8 +16,9 @@ from ...runtime.team import kernel_threads
 from ..edge_list import EdgeList, join_weights
 from ..files import file_fingerprint, paths_of
 from ..libraries.arrow import pa
+from ..tables import arrow_values
 from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
-from .pairs import Pairs, common_type, named_pairs
+from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def number_graph(
         if memory is not None and (done := pairs_divided(folder, identity)) is not None:
             rest = named_pairs(graph, names, weight, format, first=done)
             return number_beyond_memory(rest, memory, folder, identity)
-    pairs, held, size = named_pairs(graph, names, weight, format), deque[Pairs](), 0
+    pairs, held, size = named_pairs(graph, names, weight, format), deque[Any](), 0
     for each in pairs:
         held.append(each)
         size += each.nbytes
@@ -79,12 +80,12 @@ def number_graph(
     return _number_in_memory(held)
 
 
-def _number_in_memory(pairs: deque[Pairs]) -> EdgeList:
+def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     """Return named pairs as an edge list with `names`, and drop the pairs."""
-    chunks: list[Any] = [chunk for each in pairs for chunk in each.left.chunks]
-    num_edges = sum(map(len, chunks))
-    chunks += (chunk for each in pairs for chunk in each.right.chunks)
-    weights = [each.weight for each in pairs if each.weight is not None]
+    num_edges = sum(map(len, pairs))
+    chunks: list[Any] = [chunk for end in "lr" for each in pairs for chunk in each[end].chunks]
+    weighted = (each for each in pairs if "weight" in each.column_names)
+    weights = [arrow_values("weight", each["weight"]) for each in weighted]
     pairs.clear()
     report_progress("number names", 0, 2 * num_edges)
     codes, values = _encoded(chunks)

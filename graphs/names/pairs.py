@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
@@ -12,7 +12,7 @@ from ..files import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
 from ..libraries.arrow import kinds, pa
 from ..tables import (
-    arrow_values,
+    arrow_dtype,
     as_arrow,
     check_no_nulls,
     choose_columns,
@@ -24,25 +24,7 @@ from ..tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from ..tables import Choose
-
-
-class Pairs(NamedTuple):
-    """Consecutive edges whose ends are names."""
-
-    #: The names of the two ends, strings or integers, as `pyarrow.ChunkedArray`.
-    left: Any
-    right: Any
-    #: None for weight 1 on every edge.
-    weight: NDArray[Any] | None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the columns."""
-        names: int = self.left.nbytes + self.right.nbytes
-        return names + (0 if self.weight is None else self.weight.nbytes)
 
 
 def named_pairs(
@@ -51,8 +33,11 @@ def named_pairs(
     weight: str | None,
     format: str | None = None,  # noqa: A002
     first: int = 0,
-) -> Iterator[Pairs]:
+) -> Iterator[Any]:
     """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
+
+    They are `pyarrow.Table` objects with columns l and r, of strings or integers, and weight, if
+    the graph has weights.
 
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
@@ -64,15 +49,15 @@ def named_pairs(
             skip -= len(table)
             continue
         table, skip = table.slice(skip), 0
-        left, right, *rest = choose(table.column_names).present
-        pairs = Pairs(
-            _names(left, table[left], first),
-            _names(right, table[right], first),
-            arrow_values(rest[0], table[rest[0]], first) if rest else None,
-        )
-        first += len(pairs.left)
+        left, right, weights = choose(table.column_names)
+        pairs = {"l": _names(left, table[left], first), "r": _names(right, table[right], first)}
+        if weights is not None:
+            arrow_dtype(weights, table[weights].type)
+            check_no_nulls(weights, table[weights], first)
+            pairs["weight"] = table[weights]
+        first += len(table)
         report_progress("read pairs", first, 0)
-        yield pairs
+        yield pa.table(pairs)
 
 
 def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002

@@ -212,4 +212,4 @@ def test_blocks_of_text(tmp_path):
     assert list(table.names) == ["a", "b", "c"]
     assert table.weight.tolist() == [1, 2**64 - 1]
     (pairs,) = named_pairs(tmp_path / "pairs.csv", ("u", "v"), None)
-    assert pairs.weight is None
+    assert pairs.column_names == ["l", "r"]
