@@ -28,7 +28,7 @@ def paths_of(value: Any) -> list[Path]:
 
 
 @contextlib.contextmanager
-def file_errors(path: Path, *kinds: type[Exception]) -> Iterator[None]:
+def file_errors(path: Path | str, *kinds: type[Exception]) -> Iterator[None]:
     """Convert errors of the system, and exceptions of these kinds, to errors that name the file."""
     reasons: tuple[type[Exception], ...] = (OSError, *kinds)
     try:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .crew import FUTEX, Crew
-from .memory import fresh
 from .native import HEADER, NativeKernel, call_block
 
 if TYPE_CHECKING:
@@ -208,7 +207,7 @@ def copied(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     """Return a copy with another dtype."""
     if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):
         return array.astype(dtype)
-    out = fresh(len(array), dtype)
+    out = np.empty(len(array), dtype)
 
     def copy(start: int, stop: int) -> None:
         out[start:stop] = array[start:stop]

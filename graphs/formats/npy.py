@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import tokenize
 import zipfile
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from ..segments import Read
 
 _WEIGHTS = ("w", "weight")
-#: Exceptions of NumPy for a damaged header. NumPy evaluates headers as Python expressions.
-_NPY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, tokenize.TokenError)
+#: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.
+_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
 #: Bytes that are read and then checked while they are in the cache.
 _CACHED = 2**20
 #: Readers of headers, by version. Later versions differ only in named fields.
@@ -104,7 +104,7 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
     arrays = {}
     with file_errors(path, zipfile.BadZipFile), np.load(path, allow_pickle=False) as archive:
         for name in archive.files:
-            with _array_errors(path, name), without_warnings():
+            with file_errors(f"{path}: array {name}", *_ERRORS), without_warnings():
                 arrays[name] = archive[name]
     return arrays
 
@@ -125,19 +125,11 @@ def archived_bytes(path: Path) -> int:
             raise FileFormatError(f"{path}: two arrays have the same name")
         for member in members:
             name = member.filename.removesuffix(".npy")
-            with _array_errors(path, name), archive.open(member) as file:
+            with file_errors(f"{path}: array {name}", *_ERRORS), archive.open(member) as file:
                 shape, dtype = _shape_and_dtype(file)
                 if not 0 <= math.prod(shape) * dtype.itemsize <= member.file_size:
                     raise ValueError(f"states shape {shape} in {member.file_size:,} bytes")
     return total
-
-
-@contextmanager
-def _array_errors(path: Path, name: str) -> Iterator[None]:
-    try:
-        yield
-    except (*_NPY_ERRORS, RuntimeError, zlib.error, NotImplementedError) as error:
-        raise FileFormatError(f"{path}: array {name}: {error}") from error
 
 
 # Folders.
@@ -311,7 +303,7 @@ def _opened(path: Path) -> _Column:
         If the file is not a column of numbers, or is shorter than its header states.
     """
     state = FileState.of(path)
-    with file_errors(path, *_NPY_ERRORS), path.open("rb") as file:
+    with file_errors(path, *_ERRORS), path.open("rb") as file:
         shape, dtype = _shape_and_dtype(file)
         size = file.tell()
         file.seek(0)
