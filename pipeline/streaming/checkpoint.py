@@ -107,7 +107,8 @@ def _modules_of(name: str) -> list[ModuleType]:
     found, unseen = {name: sys.modules[name]}, [name]
     while unseen:
         for value in list(vars(found[unseen.pop()]).values()):
-            module = inspect.getmodule(value)
+            is_code = inspect.ismodule(value) or callable(value)  # other values may be proxies
+            module = inspect.getmodule(value) if is_code else None
             if module is not None and module.__name__ not in found and _is_own(module):
                 found[module.__name__] = module
                 unseen.append(module.__name__)
