@@ -423,7 +423,7 @@ def test_processes_send_host_arrays():
 def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     """Free memory is less than the whole graph takes, and enough for scans."""
     interpreted_gpu.start(0, checks="bounds")
-    for module in ("bounds", "reading"):
+    for module in ("bounds", "scan"):
         monkeypatch.setattr(f"mstflow.pipeline.streaming.{module}.BLOCK_EDGES", 5000)
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds._KERNELS", 0)
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds._THREAD", 0)
