@@ -393,10 +393,8 @@ class NumbaArrays(NumpyArrays):
         base, table = np.empty(1, np.uint64), np.empty((len(graphs), 8), np.uint64)
         addresses = np.array(addresses_of(columns), np.uint64)
         table[:, :3] = (addresses - np.uint64(address_of(base))).reshape(-1, 3)
-        for column in range(3):
-            own = dtypes[column::3]
-            facts = [_facts(own[0])] if len({*own}) == 1 else [*map(_facts, own)]
-            table[:, 3 + column], table[:, 6], table[:, 7] = np.array(facts, np.uint64).T
+        kinds = [*zip(dtypes[::3], dtypes[1::3], dtypes[2::3], strict=True)]
+        table[:, 3:] = [*map(_facts, {*kinds} if len({*kinds}) == 1 else kinds)]
         first = np.array([*itertools.accumulate(lengths, initial=0)])
         out, found = np.empty(first[-1], np.int64), np.zeros((len(graphs), 2), np.int64)
         shares, longest = len(self._team.shares(len(out))), min(max(lengths), FEW)
@@ -682,10 +680,11 @@ def _key_options(
 
 
 @functools.cache
-def _facts(dtype: np.dtype[Any]) -> tuple[int, bool, int]:
-    """Return the size of an element, whether it has a sign, and for floats the number of NaN."""
-    nans = 2 ** np.finfo(dtype).nmant - 1 if dtype.kind == "f" else 0
-    return dtype.itemsize, dtype.kind in "if", nans
+def _facts(dtypes: tuple[np.dtype[Any], ...]) -> tuple[int, ...]:
+    """Return the numbers about the dtypes of u, v and weight that `few.join_graphs` needs."""
+    *_, weight = dtypes
+    nans = 2 ** np.finfo(weight).nmant - 1 if weight.kind == "f" else 0
+    return *(dtype.itemsize for dtype in dtypes), weight.kind in "if", nans
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:
