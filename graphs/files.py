@@ -36,8 +36,7 @@ def file_errors(path: Path | str, *kinds: type[Exception]) -> Iterator[None]:
     except (FileFormatError, OptionError):
         raise
     except reasons as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FileFormatError(message) from error
+        raise FileFormatError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def most_from(path: Path) -> int:
@@ -52,11 +51,10 @@ def most_from(path: Path) -> int:
 def check_decompressed(path: Path, size: int) -> None:
     """Check the size that a file states for its decompressed content."""
     if size > most_from(path):
-        message = (
+        raise FileFormatError(
             f"{path}: decompresses to {size:,} bytes, which is far more than graphs do; save it "
             "without compression if that is right"
         )
-        raise FileFormatError(message)
 
 
 @contextlib.contextmanager
@@ -117,8 +115,7 @@ def check_state(path: Path, known: FileState, found: FileState | None = None) ->
         how = "another file has replaced it"
     else:
         how = "it was written to"
-    message = f"{path} changed while it was being read: {how}"
-    raise FileFormatError(message)
+    raise FileFormatError(f"{path} changed while it was being read: {how}")
 
 
 def digest(*data: Any) -> str:

@@ -41,16 +41,16 @@ def write_graph(path: AnyPath, graph: EdgeSource) -> None:
     check_overwrite([path], source_paths(graph))
     names = graph.names
     u, v, weight = (column.dtype for column in graph.first_columns())
-    dtypes = {"u": u, "v": v} if names is None else {"u": names.type, "v": names.type}
+    if names is not None:
+        u = v = names.type
 
     def read(size: int) -> Iterator[list[Any]]:
         for *_, block in graph.blocks(size):
             *ends, weights = block()
             yield [*(ends if names is None else map(names.take, ends)), weights]
 
-    columns = {**dtypes, "weight": weight}
-    table = EdgeTable(columns, graph.num_edges or 0, graph.num_vertices, read)
-    write_table(path, table)
+    dtypes = {"u": u, "v": v, "weight": weight}
+    write_table(path, EdgeTable(dtypes, graph.num_edges or 0, graph.num_vertices, read))
 
 
 def write_columns(
@@ -78,9 +78,8 @@ def write_columns(
         for start in range(0, num_edges, size):
             yield [values[start : start + size] for values in columns.values()]
 
-    write_table(
-        path, EdgeTable(dtypes, num_edges, num_vertices, read, columns, identity, coordinates)
-    )
+    table = EdgeTable(dtypes, num_edges, num_vertices, read, columns, identity, coordinates)
+    write_table(path, table)
 
 
 def write_table(path: AnyPath, table: EdgeTable) -> None:

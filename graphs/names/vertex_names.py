@@ -76,8 +76,7 @@ class VertexNames:
         if found.null_count:
             unknown = known[found.is_null().index(True).as_py()].as_py()
             raise OptionError(f"no vertex has the name {unknown!r}")
-        numbers: NDArray[np.int64] = np.asarray(found).astype(np.int64)
-        return numbers
+        return np.asarray(found).astype(np.int64)
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
