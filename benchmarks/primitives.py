@@ -83,6 +83,8 @@ def arguments(size: int) -> dict[str, Call]:
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
     found["join_by_weight"] = some, {"descending": False}
+    graph = u[:1024] % 512, v[:1024] % 512, weight[:1024]
+    found["join_graphs"] = ([graph] * 64,), {"descending": False}
     found["label_level"] = (top, level, 0), {"dtype": "int64"}
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found
@@ -147,5 +149,11 @@ def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
 
 def _elements(given: tuple[Any, ...]) -> int:
     """Return the length of the largest array, or the largest number if there are no arrays."""
-    flat = [part for each in given for part in (each if isinstance(each, tuple | list) else [each])]
-    return int(max([len(part) for part in flat if np.ndim(part)] or given))
+    return max(map(_length, given)) or int(max(given))
+
+
+def _length(value: Any) -> int:
+    """Return the length of an array, of the largest array of a tuple, or of all in a list."""
+    if isinstance(value, tuple | list):
+        return (max if isinstance(value, tuple) else sum)(map(_length, value))
+    return len(value) if np.ndim(value) else 0
