@@ -197,9 +197,9 @@ def minimum_spanning_forests(
     remaining = iter(graphs)
     while some := list(itertools.islice(remaining, TOGETHER)):
         forests: dict[int, Forest] = {}
-        if algorithm == "auto":
+        if algorithm == "auto" and (small := small_graphs(some, weight)):
             forests = _solve_together(
-                small_graphs(some, weight),
+                small,
                 maximum=maximum,
                 backend=backend,
                 threads=threads,

@@ -157,6 +157,13 @@ def test_unusual_graphs_are_solved_alone(backend):
     assert mstflow.minimum_spanning_forests([read_only] * 3)[2].edge_ids.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("backend", mstflow.backends())
+def test_no_graph_is_small(backend):
+    path = mstflow.EdgeList(np.arange(70_000), np.arange(1, 70_001))
+    (forest,) = mstflow.minimum_spanning_forests([path], backend=backend)
+    assert len(forest.edge_ids) == path.num_edges
+
+
 def test_forests_that_are_found_together_share_a_report():
     first, second = mstflow.minimum_spanning_forests([GOOD] * 2, backend="numba")
     assert first.report is second.report
