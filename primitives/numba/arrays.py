@@ -51,6 +51,9 @@ _JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
 _DTYPE = operator.attrgetter("dtype")
+#: The largest array of positions whose parts the forests of small graphs may share. If one of these
+#: forests is kept, the whole array is kept.
+_SHARED_BYTES = 2**20
 _NO_ORDER = np.empty(0, np.uint32)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
@@ -415,6 +418,8 @@ class NumbaArrays(NumpyArrays):
         counts, sizes = found.T.tolist()
         places = zip(first[:-1].tolist(), counts, strict=True)
         joining = [out[start : start + count] if count >= 0 else None for start, count in places]
+        if out.nbytes > _SHARED_BYTES:
+            joining = [None if ids is None else ids.copy() for ids in joining]
         return joining, sizes
 
     def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:

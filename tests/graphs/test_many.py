@@ -158,6 +158,14 @@ def test_unusual_graphs_are_solved_alone(backend):
 
 
 @pytest.mark.parametrize("backend", mstflow.backends())
+def test_a_forest_does_not_keep_memory_for_all_edges(backend):
+    rng = np.random.default_rng(7)
+    many = [(*rng.integers(0, 9, (2, 2000)), rng.random(2000)) for _ in range(100)]
+    kept = mstflow.minimum_spanning_forests(many, backend=backend)[3].edge_ids
+    assert (kept if kept.base is None else kept.base).nbytes < 100 * 9 * 8
+
+
+@pytest.mark.parametrize("backend", mstflow.backends())
 def test_no_graph_is_small(backend):
     path = mstflow.EdgeList(np.arange(70_000), np.arange(1, 70_001))
     (forest,) = mstflow.minimum_spanning_forests([path], backend=backend)
