@@ -171,7 +171,10 @@ def _other_ends(
 
 def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
     """Return the first edge with an invalid weight and the problem; None if all are valid."""
+    integers = [value for value in weights if isinstance(value, int | np.integer)]
     has_floats = any(isinstance(value, float | np.floating) for value in weights)
+    # No integer dtype holds negative and large numbers; NumPy converts both to float64.
+    is_float = has_floats or (min(integers, default=0) < 0 and max(integers) >= 2**63)
     for edge, value in enumerate(weights):
         try:
             column = checked_column("weight", [value])
@@ -181,6 +184,6 @@ def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
             return edge, f"must be bool, integer or float16/32/64, not {value!r}"
         if value != value:
             return edge, "is NaN"
-        if has_floats and column.dtype.kind in "iu" and int(float(value)) != value:
+        if is_float and column.dtype.kind in "iu" and int(float(value)) != value:
             return edge, f"is {value}, which is not exact as float64"
     return None

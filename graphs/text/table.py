@@ -76,8 +76,8 @@ def stream_blocks(
     num_vertices = largest if header.num_vertices is None else header.num_vertices
     _check_edges(path, header, count)
     kinds = {dtype.kind for dtype in dtypes}
-    name = "float64" if "f" in kinds else "uint64" if "u" in kinds else "int64"
-    blocks_again = partial(_blocks, read=read, dtype=np.dtype(name))
+    dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
+    blocks_again = partial(_blocks, read=read, dtype=dtype)
     file = File(path, name, blocks_again, options, state, is_in_blocks=True)
     return EdgeSource((file.slice(0, count),), num_vertices)
 

@@ -16,7 +16,7 @@ from pyarrow import parquet
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import FileFormatError, GraphError
-from mstflow.graphs.open import open_graph
+from mstflow.graphs.open import open_files, open_graph
 from mstflow.graphs.segments import checksum
 
 RNG = np.random.default_rng(0)
@@ -198,6 +198,13 @@ def test_a_fingerprint_depends_on_every_time(tmp_path):
     np.save(path / "w.npy", values)
     os.utime(path / "w.npy", ns=(status.st_atime_ns, status.st_mtime_ns))
     assert opened(path).fingerprint() != before
+
+
+def test_a_fingerprint_depends_on_the_format(tmp_path):
+    path = tmp_path / "graph"
+    path.write_text("0 1 5\n1 2 3\n")
+    found = (open_files([path], format=name, is_bounded=True) for name in ("txt", "csv"))
+    assert len({source.fingerprint() for source in found}) == 2
 
 
 TRUNCATING = """

@@ -253,3 +253,11 @@ def test_errors_name_nodes(weight, problem):
     message = re.escape(f"edge 1, ('Gouda', 'Utrecht', 'rail'): the weight {problem}")
     with pytest.raises(GraphError, match=message):
         mstflow.minimum_spanning_forest(made)
+
+
+def test_errors_of_large_integers_name_nodes():
+    made = networkx.Graph([("Delft", "Gouda", {"weight": -1})])
+    made.add_edge("Gouda", "Utrecht", weight=2**63 + 1)
+    message = re.escape(f"edge 1, ('Gouda', 'Utrecht'): the weight is {2**63 + 1}, which is not")
+    with pytest.raises(GraphError, match=message):
+        mstflow.minimum_spanning_forest(made)
