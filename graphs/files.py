@@ -77,18 +77,10 @@ class FileState(NamedTuple):
     inode: int
 
     @classmethod
-    def of(cls, path: Path) -> FileState:
-        """Return the current state of a file."""
+    def of(cls, path: Path, descriptor: int | None = None) -> FileState:
+        """Return the current state of a file, by its descriptor if it is open."""
         with file_errors(path):
-            return cls._from(path.stat())
-
-    @classmethod
-    def of_open(cls, descriptor: int) -> FileState:
-        """Return the current state of an open file."""
-        return cls._from(os.fstat(descriptor))
-
-    @classmethod
-    def _from(cls, found: os.stat_result) -> FileState:
+            found = os.stat(path if descriptor is None else descriptor)
         return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
@@ -104,9 +96,9 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
     check_state(path, known)
 
 
-def check_state(path: Path, known: FileState, found: FileState | None = None) -> None:
-    """Check that a file is still in a known state. `found` is its current one, if it was read."""
-    found = found or FileState.of(path)
+def check_state(path: Path, known: FileState, descriptor: int | None = None) -> None:
+    """Check that a file is still in a known state. If it is open, pass its descriptor."""
+    found = FileState.of(path, descriptor)
     if found == known:
         return
     if found.size != known.size:

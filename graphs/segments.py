@@ -13,7 +13,7 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +72,28 @@ class Segment(ABC):
 
     def slice(self, start: int, stop: int) -> Segment:
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
-        return Rows(self, start, stop)
+        return Rows(self, start=start, stop=stop)
 
     @abstractmethod
     def fingerprint(self) -> str:
         """Return a digest that identifies the edges."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range(Segment):
+    """Base of segments that are edges `start` to `stop` - 1 of a place; slices are ranges, too."""
+
+    start: int = 0
+    stop: int
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return self.stop - self.start
+
+    def slice(self, start: int, stop: int) -> Segment:
+        """Return a range of these edges."""
+        return replace(self, start=self.start + start, stop=self.start + stop)
 
 
 @dataclass(frozen=True)
@@ -307,12 +324,10 @@ class File(Sequential):
 
 
 @dataclass(frozen=True)
-class Rows(Segment):
-    """Edges `start` to `stop` - 1 of a segment that is read from the beginning, in whole units."""
+class Rows(Range):
+    """Edges of a segment that is read from the beginning, in whole units."""
 
     segment: Segment
-    start: int
-    stop: int
 
     @property
     def edges_at_once(self) -> int:
@@ -324,11 +339,6 @@ class Rows(Segment):
     def is_direct(self) -> bool:
         """Whether the segment is direct."""
         return self.segment.is_direct
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges."""
-        return self.stop - self.start
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -359,10 +369,6 @@ class Rows(Segment):
         if first >= self.stop:
             return
         raise GraphError(f"the first scan read {self.stop} edges, a later one only {first}")
-
-    def slice(self, start: int, stop: int) -> Rows:
-        """Return a slice of these rows."""
-        return Rows(self.segment, self.start + start, self.start + stop)
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the segment, and the range of rows."""

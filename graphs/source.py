@@ -219,7 +219,7 @@ class EdgeSource:
             if segment.num_edges is None:
                 if isinstance(segment, Chunks):
                     segment = replace(segment, checksums=size.checksums)
-                segment = Rows(segment, 0, size.num_edges)
+                segment = Rows(segment, stop=size.num_edges)
             segments.append(segment)
             first += size.num_edges
         known = self.num_vertices

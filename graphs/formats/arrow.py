@@ -41,13 +41,9 @@ def arrow_tables(path: Path, choose: Choose) -> Iterator[Any]:
 
 def _table(path: Path) -> Any:
     decompressed_bytes(path)
-    with naming(path):
-        with path.open("rb") as handle:
-            is_file = _is_file(handle)
-        with (
-            pa.OSFile(str(path)) as source,
-            pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as reader,
-        ):
+    with naming(path), pa.OSFile(str(path)) as source:
+        opened = pa.ipc.open_file if _is_file(source) else pa.ipc.open_stream
+        with opened(source) as reader:
             table = reader.read_all()
             table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
             return table
@@ -66,8 +62,9 @@ def decompressed_bytes(path: Path) -> int:
 
 
 def _is_file(handle: IO[bytes]) -> bool:
+    start = handle.read(len(_MAGIC))
     handle.seek(0)
-    return handle.read(len(_MAGIC)) == _MAGIC
+    return start == _MAGIC
 
 
 # The parts of the metadata that state sizes. Source: "Arrow Columnar Format", version 1.5, section

@@ -11,7 +11,7 @@ from ...errors import FileFormatError
 from ..format import Format
 from ..libraries.arrow import arrow_csv, pa
 from ..tables import plain_values
-from ..text.columns import check_last_line, whole_lines
+from ..text.columns import check_last_line, require, whole_lines
 from ..text.files import TextFile, check_edges, open_text, range_problem, shown, split_fields
 from ..text.table import Header
 
@@ -81,21 +81,21 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, in
 
 def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
     """Return the degrees of the vertices from `vertex` on and their arcs, or raise a ValueError."""
-    _require(block.endswith(b"\n"), "a line that is too long")
+    require(block.endswith(b"\n"), "a line that is too long")
     text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
-    _require(not text.translate(None, b"0123456789- \n"), "a byte that is not part of a number")
+    require(not text.translate(None, b"0123456789- \n"), "a byte that is not part of a number")
     number = _numbers(text)
     length, num_lines = _lengths(text), form.num_vertices - vertex
-    _require(not length[num_lines:].any(), "more lines than vertices")
+    require(not length[num_lines:].any(), "more lines than vertices")
     length = length[:num_lines]
     degree, odd = np.divmod(length - form.skip, form.step)
-    _require(not odd.any() and degree.min(initial=0) >= 0, "a line without its fields")
+    require(not odd.any() and degree.min(initial=0) >= 0, "a line without its fields")
     if form.skip:  # drop the size and weights of the vertex
         place = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
         number = number[place >= form.skip]
     v = number[:: form.step] - 1
     is_inside = not len(v) or (v.min() >= 0 and v.max() < form.num_vertices)
-    _require(is_inside, "a vertex out of range")
+    require(is_inside, "a vertex out of range")
     u = np.repeat(np.arange(vertex, vertex + len(degree)), degree)
     return degree, (u, v, number[1::2] if form.step > 1 else None)
 
@@ -123,11 +123,6 @@ def _lengths(text: bytes) -> NDArray[np.int64]:
     ends = np.flatnonzero(data == ord("\n"))
     starts = np.append(0, ends[:-1] + 1)
     return np.add.reduceat(is_first, starts, dtype=np.int64)
-
-
-def _require(holds: bool, problem: str) -> None:
-    if not holds:
-        raise ValueError(problem)
 
 
 def _explain(

@@ -8,7 +8,7 @@ import math
 import zipfile
 import zlib
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from ..files import (
     without_warnings,
 )
 from ..format import IDENTITY, Format, parse_identity
-from ..segments import Segment
+from ..segments import Range
 from ..source import EdgeSource
 
 if TYPE_CHECKING:
@@ -110,13 +110,7 @@ def _archived(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def archived_bytes(path: Path) -> int:
-    """Return the bytes of all arrays that the archive and their headers state.
-
-    Raises
-    ------
-    FileFormatError
-        If the sizes are impossible. Names the array.
-    """
+    """Return the bytes of all arrays, which the archive states; check the headers against them."""
     with file_errors(path, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
@@ -161,7 +155,7 @@ def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
 def npy_source(path: Path) -> EdgeSource:
     """Return a folder of columns (see `read_npy`) as a source, reading only the headers."""
     columns, num_vertices = _opened_folder(path)
-    return EdgeSource((NpyColumns(columns, 0, columns[0].length),), num_vertices)
+    return EdgeSource((NpyColumns(columns, stop=columns[0].length),), num_vertices)
 
 
 def write_folder(path: Path, table: EdgeTable) -> None:
@@ -211,7 +205,7 @@ class _Column:
                 if rest:
                     break
                 yield values
-            check_state(self.path, self.state, FileState.of_open(file.fileno()))
+            check_state(self.path, self.state, file.fileno())
             if rest:
                 raise FileFormatError(f"{self.path}: ends before edge {start + len(values)}")
 
@@ -257,17 +251,10 @@ def _in_memory(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[
 
 
 @dataclass(frozen=True)
-class NpyColumns(Segment):
-    """Edges `start` to `stop` - 1 of columns u, v and optionally weight."""
+class NpyColumns(Range):
+    """Rows of columns u, v and optionally weight."""
 
     columns: tuple[_Column, ...]
-    start: int
-    stop: int
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges."""
-        return self.stop - self.start
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -280,10 +267,6 @@ class NpyColumns(Segment):
             stop = min(start + size, self.stop)
             yield stop - start, partial(self._read, start, stop)
 
-    def slice(self, start: int, stop: int) -> NpyColumns:
-        """Return a slice of these edges."""
-        return replace(self, start=self.start + start, stop=self.start + stop)
-
     def fingerprint(self) -> str:
         """Return the fingerprints of the files, and the range of edges."""
         files = [file_fingerprint(column.path) for column in self.columns]
@@ -295,13 +278,7 @@ class NpyColumns(Segment):
 
 
 def _opened(path: Path) -> _Column:
-    """Read the header of a column.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not a column of numbers, or is shorter than its header states.
-    """
+    """Read the header of a column, and check that the file holds the numbers that it states."""
     state = FileState.of(path)
     with file_errors(path, *_ERRORS), path.open("rb") as file:
         shape, dtype = _shape_and_dtype(file)
@@ -323,25 +300,21 @@ def _opened(path: Path) -> _Column:
 
 
 def _opened_folder(path: Path) -> tuple[tuple[_Column, ...], int | None]:
-    """Read the headers of the columns u, v and optionally weight, and the number in `n.txt`."""
+    """Read the headers of the columns u, v and maybe weight, and the number in `n.txt`, if any."""
     with file_errors(path):
         files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
     columns = tuple(_opened(files[name]) for name in _column_names(path, files))
     lengths = {column.path.name: column.length for column in columns}
     if len(set(lengths.values())) > 1:
         raise FileFormatError(f"{path}: columns differ in length: {lengths}")
-    return columns, _stated_num_vertices(path / "n.txt")
-
-
-def _stated_num_vertices(file: Path) -> int | None:
-    """Return the number of vertices in `file`, or None if the file is missing."""
+    file = path / "n.txt"
     with file_errors(file):
         if not file.exists():
-            return None
+            return columns, None
         text = file.read_bytes().strip()
     if not text.isdigit() or len(text) > 18:
         raise FileFormatError(f"{file}: line 1: expected a number of vertices, found {text[:24]!a}")
-    return int(text)
+    return columns, int(text)
 
 
 def _write_columns(folder: Path, table: EdgeTable) -> None:

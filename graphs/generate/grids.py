@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import GraphError, OptionError
 from ..files import digest
-from ..segments import Segment, rows_of
+from ..segments import Range, rows_of
 from ..source import EdgeSource, check_dtype
 from .tiles import Tile, divide, ends, most_left, moved, slices, table
 
@@ -98,7 +98,7 @@ def grid(
         and np.count_nonzero(offset) <= steps[connectivity]
         and all(size > abs(move) for size, move in zip(shape, offset, strict=True))
     )
-    whole = GridSegment(array, shape, offsets, weight or difference)
+    whole = GridSegment(array, shape, offsets, weight or difference, stop=0)
     segment = replace(whole, stop=whole.end)
     return EdgeSource((segment,), math.prod(segment.shape))
 
@@ -116,8 +116,8 @@ def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class GridSegment(Segment):
-    """Edges `start` to `stop` - 1 of a grid."""
+class GridSegment(Range):
+    """Edges of a grid."""
 
     #: The planes that the edges touch; channels are the last axis.
     values: NDArray[Any]
@@ -128,13 +128,6 @@ class GridSegment(Segment):
     weight: Weight
     #: The plane that `values` starts with.
     first_plane: int = 0
-    start: int = 0
-    stop: int = 0
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges."""
-        return self.stop - self.start
 
     @property
     def num_vertices(self) -> int:

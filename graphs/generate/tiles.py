@@ -36,14 +36,9 @@ class Shape:
     """The columns that all tiles of one shape share.
 
     The box `inside` and the vertices next to it have these `extents`. An offset leads from the
-    first to the second end of an edge; there is one for each direction.
-
-    Attributes
-    ----------
-    u, v : int32 arrays
-        The ends of each edge: the place of a vertex in the box, or `num_vertices` if it is outside.
-    leaving : int32 array
-        The places of the edges from a vertex inside to one outside.
+    first to the second end of an edge; there is one for each direction. The columns are int32:
+    `u` and `v` are the ends of each edge, each the place of a vertex in the box, or `num_vertices`
+    if it is outside; `leaving` are the places of the edges from a vertex inside to one outside.
     """
 
     def __init__(self, extents: tuple[int, ...], inside: Box, offsets: tuple[Offset, ...]) -> None:

@@ -137,11 +137,8 @@ def _other_ends(
     """Return the other end of each arc of an undirected graph, without looking up any node.
 
     The rows of both ends of an edge hold the same dictionary of attributes, which has the same
-    address in both. A loop is stored once.
-
-    Returns
-    -------
-    int64 array, or None if the rows do not share dictionaries, as in some views and subclasses.
+    address in both. A loop is stored once. Return None if the rows do not share dictionaries, as in
+    some views and subclasses.
     """
     address = _addresses(values)
     place = address - address.min(initial=2**62) >> 6  # a dictionary takes at least 64 bytes

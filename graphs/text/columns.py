@@ -189,7 +189,7 @@ def _parse_block(
     block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
 ) -> _Parsed:
     """Parse lines; return the columns and the number of lines, or raise a ValueError."""
-    _require(block.endswith(b"\n"))
+    require(block.endswith(b"\n"))
     if parse_lines and (columns := parse_lines(block)):
         return columns, len(columns[0])  # each plain line has an edge, so lines need no count
     num_lines = block.count(b"\n")
@@ -219,7 +219,7 @@ def _parse(text: bytes, row: Row) -> Columns | None:
     if not text or text.isspace():
         return None
     # pyarrow would end the line at a lone carriage return.
-    _require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
+    require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
     may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
     are_decimal = any(mark in text for mark in _DECIMAL_MARKS)
     integers = _WANTED[: 0 if may_be_hexadecimal else 2 if are_decimal else 3]
@@ -240,11 +240,11 @@ def _parse(text: bytes, row: Row) -> Columns | None:
             columns[name] = compute.ascii_trim_whitespace(values)
     if row.tag:
         # Comparing with a Python value would import pandas, if it is installed.
-        _require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
+        require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
     if may_be_hexadecimal:
-        _require(not any(map(_has_x, columns.values())))
+        require(not any(map(_has_x, columns.values())))
     u, v = (plain_values(columns[name].cast("int64")) for name in "uv")
-    _require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
+    require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
     if row.first_id:
         u, v = u - row.first_id, v - row.first_id
     return u, v, _weights(columns["weight"]) if "weight" in columns else None
@@ -259,9 +259,9 @@ def _weights(strings: Any) -> NDArray[Any]:
     if not any(mark in text for mark in _DECIMAL_MARKS):
         return plain_values(strings.cast("int64"))
     weight = plain_values(strings.cast("float64"))
-    _require(np.abs(weight).max() < LARGEST_EXACT)  # excludes NaN, overflow and rounded integers
+    require(np.abs(weight).max() < LARGEST_EXACT)  # excludes NaN, overflow and rounded integers
     if b"+" in text:
-        _require(not compute.any(compute.starts_with(strings, "+")).as_py())
+        require(not compute.any(compute.starts_with(strings, "+")).as_py())
     return weight
 
 
@@ -269,7 +269,7 @@ def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
     """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`."""
     strings = compute.ascii_trim_whitespace(strings)
     try:
-        _require(not _has_x(strings))
+        require(not _has_x(strings))
         return _weights(strings)
     except ValueError:
         tokens = [token.encode() for token in strings.to_pylist()]
@@ -285,9 +285,10 @@ def _has_x(strings: Any) -> bool:
     return bool(compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
 
 
-def _require(is_plain: bool) -> None:
-    if not is_plain:
-        raise ValueError("pyarrow might misread this block")
+def require(holds: bool, problem: str = "pyarrow might misread this block") -> None:
+    """Raise a ValueError unless a condition for parsing a block at once holds."""
+    if not holds:
+        raise ValueError(problem)
 
 
 def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:

@@ -25,21 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST_EXACT = 2**53  # float64 represents all integers up to here
-
-
 #: The dtypes in which `write_rows` writes others.
 WRITTEN_AS: dict[str, np.dtype[Any]] = {"bool": np.dtype("uint8"), "float16": np.dtype("float32")}
-
-
-def _open_zst(file: IO[bytes]) -> Any:
-    return pa.input_stream(file, compression="zstd")
-
 
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
-    ".zst": _open_zst,
+    ".zst": lambda file: pa.input_stream(file, compression="zstd"),
 }
 
 #: The largest length of a line in bytes, except in formats whose lines list all neighbours.
