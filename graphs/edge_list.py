@@ -111,9 +111,9 @@ class EdgeList:
             If an id is not less than `num_vertices`, or the vertices have names. Names the edge.
         """
         check_names(self.names, num_vertices)
-        if _checked_num_vertices(self.u[:0], self.v[:0], num_vertices, 0) < self.num_vertices:
-            return EdgeList(self.u, self.v, self.weight, num_vertices=num_vertices)
-        return self._changed(num_vertices=int(num_vertices))
+        if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
+            return EdgeList(self.u, self.v, self.weight, num_vertices=count)
+        return self._changed(num_vertices=count)
 
     def of_file(self, path: PathLike[str]) -> EdgeList:
         """Return the same graph, marked as read from a file."""
@@ -314,4 +314,4 @@ def _checked_num_vertices(
             f"edge {first_id + edge}: joins {u[edge]} and {v[edge]}, but there are {given} vertices"
             + (f" (ids 0 to {given - 1})" if given else "")
         )
-    return int(given)
+    return given

@@ -77,8 +77,7 @@ def read(
         raise OptionError(f"expected a path or a list of paths, found {source!r}")
     with set_listener(progress):
         if ends is not None:
-            options: Any = {"format": format, "num_vertices": num_vertices}
-            graph = number_graph(paths, ends, weight, **options)
+            graph = number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)
             assert isinstance(graph, EdgeList)  # without memory=, DuckDB is not used
             return graph
         graph = concatenate([format_of(path, format).graph(path, weight) for path in paths])

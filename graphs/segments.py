@@ -285,8 +285,7 @@ def _computed(chunk: Any) -> Any:
         return chunk.result()
     if not hasattr(type(chunk), "__dask_graph__"):
         return chunk
-    persisted = distributed.futures_of(chunk) if distributed is not None else []
-    if persisted:
+    if distributed is not None and (persisted := distributed.futures_of(chunk)):
         return persisted[0].client.compute(chunk).result()
     return chunk.compute(scheduler="synchronous")
 

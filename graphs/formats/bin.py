@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ..text.table import Blocks
 
-
 _BLOCK = 2**19  # pairs
 
 

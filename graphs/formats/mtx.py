@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _COMMENT = b"%"
 _ENTRY = ("u", "v", "weight")
 _FIELDS = {b"pattern": ("u", "v"), b"integer": _ENTRY, b"real": _ENTRY, b"double": _ENTRY}
-_LAYOUTS = (b"coordinate",)
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
@@ -68,7 +67,7 @@ def _fields(file: TextFile, number: int, line: bytes) -> tuple[str, ...]:
     if len(words) != 5 or words[:2] != [b"%%matrixmarket", b"matrix"]:
         wanted = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
         file.fail(number, f"expected {wanted}, found {shown(b' '.join(words))}")
-    for word, known in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
+    for word, known in zip(words[2:], ((b"coordinate",), _FIELDS, _SYMMETRIES), strict=True):
         if word not in known:
             names = " or ".join(name.decode() for name in known)
             file.fail(number, f"expected {names}, found {shown(word)}")

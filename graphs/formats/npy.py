@@ -59,12 +59,10 @@ _HEADERS = {
 def read_npz(path: Path) -> EdgeList:
     """Read an archive of arrays `u`, `v` and optionally `w` or `weight`, and a scalar `n`."""
     columns = _archived(path)
-    num_vertices = columns.pop("n", None)
-    if num_vertices is None:
-        return _graph(path, columns, None)
-    if num_vertices.ndim or num_vertices.dtype.kind not in "iu":
+    stated = columns.pop("n", None)
+    if stated is not None and (stated.ndim or stated.dtype.kind not in "iu"):
         raise FileFormatError(f"{path}: n must be one integer")
-    return _graph(path, columns, int(num_vertices))
+    return _graph(path, columns, None if stated is None else int(stated))
 
 
 def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:

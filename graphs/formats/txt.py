@@ -47,17 +47,16 @@ def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
     counts: list[tuple[int, int]] = []
     # `pending` begins with a line of two numbers. They are counts if edges with weights follow;
     # otherwise the line is an edge.
-    start, pending, held = 1, b"", 0
+    start, pending = 1, b""
     for number, line in file.lines():
         fields = split_fields(line)
+        is_comment = not fields or fields[0][:1] in _COMMENTS
         if pending:
             # Of comments keep only the line ends, to number the lines that follow.
-            kept = line if fields and fields[0][:1] not in _COMMENTS else b"\n"
-            held += 1
-            pending += kept
-            if held > _MOST_COMMENTS:
+            pending += b"\n" if is_comment else line
+            if number - start > _MOST_COMMENTS:
                 file.fail(number, f"more than {_MOST_COMMENTS} lines without edges")
-        if not fields or fields[0][:1] in _COMMENTS:
+        if is_comment:
             continue
         if pending and len(fields) == 3:
             pair = split_fields(pending.partition(b"\n")[0])

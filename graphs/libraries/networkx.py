@@ -43,10 +43,7 @@ class Edges:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield edges as `G.edges(keys=keys, data=data)` does; other graphs have no keys."""
         node = self.nodes.__getitem__
-        columns: list[Iterable[Any]] = [
-            map(node, self.u[edge_ids].tolist()),
-            map(node, self.v[edge_ids].tolist()),
-        ]
+        columns: list[Iterable[Any]] = [map(node, at[edge_ids].tolist()) for at in (self.u, self.v)]
         if self.keys is not None and keys:
             columns.append(map(self.keys.__getitem__, edge_ids.tolist()))
         if data:
@@ -108,8 +105,7 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
     column, values = None, None
     try:
         if callable(weight):
-            every = edges.tuples(np.arange(len(edges.u)), keys=False)
-            values = [weight(*edge) for edge in every]
+            values = [weight(*edge) for edge in edges.tuples(np.arange(len(edges.u)), keys=False)]
             column = as_column(values)
         elif weight is not None:
             data = edges.data.tolist() if weight != "weight" else []
