@@ -120,8 +120,10 @@ def _is_own(module: ModuleType) -> bool:
     path = getattr(module, "__file__", None)
     if path is None or module.__name__.partition(".")[0] == _PACKAGE:
         return False
-    folders = {Path(folder) for folder in sysconfig.get_paths().values()}
-    return folders.isdisjoint(Path(path).parents)
+    parents, folders = Path(path).parents, map(Path, sysconfig.get_paths().values())
+    # Packages of the user or of the system are not in the folders of a virtual environment.
+    is_package = not {"site-packages", "dist-packages"}.isdisjoint(each.name for each in parents)
+    return not is_package and set(folders).isdisjoint(parents)
 
 
 def _pickled(value: Any) -> str:

@@ -452,6 +452,21 @@ def test_a_checkpoint_belongs_to_the_modules_that_a_stage_uses(tmp_path, folder,
         mstflow.minimum_spanning_forest(folder, algorithm=algorithm, **options)
 
 
+def test_a_checkpoint_does_not_depend_on_installed_packages(tmp_path, folder, monkeypatch):
+    installed = tmp_path / "home" / "lib" / "site-packages"  # not in the virtual environment
+    installed.mkdir(parents=True)
+    monkeypatch.syspath_prepend(installed)
+    for name in ("some_package", "some_part"):
+        (installed / f"{name}.py").touch()
+    package = importlib.import_module("some_package")
+    monkeypatch.setattr("mstflow.pipeline.streaming.scan.package", package, raising=False)
+    options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
+    first = mstflow.minimum_spanning_forest(folder, **options)
+    package.part = importlib.import_module("some_part")  # as NumPy imports modules when needed
+    again = mstflow.minimum_spanning_forest(folder, **options)
+    assert np.array_equal(first.edge_ids, again.edge_ids)
+
+
 @mstflow.stage(writes="edges")
 def drop_heavy_edges(ops: ArrayModule, edges: Edges, limit: Number, weight_order: Any) -> Edges:
     return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
