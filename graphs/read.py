@@ -119,8 +119,7 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
         return chosen_weight(EdgeList(*columns), weight)
-    take = _taker(graph)
-    if take is not None:
+    if (take := _taker(graph)) is not None:
         return take(graph, weight)
     message = (
         "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "

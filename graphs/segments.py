@@ -216,15 +216,14 @@ class Chunks(Sequential):
         """Iterate over the chunks again."""
         chunks = iter(self.chunks)
         for position in itertools.count():
+            name = self.name(position)
             try:
                 chunk = next(chunks)
             except StopIteration:
                 return
             except Exception as error:  # the caller's code may raise anything
-                raise GraphError(
-                    f"{self.name(position)}: {type(error).__name__}: {error}"
-                ) from error
-            yield self.adopt(chunk, self.name(position))
+                raise GraphError(f"{name}: {type(error).__name__}: {error}") from error
+            yield self.adopt(chunk, name)
 
     def name(self, place: int) -> str:
         """Return the name of a chunk, for messages."""

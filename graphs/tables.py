@@ -128,8 +128,7 @@ def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
     """Return an Arrow column, or rows of it from `first_edge` on, as an array."""
     arrow_dtype(name, column.type)
     check_no_nulls(name, column, first_edge)
-    chunks = column.chunks
-    return plain_values(chunks[0] if len(chunks) == 1 else column.combine_chunks())
+    return plain_values(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 
 
 def plain_values(values: Any) -> NDArray[Any]:

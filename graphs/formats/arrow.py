@@ -94,8 +94,7 @@ class _Table(NamedTuple):
 
     def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
         """Return a list of structs; an empty one if it is missing."""
-        found = self.table(field)
-        if found is None:
+        if (found := self.table(field)) is None:
             return []
         size = self._read("I", found.start) * struct.calcsize(code)
         if size > len(self.data):

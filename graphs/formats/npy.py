@@ -191,9 +191,8 @@ class _Column:
         with file_errors(self.path), open(self.path, "rb", buffering=0) as file:
             if file.read(len(self.header)) != self.header:
                 check_state(self.path, self.state)
-                raise FileFormatError(
-                    f"{self.path} changed while it was being read: its header differs"
-                )
+                message = f"{self.path} changed while it was being read: its header differs"
+                raise FileFormatError(message)
             file.seek(len(self.header) + start * self.dtype.itemsize)
             rest = memoryview(b"")
             for values in parts:

@@ -230,8 +230,7 @@ def ssca2(
         kinds.append(_pairs_between(cliques, distance, share, key))
     pairs = sum(count for count, _ in kinds)
     kind_starts = _starts([count for count, _ in kinds])
-    # In a random order of the pairs, a prefix has a second edge, a shorter prefix a third edge,
-    # etc.
+    # In a random order of the pairs, a prefix has a second edge, a shorter one a third edge, etc.
     copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:

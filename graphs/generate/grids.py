@@ -99,8 +99,7 @@ def grid(
         and all(size > abs(move) for size, move in zip(shape, offset, strict=True))
     )
     whole = GridSegment(array, shape, offsets, weight or difference, stop=0)
-    segment = replace(whole, stop=whole.end)
-    return EdgeSource((segment,), math.prod(segment.shape))
+    return EdgeSource((replace(whole, stop=whole.end),), math.prod(shape))
 
 
 def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:

@@ -99,12 +99,16 @@ class Tile:
 def divide(
     vertices: Box, grid: tuple[int, ...], offsets: tuple[Offset, ...]
 ) -> Iterator[tuple[Shape, Box, Box]]:
-    """Divide a range of the vertices of a grid into boxes.
+    """Divide a range of the vertices of a grid into boxes of about `VERTICES`, cubes if possible.
 
     Yield the shape of each box, the box with the vertices next to it, and the box.
     """
     shape = functools.lru_cache(_SHAPES)(Shape)
-    for box in boxes(vertices):
+    cuts = (
+        [along[at : at + side] for at in range(0, len(along), side)]
+        for along, side in zip(vertices, sides(tuple(map(len, vertices))), strict=True)
+    )
+    for box in itertools.product(*cuts):
         around = tuple(
             range(max(0, each.start - 1), min(size, each.stop + 1))
             for each, size in zip(box, grid, strict=True)
@@ -140,16 +144,6 @@ def ends(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
 def slices(ranges: Iterable[range]) -> Slices:
     """Return ranges as slices."""
     return tuple(slice(each.start, each.stop) for each in ranges)
-
-
-def boxes(vertices: Box) -> Iterator[Box]:
-    """Divide a range of vertices into boxes of about `VERTICES` vertices, cubes if possible."""
-    return itertools.product(
-        *(
-            [along[at : at + side] for at in range(0, len(along), side)]
-            for along, side in zip(vertices, sides(tuple(map(len, vertices))), strict=True)
-        )
-    )
 
 
 def sides(extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -64,8 +64,7 @@ def number_graph(
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
         identity = [*names, weight, *map(file_fingerprint, files)]
-        known = numbered_before(folder, identity)
-        if known is not None:
+        if (known := numbered_before(folder, identity)) is not None:
             return known
         if memory is not None and (done := pairs_divided(folder, identity)) is not None:
             rest = named_pairs(graph, names, weight, format, first=done)

@@ -68,9 +68,7 @@ class Row:
     @property
     def last_id(self) -> int:
         """Largest valid vertex id."""
-        if self.num_vertices is None:
-            return _LARGEST_ID
-        return self.first_id + self.num_vertices - 1
+        return _LARGEST_ID if self.num_vertices is None else self.first_id + self.num_vertices - 1
 
 
 def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") -> Iterator[Columns]:

@@ -161,11 +161,8 @@ def _decimal(text, start):
     while num_digits > _MOST_DIGITS and (text[first] == _ZERO_DIGIT or text[first] == _POINT):
         num_digits -= np.uint64(text[first] == _ZERO_DIGIT)
         first += _ONE
-    if (
-        num_digits == 0
-        or num_digits > _MOST_DIGITS
-        or (is_integer and value > np.uint64(LARGEST_EXACT))
-    ):
+    is_rounded = is_integer and value > np.uint64(LARGEST_EXACT)
+    if is_rounded or num_digits == 0 or num_digits > _MOST_DIGITS:
         return value, start
     if value:
         if not _LEAST_EXPONENT <= exponent <= _LARGEST_EXPONENT:

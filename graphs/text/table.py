@@ -64,7 +64,7 @@ def stream_blocks(
 
     `name` is that of the format, and `options` must identify the options of `read`.
     """
-    state, dtypes = FileState.of(path), set()
+    state, kinds = FileState.of(path), set()
     count = largest = 0
     with unchanged(path, state):
         blocks = read(path)
@@ -72,10 +72,9 @@ def stream_blocks(
         for u, v, weight in blocks:  # type: ignore[misc]
             count += len(u)
             largest = max(largest, int(u.max(initial=-1)) + 1, int(v.max(initial=-1)) + 1)
-            dtypes |= set() if weight is None else {weight.dtype}
+            kinds |= set() if weight is None else {weight.dtype.kind}
     num_vertices = largest if header.num_vertices is None else header.num_vertices
     _check_edges(path, header, count)
-    kinds = {dtype.kind for dtype in dtypes}
     dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
     blocks_again = partial(_blocks, read=read, dtype=dtype)
     file = File(path, name, blocks_again, options, state, is_in_blocks=True)
