@@ -14,7 +14,7 @@ from ..errors import PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import Compound, Loop, Step, check_steps, needed_before, stages_of
+from .steps import Loop, Step, check_steps, needed_before, stages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,12 +151,10 @@ class Dataflow:
 
 def _after(known: dict[str, Known], step: Step) -> dict[str, Known]:
     """Return the properties of all fields after a step, from those before it."""
-    return _after_stage(step, known) if isinstance(step, Stage) else _after_compound(step, known)
-
-
-def _after_compound(step: Compound, before: dict[str, Known]) -> dict[str, Known]:
+    if isinstance(step, Stage):
+        return _after_stage(step, known)
     verdict = step.verdict
-    skipped = entered = _after_stage(verdict, before)
+    skipped = entered = _after_stage(verdict, known)
     written = [skipped[name] for name in verdict.writes]
     if len(written) != 1 or written[0].in_partitions or not _VERDICT.accepts(written[0].field):
         raise PipelineError(

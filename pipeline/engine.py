@@ -26,7 +26,7 @@ from .plan import FEW, Request, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline, Scheduler
-from .strategies import SCANNING, from_columns, from_partitions
+from .strategies import from_columns, strategy_flow
 from .streaming.bounds import Graph, check_reading
 from .streaming.checkpoint import fingerprint, open_checkpoint
 from .streaming.solver import Solver
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .dataflow import Dataflow
-    from .report.report import Plan, Report
+    from .report.report import Report
 
 
 def run_on(
@@ -137,7 +137,10 @@ def run_on(
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)
-        flow = _flow(decided, pipeline, is_read_once=source.is_read_once)
+        holds_forests = decided.holds_forests
+        flow = strategy_flow(decided.strategy, pipeline, holds_forests=holds_forests)
+        if source.is_read_once:
+            flow = replace(flow, result=("forest", "found"))
         records = None
         if checkpoint is not None:
             identity = {
@@ -191,14 +194,6 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)
-
-
-def _flow(decided: Plan, pipeline: Dataflow, *, is_read_once: bool) -> Dataflow:
-    """Return the steps of a run: those of the strategy, which include those of the pipeline."""
-    if decided.strategy not in SCANNING:
-        return from_partitions(decided.strategy, pipeline, holds_forests=decided.holds_forests)
-    flow = SCANNING[decided.strategy]
-    return replace(flow, result=("forest", "found")) if is_read_once else flow
 
 
 def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 #: The largest number of edges for which `Request.for_few` replaces the pipeline.
 FEW = 2**16
 
-#: The names of all strategies.
 STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 #: Light edges per vertex that the first of two scans takes. There are fewer than in
@@ -222,16 +221,12 @@ def _estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) ->
 
     `docs/scale.md` works through an example.
     """
-    graph, parts, workers = (
-        scans.graph,
-        scans.partitions,
-        min(scans.where.workers, scans.partitions),
-    )
-    vertices, edges = graph.num_vertices, graph.num_edges
+    graph, parts, where = scans.graph, scans.partitions, scans.where
+    vertices, edges, workers = graph.num_vertices, graph.num_edges, min(where.workers, parts)
     taken = edges_taken(graph, capacity, parts, num_light) if scans.can_rescan else [edges]
     held = min(capacity, math.ceil(max(taken) / parts))
     read = edges * (graph.held_edge - 8)
-    computing = edges * 1e-9 / (workers * scans.where.task_threads)
+    computing = edges * 1e-9 / (workers * where.task_threads)
     scanning = sum(
         max(nanoseconds * computing, read / rates.disk / workers)
         for nanoseconds in [_FIRST] + [_AGAIN] * (len(taken) - 1)

@@ -19,14 +19,12 @@ class Compound:
 
     #: Writes one verdict; it runs before each pass, including the first.
     verdict: Stage
-    #: The body.
     steps: tuple[Step, ...]
 
     #: The word before the verdict in pictures.
     sign = ""
 
 
-#: A step of a pipeline.
 Step = Stage | Compound
 
 
@@ -66,10 +64,8 @@ class When(Compound):
 
 def check_steps(steps: Iterable[Any], pipeline: str) -> None:
     """Check that all steps are stages, loops or conditions."""
-    for step in steps:
-        if isinstance(step, Compound):
-            check_steps((*step.steps, step.verdict), pipeline)
-        elif not isinstance(step, Stage):
+    for step in stages_of(steps):
+        if not isinstance(step, Stage):
             raise PipelineError(
                 f"pipeline {pipeline!r}: {step!r} is not a stage, Loop or When; "
                 "decorate functions with @mstflow.stage"

@@ -66,6 +66,8 @@ _TILES = (
 
 #: One scan: read the partitions, and merge their forests.
 _SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
+#: The initial fields of a strategy with one scan.
+_ONCE = {"can_rescan": False, "limit": None}
 
 #: The fields that exist before the first stage of "fold", "tree" and "two-scan".
 _SCANNED = {
@@ -90,16 +92,11 @@ fold = _scanning(
     "fold",
     "read the edges block by block, and replace a full buffer by its forest",
     *_SCAN,
-    can_rescan=False,
-    limit=None,
+    **_ONCE,
 )
 
 tree = _scanning(
-    "tree",
-    "compute the forest of each partition, and merge these forests",
-    *_SCAN,
-    can_rescan=False,
-    limit=None,
+    "tree", "compute the forest of each partition, and merge these forests", *_SCAN, **_ONCE
 )
 
 two_scan = _scanning(
@@ -139,8 +136,10 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
     return _extended(pipeline, pipeline.name, pipeline.summary, "columns", _COMPUTE_KEYS)
 
 
-def from_partitions(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
-    """Return a strategy that loads the partitions, and then runs a pipeline on them."""
+def strategy_flow(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
+    """Return a strategy. Those that load the partitions then run the pipeline on them."""
+    if strategy in SCANNING:
+        return SCANNING[strategy]
     first = _TILES if strategy == "tiles" else _HOLD if holds_forests else _LOAD
     summary = _SUMMARIES[strategy].format(pipeline.name)
     return _extended(pipeline, strategy, summary, "source", first)

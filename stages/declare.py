@@ -19,6 +19,7 @@ import inspect
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
@@ -157,7 +158,6 @@ def _contradiction(
     parameters: Iterable[Parameter],
     outputs: list[Field],
 ) -> str | None:
-    """Return the error in a declaration, or None."""
     unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     if not names or len(set(names)) < len(names):
         return f"expected distinct names for writes, got {names!r}"
@@ -173,17 +173,14 @@ def _contradiction(
 
 
 def _find(module: str, name: str) -> Stage:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found  # type: ignore[no-any-return]
+    return attrgetter(name)(importlib.import_module(module))  # type: ignore[no-any-return]
 
 
 def _field(hint: Any) -> Field:
     if hint is Edges:
         return EDGES
-    found = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Field)]
-    return found[0] if found else ANYTHING
+    extras = getattr(hint, "__metadata__", ())
+    return next((extra for extra in extras if isinstance(extra, Field)), ANYTHING)
 
 
 def _outputs(hint: Any, written: int) -> list[Field]:

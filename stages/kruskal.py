@@ -43,10 +43,7 @@ def join_columns(
 
 @stage(writes=("forests", "sizes"))
 def join_each_graph(ops: ArrayModule, graphs: Any, maximum: Verdict) -> tuple[Any, Any]:
-    """List the edges of the forest of each small graph, as `join_columns` does; count the vertices.
-
-    Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
-    """
+    """List the edges of each small graph's forest, as `join_columns` does; count the vertices."""
     forests, sizes = ops.join_graphs(graphs, descending=maximum)
     return forests, sizes
 

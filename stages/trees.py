@@ -31,8 +31,7 @@ def assign_cheapest(
 
     Source: Bhargava and Zaia, the kernel assign_cheapest.
     """
-    u, v, key, edge_id = ops.relabel_pairs(parent, *edges)
-    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
+    return ops.scatter_min_pairs(*ops.relabel_pairs(parent, *edges), num_vertices)
 
 
 @stage(writes=("parent", "forest", "num_joined"))

@@ -5,7 +5,7 @@ from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import STRATEGIES
-from ..strategies import SCANNING, from_partitions
+from ..strategies import SCANNING, strategy_flow
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
@@ -58,10 +58,9 @@ def algorithm(name: str) -> Pipeline:
     OptionError
         If the name is unknown, or a plugin cannot be loaded.
     """
-    if name == "auto":
-        return filter_boruvka
-    if isinstance(name, str) and name in _CATALOGUE:
-        return _CATALOGUE[name]
+    known = {"auto": filter_boruvka, **_CATALOGUE}
+    if isinstance(name, str) and name in known:
+        return known[name]
     if isinstance(name, str) and name in _plugins():
         pipeline: Pipeline = _plugins()[name].load(Pipeline)
         return pipeline
@@ -89,4 +88,4 @@ def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
         return SCANNING[name]
     if name not in strategies():
         raise OptionError(f"strategy {name!r} is not known; choose from: {', '.join(strategies())}")
-    return from_partitions(name, algorithm(algorithm_name))
+    return strategy_flow(name, algorithm(algorithm_name))

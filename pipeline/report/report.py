@@ -203,7 +203,6 @@ class Report:
         return plot_report(self.rounds, self.seconds, ax)
 
     def _tables(self) -> list[Table]:
-        """Return tables of the rounds, the stages, and the final counts."""
         rounds, seconds = self.rounds, self.seconds
         whole = sum(seconds.values()) or 1.0
         spent = [sum(row.seconds.values()) for row in rounds]
@@ -214,9 +213,9 @@ class Report:
         lines = []
         for row, took, found in zip(rounds, spent, after, strict=True):
             counts = (row.vertices, row.edges, *(found.get(name) for name in varying))
-            costs = f"{row.bytes / 1e6:,.1f}", _milliseconds(took)
+            costs = f"{row.bytes / 1e6:,.1f}", f"{took * 1e3:,.1f}"
             lines.append((str(row.number), *map(_shown, counts), *costs))
-        stages = [(name, _milliseconds(took)) for name, took in seconds.items()]
+        stages = [(name, f"{took * 1e3:,.1f}") for name, took in seconds.items()]
         tables = [
             Table(head, lines, [took / whole for took in spent]),
             Table(("stage", "ms"), stages, [took / whole for took in seconds.values()]),
@@ -243,7 +242,3 @@ def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
 
 def _shown(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:,.1f}"

@@ -180,7 +180,6 @@ class _Packed(NamedTuple):
 
 
 def _topic(token: str, number: int) -> str:
-    """Return the topic for the note of a task."""
     return f"mstflow-{token}-{number // _TOPIC_TASKS}"
 
 

@@ -179,7 +179,7 @@ class _Run:
         places = [self.shared] if name in self.shared else self.partitions
         handles: list[Any] = []
         slots = [_slots(fields[name], handles) for fields in places]
-        results = self.scheduler.gather(handles, self.done if has_listener() else None)
+        results = self.scheduler.gather(handles, self.report_progress if has_listener() else None)
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
             self.report.calls.append(note.call)
@@ -190,16 +190,12 @@ class _Run:
         ops = array_module("numpy" if self.scheduler.leaves_on_host else self.backend)
         return concatenation(ops, [(value,) for value in found])[0]
 
-    def done(self, name: str) -> None:
-        """Count a finished task and report progress."""
-        self.finished += 1
-        self.report_progress(name)
-
     def report_progress(self, name: str) -> None:
-        """Report the number of joined vertices if stages move edges, or of finished tasks.
+        """Count a task; report the number of joined vertices if stages move edges, or of tasks.
 
         With an eager scheduler, the tasks report instead.
         """
+        self.finished += 1
         if self.flow.moves_edges:
             left = self.report.counts[self.round]["num_vertices"]
             report_progress(f"round {self.round}: {name}", self.total - left, self.total)

@@ -33,7 +33,6 @@ class Workers:
     name: str = "inline"
     #: Number of tasks that can run at once.
     workers: int = 1
-    #: Threads of each task.
     task_threads: int = 1
     #: Whether each task has its own memory.
     is_cluster: bool = False

@@ -22,7 +22,7 @@ from .partitions import chunks_of, with_chunks
 from .schedulers import add_place, worker_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from ...stages import Stage
 
@@ -82,10 +82,9 @@ class Task:
             fields = {name: _loaded(ops, results, value) for name, value in self.fields.items()}
             parts = [_loaded(ops, (), part) for part in results[: self.parts]]
             lengths = {} if parts else _lengths(self.stage, fields)
-            function, arguments, options = self._call_of(ops, parts, fields)
             cause, start = None, time.perf_counter()
             try:
-                result = function(*arguments, **options)
+                result = self._call(ops, parts, fields)
             except (MemoryError, MstflowError):
                 raise
             except Exception as error:  # a stage may raise anything
@@ -95,7 +94,7 @@ class Task:
                 raise self._failure(fields, parts, cause)
             outputs = self._outputs(result, lengths)
             if self.note is not None:
-                moved = _num_bytes(fields.values()) + _num_bytes(parts) + _num_bytes(outputs)
+                moved = _num_bytes((*fields.values(), *parts, *outputs))
                 call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
                 items = self.stage.writes.items() if self.is_shared else ()
                 written = zip(items, outputs, strict=False)
@@ -108,17 +107,14 @@ class Task:
             add_place(error, self.name, on_cluster=self.leaves_on_host)
             raise
 
-    def _call_of(
-        self, ops: Any, parts: list[Any], fields: dict[str, Any]
-    ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-        """Return the function of the stage, or of its combination, and its arguments."""
-        if not parts:
-            given = {"ops": ops, "record": self.record}
-            injected = {name: given[name] for name in self.stage.injected}
-            return self.stage.function, (), injected | fields
-        assert self.stage.combiner is not None
-        kept = {} if self.record is None else {"record": self.record}
-        return self.stage.combiner, (ops, parts), fields | kept
+    def _call(self, ops: Any, parts: list[Any], fields: dict[str, Any]) -> Any:
+        """Call the function of the stage, or if there are `parts`, of its combination."""
+        if parts:
+            assert self.stage.combiner is not None
+            kept = {} if self.record is None else {"record": self.record}
+            return self.stage.combiner(ops, parts, **fields, **kept)
+        given = {"ops": ops, "record": self.record}
+        return self.stage.function(**{name: given[name] for name in self.stage.injected}, **fields)
 
     def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
         """Return the result as a tuple of fields, checked against the declaration."""
@@ -178,15 +174,11 @@ def _on_host(ops: Any, value: Any) -> Any:
     return ops.to_host(value) if is_on_device(value) else value
 
 
-def _num_bytes(values: Iterable[Any]) -> int:
-    """Return the bytes of all arrays among some values, including those in tuples and records."""
-    total = 0
-    for value in values:
-        if isinstance(value, tuple):
-            total += _num_bytes(value)
-        elif type(value) not in _PLAIN:
-            total += getattr(value, "nbytes", 0)
-    return total
+def _num_bytes(value: Any) -> int:
+    """Return the bytes of an array, or of all arrays in a tuple or record."""
+    if isinstance(value, tuple):
+        return sum(map(_num_bytes, value))
+    return 0 if type(value) in _PLAIN else getattr(value, "nbytes", 0)
 
 
 def _plain(value: Any) -> Any:

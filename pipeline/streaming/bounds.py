@@ -53,9 +53,7 @@ class Graph:
     weight: int = 4
     #: Number of edges of the largest segment that cannot be read in blocks.
     at_once: int = 0
-    #: Whether all edges are in memory.
     is_in_memory: bool = False
-    #: Whether the graph can be read only once.
     is_read_once: bool = False
     #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
     tiles_leave: int | None = None

@@ -75,7 +75,6 @@ class Star:
         self._new, self._num_new = [], 0
 
     def _most_frequent(self, u: Any, v: Any) -> int:
-        """Return the most frequent end in a sample."""
         sample = self._ops.concat([u[:_SAMPLE], v[:_SAMPLE]])
         ends, counts = np.unique(sample, return_counts=True)
         return int(ends[counts.argmax()])

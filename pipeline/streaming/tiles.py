@@ -20,6 +20,7 @@ import numpy as np
 from ...primitives import Backend, array_module
 from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
 from ...progress import report_progress
+from ...stages.combine import concatenation
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Index
 from .scan import in_order
@@ -49,14 +50,12 @@ def append_partitions(
     ops: ArrayModule, parts: list[tuple[Index, Count, Columns, Chosen]]
 ) -> tuple[Index, Count, Columns, Chosen]:
     """Concatenate the results of several partitions; number their fragments consecutively."""
-    labels, columns, chosen, count = [], [], [], 0
-    for label, num_fragments, left, ids in parts:
+    labels, count = [], 0
+    for label, num_fragments, *_ in parts:
         labels.append(label + count if count else label)
-        columns.append(left)
-        chosen.append(ids)
         count += num_fragments
-    joined = Columns(*(ops.concat(list(each)) for each in zip(*columns, strict=True)))
-    return ops.concat(labels), count, joined, ops.concat(chosen)
+    columns, chosen = concatenation(ops, [(left, ids) for *_, left, ids in parts])
+    return ops.concat(labels), count, columns, chosen
 
 
 @stage(writes=("labels", "num_fragments", "columns", "forest"), combine=append_partitions)
