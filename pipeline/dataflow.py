@@ -38,12 +38,7 @@ class Known:
 class ByBackend:
     """A tuning value per backend; it affects speed, never the result.
 
-    Attributes
-    ----------
-    value : object
-        The default.
-    on : dict
-        Values by name of backend.
+    `value` is the default, and `on` has values by name of backend.
     """
 
     value: Any
@@ -190,8 +185,7 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
                 f"{reader}: its combination reads {name!r}, which is in partitions; a combination "
                 "can read only shared fields"
             )
-    is_split = any(found[name].in_partitions for name in stage.reads)
-    in_partitions = is_split and stage.combine is None
+    in_partitions = stage.combine is None and any(found[name].in_partitions for name in stage.reads)
     after = dict(known)
     if "num_vertices" in stage.writes:
         lost = f"lost when {stage.name!r} changed the vertices"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .dataflow import Dataflow
-    from .report.report import Report
+    from .report.report import Plan, Report
 
 
 def run_on(
@@ -125,20 +125,13 @@ def run_on(
             device_memory=device_memory,
             for_few=None if few is None else (few.name, choose(are_few=True)),
         )
-        try:
-            decided = plan(request, facts, where)
-        except MemoryBoundError as error:
-            if not numbered:
-                raise
-            beside = f"beside the numbered graph, which takes {show_bytes(numbered)}"
-            raise MemoryBoundError(f"{beside}: {error}", error.needed + numbered) from error
+        decided = _plan_beside(numbered, request, facts, where)
         if backend == "auto" and source.is_in_memory and not source.is_on_device:
             decided = replace(decided, advice=suggest_gpu(num_edges))
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)
-        holds_forests = decided.holds_forests
-        flow = strategy_flow(decided.strategy, pipeline, holds_forests=holds_forests)
+        flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
         if source.is_read_once:
             flow = replace(flow, result=("forest", "found"))
         records = None
@@ -153,35 +146,17 @@ def run_on(
             }
             records = open_checkpoint(checkpoint, identity)
         with memory_errors(source.num_vertices, source.num_edges):
-            shared = {
-                "num_vertices": source.num_vertices or 0,
-                "num_edges": source.num_edges,
-                "maximum": solver.maximum,
-                "weight_dtype": source.weight_dtype,
-                "unsigned": source.unsigned,
-                "solver": solver,
-                "capacity": decided.capacity,
-                "first_edge": source.first_id,
-                "num_light": decided.num_light,
-                "num_partitions": decided.partitions,
-            }
             with keeping_blocks():
                 fields, report = execute(
                     flow,
                     [{"source": part} for part in split(source, decided.partitions, where)],
-                    shared,
+                    _initial_fields(source, solver, decided),
                     scheduler=where,
                     backend=using,
                     split_every=split_every,
                     checkpoint=records,
                 )
-            forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
-            # Copies: an array of the pool would keep a whole block from reuse.
-            fields = {name: _own(value, using, source) for name, value in fields.items()}
-            if forest is not None:
-                edge_ids = placed(forest, using, on_device=source.is_on_device)
-                stop = None if count is None else first + count
-                fields["forest"] = forest_ids(pipeline.name, edge_ids, first, stop)
+            fields = _results(fields, pipeline.name, using, source)
         report.plan = decided
         is_list = isinstance(opened, EdgeList)
         return fields, report, opened if is_list else replace(source, names=opened.names)
@@ -194,6 +169,49 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     from .run.opening import open_scheduler
 
     return open_scheduler(choice, threads)
+
+
+def _plan_beside(numbered: int, request: Request, facts: Graph, where: Scheduler) -> Plan:
+    """Plan a run beside a graph that this call numbered; errors state the memory of both."""
+    try:
+        return plan(request, facts, where)
+    except MemoryBoundError as error:
+        if not numbered:
+            raise
+        beside = f"beside the numbered graph, which takes {show_bytes(numbered)}"
+        raise MemoryBoundError(f"{beside}: {error}", error.needed + numbered) from error
+
+
+def _initial_fields(source: EdgeSource, solver: Solver, decided: Plan) -> dict[str, Any]:
+    """Return the fields of the whole graph that exist before the first step of any strategy."""
+    return {
+        "num_vertices": source.num_vertices or 0,
+        "num_edges": source.num_edges,
+        "maximum": solver.maximum,
+        "weight_dtype": source.weight_dtype,
+        "unsigned": source.unsigned,
+        "solver": solver,
+        "capacity": decided.capacity,
+        "first_edge": source.first_id,
+        "num_light": decided.num_light,
+        "num_partitions": decided.partitions,
+    }
+
+
+def _results(
+    fields: dict[str, Any], pipeline: str, backend: Backend, source: EdgeSource
+) -> dict[str, Any]:
+    """Return the fields of a run as copies, and its forest as sorted edge ids.
+
+    An array of the pool would keep a whole block from reuse.
+    """
+    forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
+    found = {name: _own(value, backend, source) for name, value in fields.items()}
+    if forest is not None:
+        edge_ids = placed(forest, backend, on_device=source.is_on_device)
+        stop = None if count is None else first + count
+        found["forest"] = forest_ids(pipeline, edge_ids, first, stop)
+    return found
 
 
 def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:

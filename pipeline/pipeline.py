@@ -29,14 +29,7 @@ INPUTS = {
 
 
 class Outcome(NamedTuple):
-    """The result of `Pipeline.run`.
-
-    Attributes
-    ----------
-    fields : dict
-        The requested fields by name.
-    report : Report
-    """
+    """The result of `Pipeline.run`: the requested fields by name, and the report."""
 
     fields: dict[str, Any]
     report: Report

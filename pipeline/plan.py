@@ -88,8 +88,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     _check(request, graph)
     strategy, partitions, reason = request.strategy, request.partitions, "as asked"
     if partitions is None:
-        is_one = strategy in ("whole", "fold")
-        partitions = 1 if is_one else graph.num_chunks or where.workers
+        partitions = 1 if strategy in ("whole", "fold") else graph.num_chunks or where.workers
     partitions = max(1, min(partitions, graph.num_edges))
     if strategy == "auto":
         strategy, reason = _choose(request, graph, where, partitions)

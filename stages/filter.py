@@ -127,8 +127,7 @@ def hold_edges(edges: Edges) -> Edges:
 def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
     """Select the edges whose keys are at most the pivot. Drop loops."""
     u, v, key, edge_id = edges
-    dtype = ops.index_dtype(num_vertices)
-    return Edges(*ops.compact_pairs(u, v, key, pivot, dtype, edge_id))
+    return Edges(*ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id))
 
 
 @stage(writes="edges")

@@ -85,5 +85,4 @@ def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, n
     """
     a, b = ops.gather(place, a), ops.gather(place, b)
     low, high = ops.minimum(a, b), ops.maximum(a, b)
-    rank = ops.range_max(table, low, ops.maximum(high - 1, low))
-    return ops.where(low < high, rank, none)
+    return ops.where(low < high, ops.range_max(table, low, ops.maximum(high - 1, low)), none)

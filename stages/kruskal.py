@@ -32,10 +32,7 @@ def bring_columns_together(columns: Columns) -> Columns:
 def join_columns(
     ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict
 ) -> Index:
-    """List the edges that join two fragments when all edges are taken in order of weight.
-
-    Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
-    """
+    """List the edges that join two fragments, in order of weight; source: see `join_by_weight`."""
     u, v, weight, edge_id = whole_columns
     joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum)
     return ops.gather(edge_id, joining)
@@ -44,8 +41,7 @@ def join_columns(
 @stage(writes=("forests", "sizes"))
 def join_each_graph(ops: ArrayModule, graphs: Any, maximum: Verdict) -> tuple[Any, Any]:
     """List the edges of each small graph's forest, as `join_columns` does; count the vertices."""
-    forests, sizes = ops.join_graphs(graphs, descending=maximum)
-    return forests, sizes
+    return ops.join_graphs(graphs, descending=maximum)
 
 
 @stage(writes="sorted_edges")

@@ -31,7 +31,8 @@ def assign_cheapest(
 
     Source: Bhargava and Zaia, the kernel assign_cheapest.
     """
-    return ops.scatter_min_pairs(*ops.relabel_pairs(parent, *edges), num_vertices)
+    u, v, key, edge_id = ops.relabel_pairs(parent, *edges)
+    return ops.scatter_min_pairs(u, v, key, edge_id, num_vertices)
 
 
 @stage(writes=("parent", "forest", "num_joined"))

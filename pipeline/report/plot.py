@@ -30,9 +30,8 @@ def plot_report(
         counts = [getattr(row, name) for row in rounds]
         left.plot(numbers, np.array(counts, np.float64), "o-", label=name)  # None becomes a gap
     left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
-    left.set(ylim=(0, None), ylabel="count")
+    left.set(ylim=(0, None), xlabel="round", ylabel="count")
     left.legend()
-    left.set_xlabel("round")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     bars = right.barh(list(seconds), 1e3 * np.array(list(seconds.values())))
     right.bar_label(bars, fmt="{:,.1f}", padding=3)

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 class Estimate(NamedTuple):
     """The estimated cost of a run that scans a graph.
 
-    Attributes
-    ----------
-    scans : int
-    read, sent : int
-        Total bytes read from disks, and sent between workers.
-    seconds : float
+    `read` and `sent` are the total bytes read from disks, and sent between workers.
     """
 
     scans: int
@@ -75,31 +70,14 @@ class Plan:
 
 
 class Work(NamedTuple):
-    """The cost of one call of a stage.
-
-    Attributes
-    ----------
-    seconds : float
-    bytes : int
-        Bytes of the arrays that it read and wrote.
-    """
+    """The cost of one call of a stage: seconds, and bytes of the arrays that it read and wrote."""
 
     seconds: float
     bytes: int
 
 
 class StageCall(NamedTuple):
-    """One call of a stage.
-
-    Attributes
-    ----------
-    round : int
-        The number of the round; 0 is the part of the run before the first loop.
-    stage : str
-    part : int
-        The number of the partition, from 0.
-    work : Work
-    """
+    """One call of a stage. `part` numbers the partitions from 0; for `round` see `Round`."""
 
     round: int
     stage: str

@@ -207,8 +207,7 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
 
 
 def _has_kind(value: Any, declared: Field) -> bool:
-    is_collected = type(value) is Collected
-    return declared.kind in ("any", "chosen") if is_collected else declared.holds(value)
+    return declared.kind in ("any", "chosen") if type(value) is Collected else declared.holds(value)
 
 
 def _shown(value: Any) -> str:

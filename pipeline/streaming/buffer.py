@@ -105,9 +105,8 @@ class EdgeBuffer:
     def save(self, record: Record | None, seen: int) -> None:
         """If there is a record, save the edges and the number of edges that the scan has read."""
         if record is not None:
-            state = {"seen": seen, "cut": self.cut, "limit": self.limit}
-            columns = map(self.ops.to_host, self.columns)
-            record.save(columns, {**state, "is_forest": self.is_forest})
+            state = {"cut": self.cut, "limit": self.limit, "is_forest": self.is_forest}
+            record.save(map(self.ops.to_host, self.columns), {"seen": seen, **state})
 
     def resume(self, record: Record | None) -> int:
         """Restore the edges from a record; return the number of edges that the scan had read."""

@@ -207,9 +207,8 @@ def _reduced(
     if saved:
         edges = Columns(*map(ops.asarray, saved[0]))
     else:
-        columns = zip(*candidates.edges, strict=True)
-        edges = Columns(*(ops.concat(list(parts)) for parts in columns))
-        if trim:
+        edges = Columns(*(ops.concat(list(parts)) for parts in zip(*candidates.edges, strict=True)))
+        if trim and candidates.cut:
             edges = solver.up_to(candidates.cut, edges)
         edges = solver.forest(edges, num_fragments)
         if record is not None:

@@ -107,10 +107,8 @@ class Solver:
             ends[:] = ops.gather(number, ends)
         return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
-    def up_to(self, cut: Cut | None, columns: Columns) -> Columns:
-        """Return the edges up to a cut; all edges if there is no cut."""
-        if cut is None:
-            return columns
+    def up_to(self, cut: Cut, columns: Columns) -> Columns:
+        """Return the edges up to a cut."""
         key = self.keys(columns.weight)
         kept = (key < cut.key) | ((key == cut.key) & (columns.edge_id <= cut.edge_id))
         return Columns(*self.ops.compact(kept, *columns))

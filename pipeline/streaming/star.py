@@ -75,6 +75,5 @@ class Star:
         self._new, self._num_new = [], 0
 
     def _most_frequent(self, u: Any, v: Any) -> int:
-        sample = self._ops.concat([u[:_SAMPLE], v[:_SAMPLE]])
-        ends, counts = np.unique(sample, return_counts=True)
+        ends, counts = np.unique(self._ops.concat([u[:_SAMPLE], v[:_SAMPLE]]), return_counts=True)
         return int(ends[counts.argmax()])
