@@ -47,7 +47,6 @@ class Request:
     #: Names of the pipeline, and of the pipeline that replaces it in scans.
     algorithm: str
     for_scans: str
-    #: Name of the array module.
     backend: str
     strategy: str = "auto"
     partitions: int | None = None

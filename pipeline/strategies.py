@@ -109,7 +109,6 @@ two_scan = _scanning(
     can_rescan=True,
 )
 
-#: The strategies that consist of scans, by name.
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
 
 _SUMMARIES = {
