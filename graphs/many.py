@@ -31,7 +31,7 @@ def small_graphs(graphs: Sequence[Any], weight: str | None) -> dict[int, Any]:
     """Return the graphs that one run may take together, by position: each as an `EdgeList`.
 
     If all graphs are tuples of arrays, they are returned as they are, and their values are not
-    checked. Files, graphs on a GPU, large graphs and invalid graphs are omitted.
+    checked. Files, streams, graphs on a GPU, large graphs and invalid graphs are omitted.
     """
     if weight == "weight" and _are_arrays(graphs):
         return dict(enumerate(graphs))
@@ -40,7 +40,8 @@ def small_graphs(graphs: Sequence[Any], weight: str | None) -> dict[int, Any]:
 
 
 def _adopted(graph: Any, weight: str | None) -> EdgeList | None:
-    if paths_of(graph):
+    is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
+    if paths_of(graph) or is_stream:  # a stream can be read only once
         return None
     try:
         found = edge_list(graph, None, weight)

@@ -165,6 +165,21 @@ def test_a_forest_does_not_keep_memory_for_all_edges(backend):
     assert (kept if kept.base is None else kept.base).nbytes < 100 * 9 * 8
 
 
+@pytest.mark.parametrize("weight", [2.0, np.nan])
+def test_streams_are_read_once(weight):
+    pa = pytest.importorskip("pyarrow")
+    m = 70_000  # not a small graph
+    weights = np.append(np.ones(m - 1), weight)
+    table = pa.table({"u": np.arange(m), "v": np.arange(1, m + 1), "weight": weights})
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    if weight == 2:
+        (forest,) = mstflow.minimum_spanning_forests([reader])
+        assert len(forest.edge_ids) == m
+    else:
+        with pytest.raises(GraphError, match=f"graph 0: edge {m - 1}: the weight is NaN"):
+            mstflow.minimum_spanning_forests([reader])
+
+
 @pytest.mark.parametrize("backend", mstflow.backends())
 def test_no_graph_is_small(backend):
     path = mstflow.EdgeList(np.arange(70_000), np.arange(1, 70_001))
