@@ -136,7 +136,7 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
 
 def strategy_flow(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
-    """Return a strategy. Those that load the partitions then run the pipeline on them."""
+    """Return a strategy; if it loads the partitions, it then runs the pipeline on them."""
     if strategy in SCANNING:
         return SCANNING[strategy]
     first = _TILES if strategy == "tiles" else _HOLD if holds_forests else _LOAD
