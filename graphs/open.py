@@ -154,7 +154,11 @@ def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
     # Optimisation would drop data that a client other than the default one has persisted.
     chunks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
     for number, chunk in enumerate(chunks):
-        yield Delayed(dask.delayed(chunk), adopt, f"{number} of the arrays")
+        yield Delayed(dask.delayed(_columns)(*chunk), adopt, f"{number} of the arrays")
+
+
+def _columns(*columns: Any) -> tuple[Any, ...]:
+    return columns
 
 
 def _is_chunk(item: Any) -> bool:
