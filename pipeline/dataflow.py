@@ -38,7 +38,12 @@ class Known:
 class ByBackend:
     """A tuning value per backend; it affects speed, never the result.
 
-    `value` is the default, and `on` has values by name of backend.
+    Attributes
+    ----------
+    value : object
+        The default.
+    on : dict
+        Values by name of backend.
     """
 
     value: Any
