@@ -281,7 +281,7 @@ SUITE = {
             ],
             "codes": [solver("boruvka-unionfind"), solver("filter-boruvka")],
             "threads": [1, 2],
-            "rounds": 2,
+            "rounds": 3,
         },
     ),
     "papers-bhargava-zaia": Benchmark(
@@ -307,7 +307,7 @@ SUITE = {
             ],
             "codes": [sequential("kruskal"), solver("boruvka-edgelist")],
             "threads": [1, 2],
-            "rounds": 2,
+            "rounds": 3,
         },
     ),
     "papers-parallel-boruvka": Benchmark(
