@@ -105,7 +105,7 @@ def condense(
     edge, above = ops.arange(num_edges, dtype=dtype), parent[n:] - dtype.type(n)
     is_root = above == edge
     with np.errstate(divide="ignore"):
-        density = 1 / weight.astype(np.float64)
+        density = 1 / np.abs(weight.astype(np.float64))  # -0.0 is a distance of 0, too
 
     # Edges of equal weight are removed together: merge each edge with a parent of the same weight.
     is_tied = ~is_root & (ops.gather(weight, above) == weight)

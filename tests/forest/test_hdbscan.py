@@ -249,6 +249,18 @@ def test_noise_and_too_few_neighbors():
     assert apart.weight.tolist() == [np.inf, 3.0, np.inf]
 
 
+def test_a_negative_zero_is_a_distance_of_zero():
+    weight = np.array([1, 0, 2, 0, 5, 0, 1, 0, 2.0])
+    found = [
+        minimum_spanning_forest((np.arange(9), np.arange(1, 10), each))
+        .dendrogram()
+        .hdbscan(min_cluster_size=2)
+        for each in (weight, np.where(weight, weight, -0.0))
+    ]
+    for positive, negative in zip(*found, strict=True):
+        assert positive.tolist() == negative.tolist()
+
+
 def test_bad_options():
     tree = minimum_spanning_forest(([0], [1]), num_vertices=3)
     with pytest.raises(OptionError, match="min_cluster_size must be an integer of at least 2"):
