@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError
-from ..graphs.edge_list import EdgeList, join_ids, ones
+from ..graphs.edge_list import EdgeList, join_ids
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
+from .edges import equal_exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
     GraphError
         If the number of edges of the graph is unknown, the vertices of the batch have names, the
         graph has names and a vertex of the batch is new, or a weight of the batch is not exact in
-        the dtype of the graph.
+        the dtype of the graph, or not 1 although the weights of the graph are ignored.
     """
     source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph)
     if source.num_edges is None:
@@ -76,7 +77,14 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
             "vertices: the batch is added to a numbered graph"
         )
         raise GraphError(message)
-    weight = ones(batch.u) if source.unweighted else _exactly(batch.weight, forest.weight.dtype)
+    weight = _exactly(batch.weight, forest.weight.dtype)
+    if source.unweighted and (weight != 1).any():
+        edge = int((weight != 1).argmax())
+        message = (
+            f"edge {edge} of the batch: weight {weight[edge]}, but all weights of the graph are 1, "
+            "because it was solved with weight=None; pass weight=None"
+        )
+        raise GraphError(message)
     columns = (
         join_ids([forest.u, batch.u]),
         join_ids([forest.v, batch.v]),
@@ -101,7 +109,7 @@ def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """
     with np.errstate(all="ignore"):
         found = weight.astype(dtype, copy=False)
-        same = (found.astype(weight.dtype, copy=False) == weight) & ((found < 0) == (weight < 0))
+    same = equal_exactly(found, weight)
     if not same.all():
         edge = int((~same).argmax())
         message = (

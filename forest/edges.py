@@ -1,4 +1,4 @@
-"""The edges of a forest as plain arrays, and the exact sum of their weights."""
+"""The edges of a forest as plain arrays; exact sums and comparisons of their columns."""
 
 from __future__ import annotations
 
@@ -76,3 +76,13 @@ def _sum_floats(values: NDArray[Any]) -> int:
     shift = int(least) + _SCALE - 53
     sums = (int(a) * 2**26 + int(b) for a, b in zip(high, low, strict=True))
     return sum(each << (shift + place) for place, each in enumerate(sums))
+
+
+def equal_exactly(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return a mask of the places at which two columns have exactly the same number."""
+    equal: NDArray[np.bool_] = left == right
+    if (left.dtype.kind == "f") != (right.dtype.kind == "f"):
+        # NumPy rounds 64-bit integers to compare them with floats; Python does not.
+        for place in np.flatnonzero(equal & (abs(left.astype(np.float64)) >= 2.0**53)):
+            equal[place] = left[place].item() == right[place].item()
+    return equal

@@ -35,6 +35,7 @@ from ..pipeline.options import check_count, check_flag
 from ..primitives import array_module
 from ..progress import report_progress, set_listener
 from ..runtime.device import host_array
+from .edges import equal_exactly
 from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
 
@@ -235,7 +236,7 @@ def _check_columns(
     """Check that each column of the forest equals the graph's column."""
     for name, column in columns.items():
         ours = graph[name]
-        differ = np.flatnonzero(~_equal(column, ours))
+        differ = np.flatnonzero(~equal_exactly(column, ours))
         if len(differ):
             place = differ[0]
             message = (
@@ -243,16 +244,6 @@ def _check_columns(
                 f"but {ours[place]} in the graph"
             )
             raise VerificationError(message)
-
-
-def _equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return a mask of the places at which two columns have exactly the same number."""
-    equal: NDArray[np.bool_] = left == right
-    if (left.dtype.kind == "f") != (right.dtype.kind == "f"):
-        # NumPy rounds 64-bit integers to compare them with floats; Python does not.
-        for place in np.flatnonzero(equal & (abs(left.astype(np.float64)) >= 2.0**53)):
-            equal[place] = left[place].item() == right[place].item()
-    return equal
 
 
 class _SortedForest(NamedTuple):

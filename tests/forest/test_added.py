@@ -70,7 +70,10 @@ def test_graphs_that_cannot_be_extended():
         once.add(([0], [1]))
 
 
-def test_an_unweighted_graph_ignores_weights_of_the_batch():
+def test_weights_that_the_graph_ignores():
     source = mstflow.graphs.source.EdgeSource.of(EdgeList([0, 1], [1, 2], [5.0, 6.0]))
     forest = minimum_spanning_forest(source, weight=None)
-    assert forest.add(([0, 2], [2, 3], [0.5, 7.0])).weight.tolist() == [1, 1, 1]
+    batch = [0, 2], [2, 3], [1, 7]
+    assert forest.add(batch, weight=None).weight.tolist() == [1, 1, 1]
+    with pytest.raises(GraphError, match=r"edge 1 of the batch: weight 7, but .* weight=None"):
+        forest.add(batch)
