@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from mstflow.runtime.team import Team
 
 #: Hand-overs are timed this many times.
-_HAND_OVERS = 50
-#: The seconds between two sections.
-_BETWEEN = 100e-6
+_HAND_OVERS = 100
+#: The seconds before a hand-over to threads that look for work, and to threads that sleep.
+_SHORT, _LONG = 100e-6, 20e-3
+#: The seconds without a section for which threads certainly look for work.
+_LOOKS = 1e-3
 
 
 @dataclass
@@ -56,8 +58,11 @@ class Sections:
         By stage, the seconds of the shares of each section.
     taken : dict of str to float
         By stage, the seconds of its sections, with those that the model takes to time them.
-    in_pool : int
-        The number of sections that call NumPy functions.
+    last : float
+        The time at which the last section of kernels ended.
+    to_awake, to_asleep, in_pool : int
+        The number of sections of kernels shortly after another one, of other sections of kernels,
+        and of sections that call NumPy functions.
     """
 
     stage: str = "open and plan"
@@ -65,6 +70,9 @@ class Sections:
     stages: dict[str, float] = field(default_factory=dict)
     spent: dict[str, list[list[float]]] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)
+    last: float = -1.0
+    to_awake: int = 0
+    to_asleep: int = 0
     in_pool: int = 0
 
     def listen(self, step: str, *_: int) -> None:
@@ -88,6 +96,14 @@ class Sections:
             taken = self.taken.get(self.stage, 0.0) + time.thread_time() - began
             self.taken[self.stage] = taken
         return results[::-1]
+
+    def call_kernels(self, calls: Iterable[Callable[[], Any]]) -> None:
+        """Call the kernels of a section; count it by the time since the one before."""
+        is_short = time.thread_time() - self.last < _LOOKS
+        self.to_awake += is_short
+        self.to_asleep += not is_short
+        self.call(calls)
+        self.last = time.thread_time()
 
     def even(self) -> None:
         """Divide the time of the last section evenly: the first call found all tasks."""
@@ -134,11 +150,11 @@ def measure(
 
 
 def modelled(
-    graph: graph_list.Graph, threads: int, by_crew: float, by_pool: float
+    graph: graph_list.Graph, threads: int, awake: float, asleep: float, by_pool: float
 ) -> dict[str, Any]:
     """Solve with shares in turn; return the model's seconds and their parts.
 
-    `by_crew` and `by_pool` are the `hand_overs`.
+    The last arguments are the `hand_overs`.
     """
     sections = Sections()
     with _in_turn(sections):
@@ -146,8 +162,7 @@ def modelled(
         sections.listen("end")
     shared = sum(sum(map(sum, spent)) for spent in sections.spent.values())
     longest = {stage: sum(map(max, spent)) for stage, spent in sections.spent.items()}
-    others = sum(map(len, sections.spent.values())) - sections.in_pool
-    handed = by_crew * others + by_pool * sections.in_pool
+    handed = awake * sections.to_awake + asleep * sections.to_asleep + by_pool * sections.in_pool
     sequential = {
         stage: seconds - sections.taken.get(stage, 0.0)
         for stage, seconds in sections.stages.items()
@@ -158,36 +173,41 @@ def modelled(
     return {"model": model, "work": work, "hand_over": handed, **parts}
 
 
-def hand_overs(threads: int) -> tuple[float, float]:
-    """Return the median seconds to run an empty section by a crew, and by a pool of threads.
+def hand_overs(threads: int) -> tuple[float, float, float]:
+    """Return the median seconds to run an empty section: by a crew, awake or asleep, and by a pool.
 
     Kernels run by a crew. Two of its threads are measured, on two processors. A thread wakes two
     others, so each doubling of the threads adds the same time. Before each section, the calling
-    thread computes for as long as in a run. NumPy functions run by a pool, with all its threads.
+    thread computes for a while, as in a run. NumPy functions run by a pool, with all its threads.
     """
     from mstflow.primitives.numba.arrays import elements
     from mstflow.runtime.crew import Crew
     from mstflow.runtime.team import team
 
     if threads == 1:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     crew = Crew(2, looks=len(os.sched_getaffinity(0)) > 1)
     fill: Any = elements.fill
     function, words = fill.lowered((0, 0, 0, np.zeros(1, np.uint64)))
     blocks = np.tile(function.block(words), (2, 1))
-    by_crew, by_pool = [], []
+    alone, levels = _median(lambda: crew.run(blocks[:1]), _SHORT), (threads - 1).bit_length()
+    awake, asleep = (
+        alone + levels * (_median(lambda: crew.run(blocks), gap) - alone) for gap in (_SHORT, _LONG)
+    )
+    return awake, asleep, _median(lambda: team(threads).call(lambda: None, [()] * threads), 0)
+
+
+def _median(call: Callable[[], object], gap: float) -> float:
+    """Return the median seconds of a call, each after a gap in which this thread computes."""
+    seconds = []
     for _ in range(_HAND_OVERS):
-        start = time.perf_counter() + _BETWEEN
+        start = time.perf_counter() + gap
         while time.perf_counter() < start:
             pass
-        crew.run(blocks)
-        by_crew.append(time.perf_counter() - start)
-    for _ in range(_HAND_OVERS):
         start = time.perf_counter()
-        team(threads).call(lambda: None, [()] * threads)
-        by_pool.append(time.perf_counter() - start)
-    levels = (threads - 1).bit_length()
-    return statistics.median(by_crew) * levels, statistics.median(by_pool)
+        call()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 @contextmanager
@@ -203,7 +223,7 @@ def _in_turn(sections: Sections) -> Iterator[None]:
         return sections.call(calls)
 
     def run_section(_: Team, blocks: NDArray[Any]) -> None:
-        sections.call(partial(call_block, block.ctypes.data) for block in blocks)
+        sections.call_kernels(partial(call_block, block.ctypes.data) for block in blocks)
 
     def drain(team: Team, *arguments: Any) -> None:
         run(team, *arguments)

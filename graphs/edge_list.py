@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..runtime.device import device_array, host_array, is_on_device
-from ..runtime.team import extreme
+from ..runtime.team import Survey, survey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ class EdgeList:
     ) -> None:
         if num_vertices is None and names is not None:
             num_vertices = len(names)
-        u, v, weight, num_vertices = checked(u, v, weight, num_vertices)
+        u, v, weight, num_vertices, _ = checked(u, v, weight, num_vertices)
         check_names(names, num_vertices)
         # A frozen dataclass refuses assignment.
         self.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, names=names)
@@ -147,20 +147,24 @@ def unchecked(
     return graph
 
 
+def of_columns(u: Any, v: Any, weight: Any = None) -> EdgeList:
+    """Check columns that do not change during a run; return their edge list."""
+    u, v, weight, num_vertices, unsigned = checked(u, v, weight, None)
+    return unchecked(u, v, weight, num_vertices, unsigned=unsigned)
+
+
 def checked(
     u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
-    """Check columns as `EdgeList` does; return them as arrays, and the number of vertices.
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int, bool]:
+    """Check columns as `EdgeList` does.
 
-    Messages count edges from `first_id`.
+    Return them as arrays, the number of vertices, and whether no weight has its sign bit set, if
+    that is known. Messages count edges from `first_id`.
     """
     u, v = _ids("u", u), _ids("v", v)
     weight = checked_column("weight", ones(u) if weight is None else weight)
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
         raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
-    # The minimum is NaN if any weight is NaN. Computing it needs no mask of length m.
-    if weight.dtype.kind == "f" and weight.size and np.isnan(extreme("min", weight)):
-        raise GraphError(f"edge {first_id + int(np.isnan(weight).argmax())}: the weight is NaN")
     where = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
     if len(set(where)) > 1:
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
@@ -170,7 +174,11 @@ def checked(
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
             f"weight has {len(weight)} edges"
         )
-    return u, v, weight, _checked_num_vertices(u, v, num_vertices, first_id)
+    found = survey(u, v, weight)
+    if found.has_nan:
+        raise GraphError(f"edge {first_id + int(np.isnan(weight).argmax())}: the weight is NaN")
+    count = _checked_num_vertices(u, v, found, num_vertices, first_id)
+    return u, v, weight, count, not found.may_be_signed
 
 
 def check_names(names: VertexNames | None, num_vertices: int) -> None:
@@ -287,20 +295,15 @@ def checked_num_vertices(given: Any) -> int:
 
 
 def _checked_num_vertices(
-    u: NDArray[Any], v: NDArray[Any], given: int | None, first_id: int
+    u: NDArray[Any], v: NDArray[Any], found: Survey, given: int | None, first_id: int
 ) -> int:
-    largest = -1
-    for name, ids in (("u", u), ("v", v)):
-        if not ids.size:
-            continue
-        # A negative id, viewed as unsigned, exceeds every valid id. So one pass finds both errors.
-        top = int(extreme("max", ids.view(f"u{ids.itemsize}")))
-        if top > np.iinfo(ids.dtype).max:
+    largest = max(found.u, found.v)
+    for name, ids, top in (("u", u, found.u), ("v", v, found.v)):
+        if top > np.iinfo(ids.dtype).max:  # a negative id, viewed as unsigned
             edge = int((ids < 0).argmax())
             raise GraphError(
                 f"edge {first_id + edge}: {name} is {ids[edge]}; vertex ids must not be negative"
             )
-        largest = max(largest, top)
     if given is None:
         if largest > LARGEST_ID:
             raise GraphError(f"vertex id {largest} is too large; ids are at most {LARGEST_ID}")

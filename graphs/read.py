@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..progress import set_listener
-from .edge_list import EdgeList, chosen_weight, concatenate
+from .edge_list import EdgeList, chosen_weight, concatenate, of_columns
 from .files import file_errors, paths_of
 from .formats import format_of
 from .libraries import no_weights
@@ -118,7 +118,7 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
         _check_list(graph)
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):
         columns = graph if weight is not None else graph[:2]
-        return chosen_weight(EdgeList(*columns), weight)
+        return chosen_weight(of_columns(*columns), weight)
     if (take := _taker(graph)) is not None:
         return take(graph, weight)
     message = (

@@ -335,7 +335,7 @@ class EdgeSource:
             known = self.num_vertices or 0
             # Chunks with checksums were checked by an earlier scan; later scans compare these.
             if not self.is_checked and not getattr(segment, "checksums", ()):
-                u, v, weight, known = checked(u, v, weight, self.num_vertices, at)
+                u, v, weight, known, _ = checked(u, v, weight, self.num_vertices, at)
             check_dtype(at, weight.dtype, self.weight_dtype)
         except GraphError as error:
             if not file:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..runtime.memory import empty
-from ..runtime.team import extreme
 from .vocabulary import ArrayModule
 
 Array = NDArray[Any]
@@ -173,7 +172,7 @@ class NumpyArrays(ArrayModule):
     def any_signed(weights: Array, /) -> bool:
         if weights.dtype.kind in "bu" or not len(weights):
             return False
-        return int(extreme("min", weights.view(f"i{weights.dtype.itemsize}"))) < 0
+        return int(weights.view(f"i{weights.dtype.itemsize}").min()) < 0
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False

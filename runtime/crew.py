@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .native import Kernels
+from .native import Kernels, address_of, call_block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The number of the system call by which threads sleep; 0 if crews cannot be used.
 FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine(), 0) * (sys.platform == "linux")
-#: How often an idle thread looks for work before it sleeps: for about 100 microseconds.
-_LOOKS = 2**12
+#: How often an idle thread looks for work before it sleeps: for one to four milliseconds, which is
+#: longer than a run works in one thread. Waking a thread takes about as long as 50 hand-overs.
+_LOOKS = 2**16
 #: The number of 64-bit words in a cache line.
 _LINE = 8
 
@@ -49,6 +50,9 @@ class Crew:
         syscall = ctypes.cast(ctypes.CDLL(None).syscall, ctypes.c_void_p).value or 0
         board[3:6] = _LOOKS * looks, syscall, FUTEX
         self._board, self._size = board, 1
+        self._section: Any = (ctypes.c_uint64 * 3).from_address(address_of(board))
+        function, words = _sections.run_section.lowered((board,))  # type: ignore[attr-defined]
+        self._call = function.block(words)
         with contextlib.suppress(RuntimeError):
             for place in range(1, size):
                 run, name = _sections.serve, f"mstflow-{place}"
@@ -59,6 +63,6 @@ class Crew:
         """Call the functions of all blocks and return True; return False if there are too many."""
         if len(blocks) > self._size:
             return False
-        self._board[:3] = len(blocks), blocks.ctypes.data, blocks.strides[0]
-        _sections.run_section(self._board)
+        self._section[:] = len(blocks), address_of(blocks), blocks.strides[0]
+        call_block(ctypes.addressof(self._call))
         return True

@@ -1,4 +1,4 @@
-"""Kernels of the threads of a team: wait for a section, run its shares, sleep and wake.
+"""Kernels of teams: wait for a section, run its shares, sleep and wake; and two over columns.
 
 A section is one call of a kernel for each thread. The threads share an array of words, the board,
 with a cache line for each thread. The line of the calling thread has the section:
@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .intrinsics import LINE, compare_and_swap, exchange, helper, kernel, load
+from .intrinsics import BLOCK, LINE, compare_and_swap, exchange, helper, kernel, load
 
 #: A thread is idle and looks for work, is asleep, runs its share, or runs it while the calling
 #: thread sleeps until it has finished.
@@ -124,3 +124,36 @@ def serve(thread, board):
         wait_while(board, place, IDLE, ASLEEP)
         run_share(np.uint64(thread), board)
         change(board, place, IDLE, AWAITED)
+
+
+@helper
+def largest(start, stop, values, most):
+    """Return the largest value in a range, at least `most`; the array may be shorter."""
+    for i in range(np.uint64(start), np.uint64(min(stop, len(values)))):  # signed: 10 times slower
+        most = max(most, values[i])
+    return most
+
+
+@kernel(0, 3, [0, 1, 5], [1, 2, 0], [9, 4, 7], [9, 4, 7], [0] * 4)
+def find_largest(start, stop, u, v, bits, signed, out):
+    """Write the largest value of each column; `signed` are the values of `bits` with a sign."""
+    most, other, unsigned, top = u[0], v[0], bits[0], signed[0]
+    for first in range(start, stop, BLOCK):
+        end = min(first + BLOCK, stop)
+        most = largest(first, end, u, most)
+        other = largest(first, end, v, other)
+        unsigned = largest(first, end, bits, unsigned)
+        top = largest(first, end, signed, top)
+    out[0], out[1], out[2], out[3] = most, other, unsigned, top
+
+
+@kernel(0, 2, [1, 2, 2], [0] * 3)
+def copy_in_order(start, stop, values, out):
+    """Copy values; return whether each of them is less than the next one."""
+    descents, last = np.uint64(0), np.uint64(len(values) - 1)
+    for i in range(np.uint64(start), min(np.uint64(stop), last)):
+        descents += np.uint64(values[i] >= values[i + _ONE])
+        out[i] = values[i]
+    if np.uint64(stop) > last:
+        out[last] = values[last]
+    return descents == 0

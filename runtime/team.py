@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import functools
-import operator
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .crew import FUTEX, Crew
-from .native import HEADER, NativeKernel, call_block
+from .native import HEADER, Kernels, NativeKernel, call_block, has_numba
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,12 +22,16 @@ if TYPE_CHECKING:
 
     from .native import Function
 
-#: The smallest number of elements for which waking a thread pays: in a share of a kernel, and in a
-#: NumPy reduction.
-_SMALLEST_SHARE, _SMALLEST_PASS = 2**16, 2**19
+#: The smallest number of elements for which waking a thread of a pool pays. For a crew, whose
+#: threads are usually awake, it is smaller by this factor.
+_SMALLEST_SHARE, _CREW_FACTOR = 2**16, 8
+#: The number of elements from which a kernel is faster than several NumPy functions.
+_SMALLEST_PASS = 2**19
 #: The number of threads from which a team has a crew. On two processors, solves with a pool are at
 #: least as fast, and with a crew some take up to 15 % longer.
 _CREW_FROM = 4
+
+_sections = Kernels(f"{__package__}.sections")
 
 
 class Each(NamedTuple):
@@ -58,7 +61,8 @@ class Team:
 
         If each place of the range stands for several elements, `each` is their number.
         """
-        return divide(length, max(1, min(self.size, length * each // _SMALLEST_SHARE, length)))
+        elements = length * each * (_CREW_FACTOR if self._has_crew else 1)
+        return divide(length, max(1, min(self.size, elements // _SMALLEST_SHARE, length)))
 
     def share(
         self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
@@ -77,7 +81,8 @@ class Team:
             return self.call(function, [_of_share(i, arguments) for i in range(count)])
         own = _of_share(0, arguments)
         compiled, words = function.lowered(own)
-        blocks, column = np.tile(compiled.block(words), (count, 1)), HEADER
+        blocks, column = np.empty((count, HEADER + len(words)), np.int64), HEADER
+        blocks[:] = np.frombuffer(compiled.block(words), np.int64)
         for argument, value in zip(arguments, own, strict=True):
             if isinstance(argument, Each) and isinstance(value, np.ndarray):
                 rows: Any = argument.values
@@ -163,7 +168,7 @@ def team(size: int) -> Team:
     return Team(size)
 
 
-#: The number of threads that `extreme` and `in_shares` use; see `sharing`.
+#: The number of threads that `survey`, `copied` and `in_shares` use; see `sharing`.
 _sharing = ContextVar("sharing", default=1)
 
 
@@ -182,38 +187,62 @@ def in_shares(function: Callable[[int, int], Any], length: int) -> list[Any]:
     return team(_sharing.get()).share(function, length)
 
 
-def extreme(op: Literal["min", "max"], array: NDArray[Any]) -> Any:
-    """Return the minimum or maximum of a nonempty array; NaN if it contains NaN."""
-    reduce = operator.methodcaller(op)
-    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # as CuPy's are
-        return reduce(array)
-    helpers = team(_sharing.get())
-    parts = [(array[start:stop],) for start, stop in helpers.shares(len(array))]
-    return reduce(np.stack(helpers.call(reduce, parts)))
+class Survey(NamedTuple):
+    """Facts about the columns of a graph.
+
+    Attributes
+    ----------
+    u, v : int
+        The largest id of each column, where ids are viewed as unsigned; -1 without edges.
+    has_nan : bool
+        Whether any weight is NaN.
+    may_be_signed : bool
+        Whether any weight may have its sign bit set.
+    """
+
+    u: int
+    v: int
+    has_nan: bool
+    may_be_signed: bool
 
 
-def ascends(array: NDArray[Any]) -> bool:
-    """Return whether each element is less than the next one."""
-    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):  # as CuPy's are
-        return bool((array[:-1] < array[1:]).all())
+def survey(u: NDArray[Any], v: NDArray[Any], weight: NDArray[Any]) -> Survey:
+    """Survey columns of equal length; one pass of a kernel finds all facts, if it pays."""
+    if len(weight) and not weight.strides[0]:
+        weight = weight[:1]  # all weights are equal
+    kind, *bits = weight.dtype.kind, *(each.view(f"u{each.itemsize}") for each in (u, v, weight))
+    if not _kernels_pay(*bits):
+        has_nan = kind == "f" and len(weight) > 0 and bool(np.isnan(weight.min()))
+        top_u, top_v = (int(ids.max()) if len(ids) else -1 for ids in bits[:2])
+        return Survey(top_u, top_v, has_nan, kind not in "bu")
+    signed, helpers = weight.view(f"i{weight.itemsize}"), team(_sharing.get())
+    rows = np.empty((len(helpers.shares(len(u))), 4), np.uint64)
+    helpers.share(_sections.find_largest, len(u), *bits, signed, Each(rows))
+    top_u, top_v, top, _ = rows.max(axis=0).tolist()
+    sign, top_signed = 1 << (8 * weight.itemsize - 1), int(rows[:, 3].view(np.int64).max())
+    has_nan = kind == "f" and max(top_signed, top - sign) > _infinity(weight.dtype)
+    return Survey(top_u, top_v, has_nan, kind not in "bu" and top >= sign)
 
-    def ascends_within(start: int, stop: int) -> bool:
-        return bool((array[start:stop] < array[start + 1 : stop + 1]).all())
 
-    return all(in_shares(ascends_within, max(0, len(array) - 1)))
+def _infinity(dtype: np.dtype[Any]) -> int:
+    """Return the bits of infinity as an integer; those of NaN are larger."""
+    return int(np.array(np.inf, dtype).view(f"u{dtype.itemsize}"))
 
 
-def copied(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a copy with another dtype."""
-    if len(array) < _SMALLEST_PASS or not isinstance(array, np.ndarray):
-        return array.astype(dtype)
+def copied(array: NDArray[Any], dtype: DTypeLike) -> tuple[NDArray[Any], bool]:
+    """Return a copy with another dtype, and whether each element is less than the next one."""
+    if not _kernels_pay(array):
+        return array.astype(dtype), bool((array[:-1] < array[1:]).all())
     out = np.empty(len(array), dtype)
+    return out, all(team(_sharing.get()).share(_sections.copy_in_order, len(array), array, out))
 
-    def copy(start: int, stop: int) -> None:
-        out[start:stop] = array[start:stop]
 
-    in_shares(copy, len(array))
-    return out
+def _kernels_pay(*columns: Any) -> bool:
+    """Return whether kernels over these columns are faster than NumPy's functions."""
+    if len(columns[0]) < _SMALLEST_PASS or not has_numba():
+        return False
+    are_plain = all(isinstance(each, np.ndarray) and each.flags.c_contiguous for each in columns)
+    return are_plain and (_sections.are_loaded() or _sections.pay_for(len(columns[0])))
 
 
 def processors() -> int:

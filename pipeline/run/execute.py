@@ -12,7 +12,7 @@ from ...graphs.source import EdgeSource
 from ...primitives import Backend, array_module
 from ...progress import has_listener, report_progress
 from ...runtime.device import host_array, is_on_device
-from ...runtime.team import ascends, copied
+from ...runtime.team import copied
 from ...stages.combine import concatenation
 from ..report.report import Report
 from ..steps import Compound, Loop, walk
@@ -210,16 +210,17 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
     """
     edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
-    if is_set and not ascends(edge_ids):
-        edge_ids = np.sort(edge_ids)
-        is_set = ascends(edge_ids)
+    if is_set:  # copy the ids, because an array module may reuse the memory
+        edge_ids, ascend = copied(edge_ids, np.int64)
+        if not ascend:
+            edge_ids, is_set = copied(np.sort(edge_ids), np.int64)
     if is_set and len(edge_ids):
         lowest, highest = host_array(edge_ids[:: max(1, len(edge_ids) - 1)])[[0, -1]]
         is_set = first <= lowest and (stop is None or highest < stop)
     if not is_set:
         message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
         raise PipelineError(message)
-    return copied(edge_ids, np.int64)  # an array module may reuse the memory
+    return edge_ids
 
 
 def joins_after(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...runtime.memory import empty
 from ...runtime.native import Kernels, address_of, addresses_of
-from ...runtime.team import Each, divide, extreme, team
+from ...runtime.team import Each, divide, team
 from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
 from ..joins import FEW, helper_parts
@@ -241,12 +241,14 @@ class NumbaArrays(NumpyArrays):
         return self.gather(number, root), sum(counts)
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
-        filled = [array for array in arrays if len(array)]
+        filled = [_words(array) for array in arrays if len(array)]
         count = sum(map(len, filled))
-        lowest = min((int(extreme("min", array)) for array in filled), default=0)
-        highest = max((int(extreme("max", array)) for array in filled), default=0)
+        ranges = [self._team.share(sorting.find_range, len(array), array) for array in filled]
+        ends = [*itertools.chain.from_iterable(itertools.chain.from_iterable(ranges))]
+        lowest, highest = min(ends, default=0), max(ends, default=0)
         words = (highest - lowest) // 64 + 1
-        # A bit set has bits from value 0 on, and must not use more memory than the values.
+        # A bit set has bits from value 0 on, and must not use more memory than the values. Values
+        # that are negative, or become negative as int64, are sorted.
         if lowest < 0 or words > count:
             ordered: Array = super().sorted_union(arrays)
             return ordered
@@ -258,9 +260,9 @@ class NumbaArrays(NumpyArrays):
         base = np.uint64(lowest)
         for array in filled:
             if is_shared:
-                self._team.share(sorting.mark_together, len(array), _words(array), base, rows[0])
+                self._team.share(sorting.mark_together, len(array), array, base, rows[0])
                 continue
-            self._team.share(sorting.mark, len(array), _words(array), base, Each(rows))
+            self._team.share(sorting.mark, len(array), array, base, Each(rows))
         counts = self._team.share(sorting.join_marks, words, rows, each=64)
         out = empty(count, np.result_type(*arrays))
         self._write(sorting.list_marks, words, counts, rows[0], base, _words(out), each=64)

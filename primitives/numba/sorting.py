@@ -24,6 +24,15 @@ def count_ones(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
+@kernel(0, 3, [4, 9, 70])
+def find_range(start, stop, values):
+    """Return the smallest and the largest value."""
+    lowest = highest = values[start]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        lowest, highest = min(lowest, values[i]), max(highest, values[i])
+    return np.int64(lowest), np.int64(highest)
+
+
 @kernel(0, 3, [4, 9, 70], 4, [0, 0])
 def mark(start, stop, values, lowest, bits):
     """Set the bit of each value; bit 0 stands for `lowest`."""

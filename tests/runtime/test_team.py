@@ -16,20 +16,34 @@ from mstflow.runtime import team
 def _small_shares():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(team, "_SMALLEST_PASS", 1)
+        patch.setattr(team._sections, "_are_used", "numba" in mstflow.backends())
         patch.setattr(team, "_SMALLEST_SHARE", 3)
         yield
 
 
+ids = st.sampled_from(["i4", "u4", "i8", "u8"])
+
+
 @given(
-    arrays(st.sampled_from(["f4", "f8", "i4", "u8"]), st.integers(1, 40)),
+    st.integers(1, 40).flatmap(
+        lambda length: st.tuples(
+            arrays(ids, length),
+            arrays(ids, length),
+            arrays(st.sampled_from(["?", "u1", "i2", "f2", "f4", "f8", "u8", "i8"]), length),
+        )
+    ),
     st.integers(1, 5),
-    st.sampled_from(["min", "max"]),
+    st.booleans(),
 )
-def test_extreme_equals_numpy(values, threads, op):
+def test_surveys_equal_those_of_numpy(columns, threads, are_equal):
+    u, v, weight = columns
+    if are_equal:
+        weight = np.broadcast_to(weight[:1], weight.shape)
     with team.sharing(threads):
-        found = team.extreme(op, values)
-    np.testing.assert_equal(found, getattr(values, op)())
-    assert found.dtype == values.dtype
+        found = team.survey(u, v, weight)
+    assert found[:2] == tuple(int(each.view(f"u{each.itemsize}").max()) for each in (u, v))
+    is_signed = weight.dtype.kind not in "bu" and np.signbit(weight).any()
+    assert (found.has_nan, found.may_be_signed) == (np.isnan(weight).any(), is_signed)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -37,12 +51,12 @@ def test_extreme_equals_numpy(values, threads, op):
 def test_order_and_copies_in_shares(threads, length):
     ascending = np.arange(length, dtype=np.int32)
     with team.sharing(threads):
-        assert team.ascends(ascending)
+        copy, ascend = team.copied(ascending, np.int64)
+        assert ascend
         for place in range(1, length):  # also between two shares
             equal = ascending.copy()
             equal[place] -= 1
-            assert not team.ascends(equal)
-        copy = team.copied(ascending, np.int64)
+            assert not team.copied(equal, np.int64)[1]
     np.testing.assert_array_equal(copy, np.arange(length, dtype=np.int64), strict=True)
     assert not np.shares_memory(copy, ascending)
 
