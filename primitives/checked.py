@@ -150,7 +150,7 @@ def _check_join_in_order(name: str, u: Any, v: Any, size: int) -> None:
     _same_length(name, u=u, v=v)
 
 
-def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int) -> None:
+def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int, **_: Any) -> None:
     _check_join_in_order(name, u, v, size)
     _same_length(name, u=u, v=v, key=key)
 

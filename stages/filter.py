@@ -124,8 +124,22 @@ def hold_edges(edges: Edges) -> Edges:
 
 
 @stage(writes="edges")
-def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
-    """Select the edges whose keys are at most the pivot. Drop loops."""
+def select_light_edges(
+    ops: ArrayModule,
+    edges: Edges,
+    pivot: Count,
+    num_edges: Count,
+    num_vertices: Count,
+    light_per_vertex: Amount,
+    few_edges: Amount,
+) -> Edges:
+    """Select the edges whose keys are at most the pivot. Drop loops.
+
+    Keep all edges if they are in one partition and no rounds follow; see `rounds_are_over`. In this
+    case `join_light_edges` selects the light edges, which saves a pass.
+    """
+    if len(edges.u) == num_edges and light_per_vertex * num_vertices <= few_edges:
+        return edges
     u, v, key, edge_id = edges
     return Edges(*ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id))
 

@@ -21,7 +21,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 
 from ...stages import edges, fragments
 from ...stages import filter as filters
-from ...stages.kruskal import join_by_weight
+from ...stages.kruskal import join_by_weight, join_light_edges
 from ..dataflow import ByBackend
 from ..pipeline import Pipeline
 from ..steps import Loop, When
@@ -62,7 +62,8 @@ SELECT_JOINING = (
     edges.count_edges,
 )
 
-#: Joins the edges that remain after the rounds.
+#: Join the edges that remain after the rounds.
+JOIN_LIGHT = (edges.bring_edges_together, join_light_edges)
 JOIN_REST = (edges.bring_edges_together, join_by_weight)
 
 filter_boruvka = Pipeline(
@@ -73,7 +74,7 @@ filter_boruvka = Pipeline(
         *SELECT_LIGHT,
         fragments.start_levels,
         Loop(*JOIN, fragments.add_level, *CONTRACT, until=filters.rounds_are_over),
-        *JOIN_REST,
+        *JOIN_LIGHT,
         *SELECT_JOINING,
         until=filters.sparse_graph_left,
     ),

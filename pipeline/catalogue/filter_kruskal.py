@@ -8,16 +8,19 @@ trees are partitioned again.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
+import math
+
 from ...stages.filter import sparse_graph_left
 from ...stages.fragments import start_levels
 from ..pipeline import Pipeline
 from ..steps import Loop
-from .filter_boruvka import JOIN_REST, PARAMETERS, SELECT_JOINING, SELECT_LIGHT
+from .filter_boruvka import JOIN_LIGHT, JOIN_REST, PARAMETERS, SELECT_JOINING, SELECT_LIGHT
 
 filter_kruskal = Pipeline(
     "filter-kruskal",
-    Loop(*SELECT_LIGHT, start_levels, *JOIN_REST, *SELECT_JOINING, until=sparse_graph_left),
+    Loop(*SELECT_LIGHT, start_levels, *JOIN_LIGHT, *SELECT_JOINING, until=sparse_graph_left),
     *JOIN_REST,
-    values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")},
+    values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")}
+    | {"few_edges": math.inf},  # no rounds follow
     summary="Kruskal on light edges first, then on the rest; the default under a memory bound",
 )

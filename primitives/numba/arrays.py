@@ -327,19 +327,23 @@ class NumbaArrays(NumpyArrays):
         trees.flatten(_words(root))
         return joining[:count], root
 
-    def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
-        runs = self._deal(u, v, key)
+    def join_by_key(
+        self, u: Array, v: Array, key: Array, size: int, /, *, limit: int | None = None
+    ) -> tuple[Array, Array]:
+        runs = self._deal(u, v, key, limit)
         if runs is None:
-            return super().join_by_key(u, v, key, size)
-        shares = len(self._team.shares(len(u)))
+            return super().join_by_key(u, v, key, size, limit=limit)
+        shares = len(self._team.shares(len(runs.records)))
         if shares < _JOINED_TOGETHER <= self._team.size:
             shares = 1  # there are too few pairs for helpers to get ahead
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
-        together = shares >= _JOINED_TOGETHER and size < 2**31 and len(u) < 2**32
+        together = shares >= _JOINED_TOGETHER and size < 2**31 and len(runs.records) < 2**32
         failed = np.zeros(1, np.uint8)
         join = self._join_together if together else self._join_with_sorters
         joining, root = join(runs, shares, size, failed, self.index_dtype(len(u)))
-        return super().join_by_key(u, v, key, size) if failed[0] else (joining, root)
+        if failed[0]:
+            return super().join_by_key(u, v, key, size, limit=limit)
+        return joining, root
 
     def _join_with_sorters(
         self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
@@ -424,24 +428,28 @@ class NumbaArrays(NumpyArrays):
             joining = [None if ids is None else ids.copy() for ids in joining]
         return joining, sizes
 
-    def _deal(self, u: Array, v: Array, key: Array) -> Runs | None:
-        """Distribute pairs to runs; None if a run is too long, or a record cannot hold a pair."""
+    def _deal(self, u: Array, v: Array, key: Array, limit: int | None = None) -> Runs | None:
+        """Distribute the pairs with keys up to a limit to runs.
+
+        Return None if a run is too long, or a record cannot hold a pair.
+        """
         length, shares = len(key), self._team.shares(len(key))
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
-        words, lowest = _words(key), key.min()
-        bits = int(key.max() - lowest).bit_length()
+        words, lowest = _words(key), int(extreme("min", key))
+        highest = int(extreme("max", key)) if limit is None else limit
+        bits = max(0, highest - lowest).bit_length()
         cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
-        buckets = words, np.uint64(lowest), bits - dealt
+        buckets = words, key.dtype.type(highest), np.uint64(lowest), bits - dealt
         counts = np.zeros((len(shares), 2**dealt), np.uint64)
         self._team.share(kruskal.count_buckets, length, *buckets, Each(counts))
         ends, unlike = find_runs(counts.sum(axis=0))
         unlike += bits - dealt - cut
         longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
-        if longest > max(_LONG_RUN, length // (4 * len(shares))):
+        if longest > max(_LONG_RUN, ends[-1] // (4 * len(shares))):
             return None
         places = _places(counts)
-        records = empty(2 * length, np.uint64).reshape(-1, 2)
+        records = empty(2 * int(ends[-1]), np.uint64).reshape(-1, 2)
         arguments = _words(u), _words(v), *buckets, cut
         self._team.share(kruskal.deal, length, *arguments, Each(places), records)
         return Runs(ends, unlike, words if cut else words[:0], records, longest)

@@ -26,10 +26,11 @@ from ...runtime.intrinsics import (
     helper,
     kernel,
     load,
+    lowest_bit,
     scratch,
     store,
 )
-from .pairs import first_place
+from .pairs import first_place, light
 from .runs import DIGIT
 from .trees import join
 
@@ -48,25 +49,33 @@ _PATIENCE = 2**17
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 
 
-@kernel(0, 3, [4, 5, 9], 4, 1, [0] * 3)
-def count_buckets(start, stop, key, lowest, shift, counts):
-    """Count the pairs of each bucket."""
+@kernel(0, 3, [4, 5, 9], 5, 4, 1, [0] * 3)
+def count_buckets(start, stop, key, limit, lowest, shift, counts):
+    """Count the pairs of each bucket with keys up to the limit."""
     shift = np.uint64(shift)
-    for i in range(start, stop):
-        counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
+    for first in range(start, stop, 64):
+        word = light(key, np.uint64(first), np.uint64(stop), limit)
+        while word:
+            i = np.uint64(first) + lowest_bit(word)
+            word &= word - ONE
+            counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
 
 
-@kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 4, 1, 0, [2, 0, 1], [[0, 0]] * 4)
-def deal(start, stop, u, v, key, lowest, shift, cut, places, records):
-    """Write each pair to the next place of its bucket, without the lowest `cut` bits of its key."""
+@kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, [2, 0, 1], [[0, 0]] * 4)
+def deal(start, stop, u, v, key, limit, lowest, shift, cut, places, records):
+    """Write each of these pairs to the next place of its bucket, without `cut` bits of its key."""
     cut, shift = np.uint64(cut), np.uint64(shift)
-    for i in range(start, stop):
-        above = np.uint64(key[i]) - lowest
-        place = places[above >> shift]
-        places[above >> shift] = place + ONE
-        fetch(records, (place << ONE) + LINE)
-        records[place, 0] = above >> cut << _HALF | np.uint64(i)
-        records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
+    for first in range(start, stop, 64):
+        word = light(key, np.uint64(first), np.uint64(stop), limit)
+        while word:
+            i = np.uint64(first) + lowest_bit(word)
+            word &= word - ONE
+            above = np.uint64(key[i]) - lowest
+            place = places[above >> shift]
+            places[above >> shift] = place + ONE
+            fetch(records, (place << ONE) + LINE)
+            records[place, 0] = above >> cut << _HALF | i
+            records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
 @helper

@@ -47,14 +47,23 @@ def first_place(stop, target):
     return stop - 1 if target < 0 else target
 
 
+@helper
+def light(key, first, stop, limit):
+    """Return a bit for each of the next 64 keys before `stop`: whether it is at most the limit."""
+    if stop - first >= WORD:
+        return at_most(key, first, limit)
+    word = np.uint64(0)
+    for i in range(first, stop):
+        word |= np.uint64(key[i] <= limit) << (i - first)
+    return word
+
+
 @kernel(0, 3, [4, 5, 6], 5)
 def count_at_most(start, stop, key, limit):
     """Return the number of keys that are at most the limit."""
     count = np.uint64(0)
-    for k in range((stop - start) // 64):
-        count += count_ones(at_most(key, np.uint64(start + 64 * k), limit))
-    for i in range(stop - (stop - start) % 64, stop):
-        count += np.uint64(key[i] <= limit)
+    for first in range(start, stop, 64):
+        count += count_ones(light(key, np.uint64(first), np.uint64(stop), limit))
     return np.int64(count)
 
 
@@ -68,12 +77,7 @@ def compact_pairs(
     step = NONE if backward else ONE  # adding NONE subtracts 1
     for k in range((stop - start + 63) // 64):
         first, end = block(start, stop, backward, k, 64)
-        word = np.uint64(0)
-        if end - first == np.uint64(64):
-            word |= at_most(key, first, limit)
-        else:
-            for i in range(first, end):
-                word |= np.uint64(key[i] <= limit) << (i - first)
+        word = light(key, first, end, limit)
         while word:
             bit = highest_bit(word) if backward else lowest_bit(word)
             i, word = first + bit, word ^ (ONE << bit)
