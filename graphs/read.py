@@ -88,9 +88,7 @@ def read(
 
 
 def edge_list(
-    graph: Any,
-    num_vertices: int | None = None,
-    weight: str | Callable[..., Any] | None = "weight",
+    graph: Any, num_vertices: int | None = None, weight: str | Callable[..., Any] | None = "weight"
 ) -> EdgeList:
     """Convert a graph, in any form that `minimum_spanning_forest` accepts, to an edge list.
 

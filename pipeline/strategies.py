@@ -39,11 +39,7 @@ SHARED = {
     "forest": Known(Field("", "chosen")),
 }
 #: The fields that exist before the first stage of every strategy.
-_SHARED = {
-    **SHARED,
-    "weight_dtype": Known(ANYTHING),
-    "unsigned": Known(Field("", "verdict")),
-}
+_SHARED = {**SHARED, "weight_dtype": Known(ANYTHING), "unsigned": Known(Field("", "verdict"))}
 
 #: The stages that compute keys from weights. They write the field `edges`.
 _COMPUTE_KEYS = (edges.find_signs, edges.choose_weight_order, edges.order_weights)

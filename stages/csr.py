@@ -39,9 +39,8 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
 def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges) -> Lightest:
     """Find the lightest edge of each vertex: its key, its id and its other end.
 
-    A vertex without arcs gets the largest key and id, and itself as the other end. In the paper, a
-    thread scans the arcs of a vertex and breaks ties by destination. This does not order parallel
-    edges. So this stage computes the minimum rank of each segment.
+    A vertex without arcs gets the largest key and id, and itself as the other end. The paper breaks
+    ties by destination, which does not order parallel edges; this stage compares ranks.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 1.
     """
@@ -74,10 +73,9 @@ def assign_edge_segments(
 ) -> tuple[VertexIndex, Index]:
     """Assign a segment of the new arcs to each fragment, and a range in it to each of its vertices.
 
-    The degree of a fragment is the sum of the degrees of its vertices. A prefix sum of these
-    degrees yields the segments. A second prefix sum, over the vertices sorted by fragment, yields
-    the range of each vertex. In the paper, threads get places from an atomic counter instead, so
-    the layout depends on timing.
+    A prefix sum of the fragments' degrees yields the segments, and one over the vertices sorted by
+    fragment yields their ranges. In the paper, threads get places from an atomic counter instead,
+    so the layout depends on timing.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """

@@ -13,11 +13,9 @@ from .fields import Amount, Count, Edges, Index, Keys, Verdict
 
 #: The approximate number of edges in a sample.
 SAMPLE = 2**13
-#: Two vertices are near each other if their ids differ by less than this. The data of the vertices
-#: between them fit in the cache of a processor.
+#: Vertices are near if their ids differ by less: the data between them fit in a cache.
 NEAR = 2**14
-#: Every this many edges of a sample, two neighbours are compared. Reading a sample is slow, because
-#: its edges are in different cache lines.
+#: Every this many edges of a sample, two are compared: each is in a cache line of its own.
 SPARSELY = 8
 
 
@@ -25,18 +23,14 @@ SPARSELY = 8
 def sparse_graph_left(
     num_edges: Count, num_vertices: Count, small: Amount, dense: Amount
 ) -> Verdict:
-    """Return whether the graph has too few edges for the split to save time.
-
-    That is the case if there are at most `small` edges, or at most `dense` edges per vertex.
-    """
+    """Return whether there are at most `small` edges or `dense` edges per vertex: no split pays."""
     return num_edges <= max(small, dense * num_vertices)
 
 
 def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
     """Return the elements of `columns` that belong to a sample of the edges.
 
-    The sample consists of all edges whose ids are multiples of a power of two. Therefore it does
-    not depend on the partitions.
+    Their ids are the multiples of a power of two, so the sample does not depend on the partitions.
     """
     every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
     # Fetch both ids at once: the host waits for each transfer from a device.
@@ -60,11 +54,9 @@ def choose_few_edges(
 ) -> Amount:
     """Choose the number of edges up to which Kruskal's algorithm is faster than Boruvka's.
 
-    Boruvka's algorithm reads the edges in order. It is fast if the ends of an edge are usually near
-    the ends of the previous edge, because the data of these vertices are still in the cache. The
-    function compares the ends of some edges in the sample with those of the edge before. It returns
-    `few` if at least half of them are near, or if `scattered` is 1. Otherwise it returns
-    `few * scattered`.
+    Boruvka's algorithm reads the edges in order. It is fast if the ends of most edges are near
+    those of the edge before, whose data are still in the cache. This stage returns `few` if that
+    holds for at least half of some edges in the sample, and `few * scattered` otherwise.
     """
     if scattered == 1:
         return few
@@ -81,8 +73,8 @@ def rounds_are_over(
 ) -> Verdict:
     """Return whether Kruskal's algorithm is faster for the remaining edges than further rounds.
 
-    That is the case if few edges remain. It is also the case if there are many edges per fragment:
-    many of them join the same two fragments, and a round of Boruvka's algorithm drops only a few.
+    That is the case if few edges remain, or if there are many per fragment. Then many of them join
+    the same two fragments, and a round of Boruvka's algorithm drops only a few.
     """
     return num_edges <= few_edges or num_edges > dense * num_vertices
 
@@ -103,9 +95,7 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count) -> Keys:
 def choose_pivot(
     ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Amount
 ) -> Count:
-    """Choose the pivot: the largest key of a light edge.
-
-    The pivot is chosen so that there are about `light_per_vertex` light edges per vertex.
+    """Choose the pivot, the largest key of about `light_per_vertex` light edges per vertex.
 
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009. There the pivot is the median.
@@ -148,7 +138,6 @@ def select_light_edges(
 def select_joining_edges(ops: ArrayModule, held_edges: Edges, labels: Index) -> Edges:
     """Select the edges between two fragments of the light forest.
 
-    `labels[x]` is the number of the fragment that contains vertex x.
-    No light edge is selected, because both its ends are in the same fragment.
+    `labels[x]` is the fragment of vertex x. Both ends of a light edge are in the same fragment.
     """
     return Edges(*ops.relabel_pairs(labels, *held_edges))

@@ -68,10 +68,7 @@ def add_level(levels: Any, label: VertexIndex) -> Any:
 
 @stage(writes="labels")
 def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
-    """Compose all contractions: return the final fragment of each original vertex.
-
-    The last contractions are composed first, because they are the smallest.
-    """
+    """Return the final fragment of each original vertex; the last, smallest levels come first."""
     if not levels:
         return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
     labels = levels[-1]

@@ -8,8 +8,6 @@ trees are partitioned again.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-import math
-
 from ...stages.filter import sparse_graph_left
 from ...stages.fragments import start_levels
 from ..pipeline import Pipeline
@@ -21,6 +19,6 @@ filter_kruskal = Pipeline(
     Loop(*SELECT_LIGHT, start_levels, *JOIN_LIGHT, *SELECT_JOINING, until=sparse_graph_left),
     *JOIN_REST,
     values={name: PARAMETERS[name] for name in ("light_per_vertex", "dense", "small")}
-    | {"few_edges": math.inf},  # no rounds follow
+    | {"few_edges": 2**64},  # no rounds follow
     summary="Kruskal on light edges first, then on the rest; the default under a memory bound",
 )

@@ -186,8 +186,9 @@ def joined(u, v, size, order=None):
     return joining, list(map(find, range(size)))
 
 
-def joined_by_key(u, v, key, size):
-    order = sorted(range(len(key)), key=key.tolist().__getitem__)
+def joined_by_key(u, v, key, size, limit=None):
+    light = [place for place, each in enumerate(key.tolist()) if limit is None or each <= limit]
+    order = sorted(light, key=key.tolist().__getitem__)
     joining, root = joined(u.tolist(), v.tolist(), size, order)
     return positions(joining, len(key)), positions(root, size)
 
@@ -661,7 +662,9 @@ def join_by_key(rng, dtype, n):
     high = some_values(rng, dtype, n) if rng.randrange(2) else np.zeros(n, dtype)
     size = n // rng.choice([1, 2, 10]) + 1
     arguments = *some_pairs(rng, size, n), low | high, size
-    return arguments, {}, joined_by_key(*arguments)
+    some = [None, 0, rng.getrandbits(8 * dtype.itemsize), *arguments[2][:1].tolist()]
+    options = {"limit": rng.choice(some)}
+    return arguments, options, joined_by_key(*arguments, **options)
 
 
 @case(UNSIGNED)
