@@ -15,9 +15,8 @@ from .fields import Count, Edges, Index
 @stage(writes=("edges", "order"))
 def rank_edges(ops: ArrayModule, whole_edges: Edges) -> tuple[Edges, Index]:
     """Sort the edges of the forest by (key, edge id), and replace ids by ranks."""
-    u, v, key, _ = whole_edges
-    order = ops.argsort(key)
-    u, v, key = (ops.gather(column, order) for column in (u, v, key))
+    order = ops.argsort(whole_edges.key)
+    u, v, key = (ops.gather(column, order) for column in whole_edges[:3])
     return Edges(u, v, key, ops.consecutive(0, len(order), dtype=order.dtype)), order
 
 

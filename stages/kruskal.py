@@ -17,9 +17,8 @@ def join_by_weight(
 
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
-    u, v, key, edge_id = whole_edges
-    joining, color = ops.join_by_key(u, v, key, num_vertices)
-    return ops.gather(edge_id, joining), color
+    joining, color = ops.join_by_key(*whole_edges[:3], num_vertices)
+    return ops.gather(whole_edges.edge_id, joining), color
 
 
 @stage(writes=("forest", "color"))
@@ -27,9 +26,8 @@ def join_light_edges(
     ops: ArrayModule, whole_edges: Edges, pivot: Count, num_vertices: Count
 ) -> tuple[Chosen, VertexIndex]:
     """Choose edges as `join_by_weight` does, among those whose keys are at most the pivot."""
-    u, v, key, edge_id = whole_edges
-    joining, color = ops.join_by_key(u, v, key, num_vertices, limit=pivot)
-    return ops.gather(edge_id, joining), color
+    joining, color = ops.join_by_key(*whole_edges[:3], num_vertices, limit=pivot)
+    return ops.gather(whole_edges.edge_id, joining), color
 
 
 @stage(writes="whole_columns", combine="concatenation")

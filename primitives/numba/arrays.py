@@ -436,8 +436,10 @@ class NumbaArrays(NumpyArrays):
         length, shares = len(key), self._team.shares(len(key))
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
-        words, lowest = _words(key), int(extreme("min", key))
-        highest = int(extreme("max", key)) if limit is None else limit
+        words = _words(key)
+        ranges = self._team.share(sorting.find_range, length, words)
+        lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
+        highest = max(high % 2**64 for _, high in ranges) if limit is None else limit
         bits = max(0, highest - lowest).bit_length()
         cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
         buckets = words, key.dtype.type(highest), np.uint64(lowest), bits - dealt
