@@ -254,18 +254,23 @@ class EdgeSource:
         return _joined([read() for read in reads])
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return the weights of a few thousand edges, spread evenly.
+        """Return one of `shares` shares of a sample: weights of thousands of edges, spread evenly.
 
-        The sample is divided among `shares` partitions, and this source returns one share. The
-        sample is empty if `shares` is 0, or if computing it needs a scan.
+        The sample is empty if `shares` is 0, or if computing it needs a scan.
         """
         count = self.num_edges
         if not count or not shares or not all(segment.is_direct for segment in self.segments):
             return np.empty(0, self.weight_dtype or np.int64)
-        places = max(1, _SAMPLES // shares)
-        starts = {count * place // places for place in range(places)}
-        runs = (self.slice(start, min(start + _SAMPLE_EDGES, count)) for start in sorted(starts))
-        return np.concatenate([run.columns()[2] for run in runs])
+        places, found, first = max(1, _SAMPLES // shares), [], 0
+        starts = sorted({count * place // places for place in range(places)})
+        for segment in self.segments:
+            end = first + (segment.num_edges or 0)
+            part, runs = self.slice(first, end), [at - first for at in starts if first <= at < end]
+            if runs and segment.edges_at_once:  # read it once, not once for each run
+                part = EdgeSource((ArraySegment(*part.columns()),))  # type: ignore[arg-type]
+            found += [part.slice(at, at + _SAMPLE_EDGES).columns()[2].copy() for at in runs]
+            first = end
+        return np.concatenate(found)
 
     def check_vertices(self) -> None:
         """Check that the available memory can hold arrays over the vertices, before any is made."""

@@ -42,11 +42,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The least memory in bytes.
+#: The least memory in bytes, and the number of parts.
 _LEAST = 2**28
-#: Number of parts.
 _PARTS = 32
-#: Folders that only numbering needs.
 _TEMPORARY = ("names", "codes", "dictionaries")
 #: The size of a block: a share of the memory, and at most this number of bytes, so that places have
 #: 32 bits.

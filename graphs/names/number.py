@@ -50,15 +50,13 @@ def number_graph(
     """Return the graph of `named_pairs` with its vertices numbered.
 
     It is a source if the pairs need more than `memory` bytes: DuckDB then numbers them on disk. The
-    folder `checkpoint` keeps numbered pairs that come from files. The names determine the number of
-    vertices, so `num_vertices` must be None.
+    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None.
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
         raise OptionError(f"ends must be the names of two columns, not {ends!r}")
     if num_vertices is not None:
-        message = "num_vertices= is for numbered vertices; with ends=, the names determine it"
-        raise OptionError(message)
+        raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     folder = identity = None
     files = paths_of(graph)
     if checkpoint is not None and files:

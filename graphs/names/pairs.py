@@ -36,8 +36,7 @@ def named_pairs(
 ) -> Iterator[Any]:
     """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
 
-    They are `pyarrow.Table` objects with columns l and r, of strings or integers, and weight, if
-    the graph has weights.
+    Each is a `pyarrow.Table` of l and r, strings or integers, and weight if the graph has weights.
 
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.

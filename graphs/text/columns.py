@@ -53,9 +53,8 @@ class Row:
 
     #: Lines that start with one of these bytes are skipped.
     comments: bytes
-    #: "tag", "u", "v" and "weight", in the order of the line. Fields of other names are skipped.
+    #: "tag", "u", "v", "weight" in the order of the line. Fields of other names are skipped.
     fields: tuple[str, ...] = _WANTED
-    #: The value of the field "tag".
     tag: bytes = b""
     #: Smallest vertex id; it becomes 0.
     first_id: int = 0
@@ -152,8 +151,8 @@ def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
     """Return the compiled parser if the file is large enough for loading it to pay."""
     if not has_numba() or not kernels.pay_for(path.stat().st_size // _LINE):
         return None
-    places = [_WANTED.index(name) if name in _WANTED else -1 for name in row.fields]
-    places = places[bool(row.tag) :]
+    fields = row.fields[bool(row.tag) :]
+    places = [_WANTED.index(name) if name in _WANTED else -1 for name in fields]
     ids = range(row.first_id, row.last_id + 1)
     return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)
 

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from graph_strategies import WEIGHT_DTYPES, edge_lists
 from mstflow.errors import FileFormatError, OptionError
-from mstflow.graphs.formats.parquet import read_parquet, row_groups
+from mstflow.graphs.formats.parquet import RowGroup, parquet_source, read_parquet, row_groups
 
 NAMED = {"u": [0, 1, 2], "v": [1, 2, 0], "weight": [0.5, -1.0, 2.0]}
 
@@ -33,6 +33,18 @@ def test_round_trip_in_row_groups(tmp_path_factory, graph, size):
         np.testing.assert_array_equal(getattr(whole, name), expected, strict=True)
         parts = [group[i] for group in groups] or [expected]
         np.testing.assert_array_equal(np.concatenate(parts), expected, strict=True)
+
+
+def test_a_sample_of_weights_reads_each_row_group_once(tmp_path, monkeypatch):
+    weight = np.arange(9000.0)
+    columns = {"u": np.zeros(9000, int), "v": np.ones(9000, int), "weight": weight}
+    source = parquet_source(written(tmp_path / "g.parquet", columns, row_group_size=3000))
+    source, read, groups = source.with_sizes(), RowGroup._read, []
+    monkeypatch.setattr(RowGroup, "_read", lambda self: groups.append(self.group) or read(self))
+    sample = source.sample_weights()
+    assert {0, 8999} < set(sample) < set(weight)
+    assert source.slice(2000, 5000).sample_weights(shares=64).tolist() == [*range(2000, 2512)]
+    assert groups == [0, 1, 2, 0]
 
 
 @pytest.mark.parametrize("ends", [("u", "v"), ("source", "target"), ("src", "dst")])
