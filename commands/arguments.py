@@ -214,10 +214,11 @@ def _value(text: str) -> tuple[str, Any]:
 
 
 def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    message = f"expected a number, found {text!r}; write the inputs before --at"
+    raise argparse.ArgumentTypeError(message)
 
 
 def _count(text: str) -> int:

@@ -7,9 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
+from ..forest.hierarchy.thresholds import check_thresholds
 from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.write import check_output, check_overwrite, replacing
+from ..pipeline.report.plot import pyplot
 from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
@@ -33,9 +35,13 @@ def run(options: argparse.Namespace) -> None:
     watch = Stopwatch(options.started)
     outputs = [path for path in (options.output, options.plot) if path is not None]
     folders = [] if options.checkpoint is None else [options.checkpoint]
+    # Fail before the work, not after it.
     check_overwrite([*outputs, *folders], options.inputs)
+    check_thresholds(options.at)
     if options.output is not None:
-        check_output(options.output, has_names=True)  # fail before the work, not after it
+        check_output(options.output, has_names=True)
+    if options.plot is not None:
+        _check_picture(options.plot)
     watch.stop("start")
     with set_listener(not options.quiet):
         forest = _find_forest(options, watch)
@@ -44,7 +50,8 @@ def run(options: argparse.Namespace) -> None:
         if options.output is not None:
             table.save(options.output)
         if options.plot is not None:
-            _draw(table, options.plot)
+            with replacing(options.plot) as draft:
+                table.plot()[0].figure.savefig(draft, format=_suffix(options.plot))
         watch.stop("write")
     facts = {
         "vertices": forest.num_vertices,
@@ -81,22 +88,19 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     return forest
 
 
-def _draw(table: ClusterTable, path: str) -> None:
-    """Write the picture; the suffix decides its format.
+def _check_picture(path: str) -> None:
+    """Check that matplotlib is installed and knows the suffix, which decides the format."""
+    pyplot()
+    from matplotlib.backend_bases import FigureCanvasBase
 
-    Raises
-    ------
-    OptionError
-        If matplotlib does not know the suffix.
-    """
-    figure = table.plot()[0].figure
-    known = figure.canvas.get_supported_filetypes()
-    suffix = path.rpartition(".")[2].lower()
+    known, suffix = FigureCanvasBase.get_supported_filetypes(), _suffix(path)
     if suffix not in known:
         message = f"{path}: cannot draw {suffix!r}; use one of {', '.join(sorted(known))}"
         raise OptionError(message)
-    with replacing(path) as draft:
-        figure.savefig(draft, format=suffix)
+
+
+def _suffix(path: str) -> str:
+    return path.rpartition(".")[2].lower()
 
 
 def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> None:

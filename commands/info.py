@@ -41,12 +41,18 @@ def _graph_lines(found: Summary) -> list[tuple[str, Any]]:
         ("vertices", f"{found.num_vertices:,}"),
         ("edges", f"{found.num_edges:,}, of which {found.num_loops:,} loops"),
         ("components", f"{found.num_components:,}"),
-        ("weights", f"{found.lightest} to {found.heaviest}, {found.num_tied:,} edges tied"),
+        ("weights", _weights(found)),
     ]
     for least, number in found.degrees:
         name = str(least) if least < 2 else f"{least} to {2 * least - 1}"
         lines.append(("degree", f"{name}: {number:,} vertices"))
     return lines
+
+
+def _weights(found: Summary) -> str:
+    if not found.num_edges:
+        return "none"
+    return f"{found.lightest} to {found.heaviest}, {found.num_tied:,} edges tied"
 
 
 def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:

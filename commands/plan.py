@@ -16,7 +16,7 @@ from ..pipeline.streaming.bounds import Graph
 from ..primitives import resolve_backend
 from ..runtime.host import show_bytes
 from ..runtime.team import kernel_threads, processors
-from .shared.terminal import open_named, print_lines, rss_bytes
+from .shared.terminal import open_named, print_lines, rss_bytes, too_small
 
 if TYPE_CHECKING:
     import argparse
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> None:
     """Print the plan that `mstflow solve` would follow with the same options."""
-    own, graph = rss_bytes(), _graph(options)
-    if options.ends is not None:
-        own = rss_bytes()  # a solve holds the numbered graph and its names, too
+    graph = _graph(options)
+    own = rss_bytes()  # as in a solve, which has also opened the graph before
     check_count("workers", options.workers, 1)
     check_count("threads", options.threads, 1)
     check_count("partitions", options.partitions, 1)
@@ -47,9 +46,7 @@ def run(options: argparse.Namespace) -> None:
     try:
         found = plan(request, graph, where, rates)
     except MemoryBoundError as error:
-        needed = show_bytes(error.needed + own)
-        message = f"the memory bound is too small: at least {needed} are needed ({error})"
-        raise OptionError(message) from error
+        raise too_small(options.memory, own, error) from error
     facts = _facts(found, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))
@@ -119,7 +116,8 @@ def _graph(options: argparse.Namespace) -> Graph:
         if options.ends is not None:
             named = open_named(options, options.inputs, **how)
             return Graph.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
-        return Graph.of(open_files(options.inputs, **how).with_sizes())
+        opened = open_files(options.inputs, is_bounded=options.memory is not None, **how)
+        return Graph.of(opened.with_sizes())
     if None in sizes:
         message = "plan needs either files or --vertices and --edges"
         raise OptionError(message)

@@ -57,9 +57,6 @@ class ClusterTable:
         backend: Backend,
         inputs: Iterable[os.PathLike[str]] = (),
     ) -> None:
-        if not thresholds or len(set(thresholds)) < len(thresholds):
-            message = f"expected one or more different thresholds, got {list(thresholds)}"
-            raise OptionError(message)
         self._num_vertices, self._names, self._inputs = edges.num_vertices, names, tuple(inputs)
         report_progress("find clusters", 0, 1)
         self._cuts = cut_at(edges, thresholds, backend)
@@ -115,8 +112,12 @@ class ClusterTable:
         """Return the table as a `pyarrow.Table`."""
         import pyarrow as pa
 
-        whole: list[Any] = next(self.blocks(max(1, self._num_vertices)), [[] for _ in self.columns])
-        return pa.table(dict(zip(self.columns, whole, strict=True)))
+        fields = [
+            (name, pa.from_numpy_dtype(dtype) if isinstance(dtype, np.dtype) else dtype)
+            for name, dtype in self.columns.items()
+        ]
+        whole: list[Any] = next(self.blocks(max(1, self._num_vertices)), [[] for _ in fields])
+        return pa.table(whole, pa.schema(fields))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as `.parquet` or `.csv`, a million rows at a time.

@@ -130,6 +130,13 @@ def within(memory: str | None) -> Iterator[int | None]:
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:
-        needed = show_bytes(error.needed + held)
-        message = f"--memory {memory} is too small: at least {needed} are needed ({error})"
-        raise OptionError(message) from error
+        raise too_small(memory, held, error) from error
+
+
+def too_small(memory: str, held: int, error: MemoryBoundError) -> OptionError:
+    """Return the error for a bound on a command that uses `held` bytes before it solves."""
+    needed, used = show_bytes(error.needed + held), show_bytes(held)
+    return OptionError(
+        f"--memory {memory} is too small: at least {needed} are needed, of which the process "
+        f"already uses {used} ({error})"
+    )

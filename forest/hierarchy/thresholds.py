@@ -53,22 +53,20 @@ class ClusterCounts(NamedTuple):
     sizes: dict[int, int]
 
 
-def largest_keys(
-    weight_dtype: np.dtype[Any], thresholds: Sequence[Any], *, maximum: bool
-) -> list[int]:
-    """Return the largest key of a weight that each threshold keeps; -1 if it keeps no weight.
+def check_thresholds(thresholds: Sequence[Any]) -> None:
+    """Check that thresholds are one or more different numbers.
 
     Raises
     ------
     OptionError
-        If a threshold is not a number.
     """
-    order = WeightOrder(weight_dtype, signed=True, descending=maximum)
     for threshold in thresholds:
         if not isinstance(threshold, numbers.Real) or threshold != threshold:
             message = f"a threshold must be a number, not {threshold!r}"
             raise OptionError(message)
-    return [order.key_of(threshold) for threshold in thresholds]
+    if not thresholds or len(set(thresholds)) < len(thresholds):
+        message = f"expected one or more different thresholds, got {list(thresholds)}"
+        raise OptionError(message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +111,11 @@ def cut_at(edges: ForestEdges, thresholds: Sequence[Any], backend: Backend) -> C
     Raises
     ------
     OptionError
-        If a threshold is not a number.
+        If the thresholds are not different numbers.
     """
-    limits = largest_keys(edges.weight.dtype, thresholds, maximum=edges.maximum)
+    check_thresholds(thresholds)
+    weights = WeightOrder(edges.weight.dtype, signed=True, descending=edges.maximum)
+    limits = [weights.key_of(threshold) for threshold in thresholds]  # -1 if it keeps no weight
     order = sorted(range(len(limits)), key=limits.__getitem__)
     steps = sorted(range(len(limits)), key=order.__getitem__)  # the inverse permutation
     ops, size, count = array_module(backend), edges.num_vertices, len(limits)

@@ -59,7 +59,7 @@ def test_numbered_pairs_and_a_picture(capsys, folder, bound):
     [
         (["-o", "out.npz"], "vertices have names; use .csv or .parquet"),
         (["-o", "second.csv"], "second.csv: would overwrite the input second.csv"),
-        (["--plot", "out.what"], "out.what: cannot draw 'what'; use one of"),
+        (["-o", "out.csv", "--plot", "out.what"], "out.what: cannot draw 'what'; use one of"),
         (["--memory", "1MB"], "--memory 1MB is too small"),
         (["--checkpoint", "kept"], "'whole' does not support checkpoint="),
     ],
@@ -69,6 +69,19 @@ def test_bad_options(capsys, folder, options, message):
     assert main(["clusters", "first.parquet", "second.csv", *OPTIONS, *options]) == 2
     assert message in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        (["nan"], "a threshold must be a number, not nan"),
+        (["1", "1.0"], "expected one or more different thresholds, got [1, 1.0]"),
+        (["1", "b.csv"], "expected a number, found 'b.csv'; write the inputs before --at"),
+    ],
+)
+def test_bad_thresholds_are_refused_before_the_inputs_are_read(capsys, thresholds, message):
+    assert main(["clusters", "missing.csv", "--at", *thresholds]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_quiet(capsys):

@@ -297,7 +297,8 @@ def test_plan(capsys, tmp_path):
     assert tight["peak"] < alone["peak"]
     assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("error: the memory bound is too small: at least ")
+    assert err.startswith("error: --memory ")
+    assert " is too small: at least " in err
     assert "for 1,000,000,000 vertices" in err
     assert main(["plan"]) == 2
     assert "plan needs either files or --vertices and --edges" in capsys.readouterr().err

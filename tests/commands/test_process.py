@@ -90,6 +90,14 @@ def test_errors_while_libraries_are_loaded(tmp_path, line, code, message):
     assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
 
 
+def test_the_least_memory_of_a_plan_suffices():
+    """Both commands open the file before they measure the memory of the process."""
+    planned = start(["plan", str(ROADS), "--memory", "9GB", "--json"])
+    least = json.loads(planned.stdout)["least"]
+    done = start(["solve", str(ROADS), "--memory", str(int(1.05 * least))])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_workers_do_not_log_errors(tmp_path):
     graph = tmp_path / "graph"
     graph.mkdir()

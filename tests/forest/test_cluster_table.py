@@ -92,6 +92,7 @@ def test_bad_thresholds_and_outputs(tmp_path):
     for at, message in (
         ([], r"expected one or more different thresholds, got \[\]"),
         ([1, 1.0], "expected one or more different thresholds"),
+        ([[1]], r"a threshold must be a number, not \[1\]"),
         ("high", "a threshold must be a number, not 'high'"),
         (float("nan"), "a threshold must be a number, not nan"),
     ):
@@ -102,6 +103,11 @@ def test_bad_thresholds_and_outputs(tmp_path):
         table.labels(0.6)
     with pytest.raises(OptionError, match=r"vertices have names; use \.csv or \.parquet"):
         table.save(tmp_path / "clusters.npz")
+
+
+def test_a_table_without_vertices_has_typed_columns():
+    table = minimum_spanning_forest(([], [], []), num_vertices=0).clusters(1).to_arrow()
+    assert table.schema == pa.schema({"vertex": pa.int64(), "cluster_1": pa.int64()})
 
 
 def test_picture():
