@@ -183,8 +183,9 @@ SUITE = {
         (
             "interop/networkx_backend.py",
             "interop/networkx_components.py",
+            "interop/row_kernels.py",
             "graphs/libraries",
-            *SOLVE,
+            *KERNELS,
         ),
         {
             "edges": [10**3, 10**4, 10**5, 10**6],

@@ -8,10 +8,8 @@ edges by weight with a stable sort.
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from functools import cached_property, partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import networkx
@@ -20,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.libraries.networkx import Edges, by_address, edges_of
 from ..primitives import array_module, resolve_backend
-from .networkx_components import ConvertedNodes
+from .networkx_components import ConvertedNodes, grouped, without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,11 +63,7 @@ class ConvertedGraph:
     def components(self) -> list[set[Any]]:
         """The nodes of each component, in the order of first nodes."""
         u, v = self.edges.u, self.edges.v
-        ops = array_module(resolve_backend("auto", len(u)))
-        labels, _ = ops.number_roots(ops.join_in_order(u, v, len(self))[1])
-        nodes = list(map(self.nodes.__getitem__, np.argsort(labels, kind="stable").tolist()))
-        ends = np.cumsum(np.bincount(labels)).tolist()
-        return [set(nodes[start:end]) for start, end in pairwise([0, *ends])]
+        return grouped(self.nodes, u, v, array_module(resolve_backend("auto", len(u))))
 
     @property
     def is_connected(self) -> bool:
@@ -92,7 +86,7 @@ class ConvertedGraph:
         made = self.kind()
         made.graph.update(self.attributes)
         nodes, data = self.edges.nodes, self.node_data or [{}] * len(self)
-        with _without_collection():
+        with without_collection():
             if self.kind is networkx.Graph:
                 made._node.update(zip(nodes, map(dict.copy, data), strict=True))
                 made._adj.update(zip(nodes, _rows(self.edges, edge_ids), strict=True))
@@ -265,16 +259,3 @@ def _rows(edges: Edges, edge_ids: NDArray[np.int64]) -> list[dict[Any, dict[Any,
     for a, b, attributes in zip(u, v, data.tolist(), strict=True):
         rows[a][nodes[b]] = rows[b][nodes[a]] = attributes
     return rows
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would visit all dictionaries of a graph repeatedly."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

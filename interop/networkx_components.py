@@ -1,4 +1,7 @@
-"""Components of a networkx graph, found by a search that reads few of its neighbors.
+"""Components of a networkx graph: by kernels if the graph is large, else by a search.
+
+The kernels pair the arcs of each edge by the address of the dictionary that both ends share. So
+they look up no node.
 
 The search from a node proceeds in levels. A small level is read by a loop, as in networkx. For a
 larger level, all its neighbors are united by one operation on sets. When only a few nodes are
@@ -10,40 +13,72 @@ Source: Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Sear
 
 from __future__ import annotations
 
-from functools import cached_property
-from itertools import compress, filterfalse
+import ctypes
+import gc
+import sysconfig
+from contextlib import contextmanager
+from functools import cache
+from itertools import compress, filterfalse, pairwise
 from operator import not_
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graphs.libraries.networkx import addresses
+from ..primitives import array_module, why_not
+from ..runtime.native import Kernels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
+    from ..primitives.vocabulary import ArrayModule
+
 #: The largest level that is read by a loop.
 _FEW = 6
+#: The number of nodes outside, relative to a level, up to which the next level is their majority.
+_MANY_OUTSIDE = 8
 #: The number of nodes outside, relative to a level, up to which these are read instead.
 _FEW_OUTSIDE = 2
+#: The number of nodes from which kernels are faster than the search.
+_LARGE = 5_000
+#: The assumed number of edges of a node, because counting them takes time.
+_EDGES = 4
+
+kernels = Kernels(f"{__package__}.row_kernels")
 
 
 class ConvertedNodes:
     """The components of an undirected networkx graph; see `ConvertedGraph`.
 
-    networkx asks for this conversion if a function needs no attributes.
+    networkx asks for this conversion if a function needs no attributes. The methods call as few
+    functions as possible, because networkx finds the components of small graphs in microseconds.
     """
 
+    __slots__ = ("_adjacency", "_components", "_is_multigraph", "_shares")
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
         self._adjacency = graph._adj
+        self._components: list[set[Any]] | None = None
         self._is_multigraph = graph.is_multigraph()
+        self._shares = graph.edge_attr_dict_factory is dict  # else edges may share one
 
-    @cached_property
+    @property
     def components(self) -> list[set[Any]]:
         """The nodes of each component, in the order of first nodes."""
-        return list(components_of(self._adjacency))
+        if self._components is None:
+            is_large = len(self._adjacency) >= _LARGE
+            found = _by_kernels(self._adjacency) if is_large and self._shares else None
+            self._components = list(components_of(self._adjacency)) if found is None else found
+        return self._components
 
-    @cached_property
+    @property
     def is_connected(self) -> bool:
         """Whether the component of the first node has all nodes; no other is searched for."""
+        if self._components is not None:
+            return len(self._components) == 1
         return len(next(components_of(self._adjacency))) == len(self)
 
     def is_directed(self) -> bool:
@@ -58,24 +93,109 @@ class ConvertedNodes:
         return len(self._adjacency)
 
 
+def grouped(
+    nodes: Collection[Any], u: NDArray[Any], v: NDArray[Any], ops: ArrayModule
+) -> list[set[Any]]:
+    """Return the nodes of each component of a graph with these edges, in the order of first nodes.
+
+    The largest component is what the others leave, so its nodes are not listed.
+    """
+    if not nodes:
+        return []
+    labels, _ = ops.number_roots(ops.join_in_order(u, v, len(nodes))[1])
+    sizes = np.bincount(labels)
+    largest = int(sizes.argmax())
+    is_other = labels != largest
+    order = np.argsort(labels[is_other], kind="stable")
+    others = list(compress(nodes, is_other.tolist()))
+    others = list(map(others.__getitem__, order.tolist()))
+    sizes[largest] = 0
+    with without_collection():
+        found = [set(others[i:j]) for i, j in pairwise([0, *np.cumsum(sizes).tolist()])]
+    found[largest] = set(nodes)
+    found[largest].difference_update(others)
+    return found
+
+
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
     """Yield the nodes of each component, in the order of first nodes."""
-    earlier: set[Any] = set()
     size = len(adjacency)
-    for first in filterfalse(earlier.__contains__, adjacency):
-        component = _component(adjacency, first, earlier, size)
-        yield component
-        size -= len(component)
-        if not size:
+    outside: Collection[Any] = adjacency
+    while True:
+        earlier: set[Any] = set()
+        for first in filterfalse(earlier.__contains__, outside):
+            component, rest = _component(adjacency, first, earlier, outside, size)
+            yield component
+            size -= len(component)
+            if not size:
+                return
+            if rest is not None:
+                outside = list(filterfalse(component.__contains__, rest))
+                break
+            earlier |= component
+        else:
             return
-        earlier |= component
 
 
-def _component(adjacency: Any, first: Any, earlier: set[Any], size: int) -> set[Any]:
-    """Return the component of a node; all but `size` nodes are in `earlier` components."""
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would visit all dictionaries of a graph repeatedly."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _by_kernels(adjacency: Any) -> list[set[Any]] | None:
+    """Return the components; None if kernels do not pay, or if rows do not share dictionaries."""
+    if why_not("numba") or not kernels.pay_after(_EDGES * len(adjacency)):
+        return None
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None  # another thread could change a dictionary while a kernel reads it
+    rows = list(adjacency.values())
+    if set(map(type, rows)) != {dict}:
+        return None
+    count = sum(map(len, rows))
+    row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
+    places = addresses(np.fromiter(rows, object, len(rows)))
+    if kernels.read_rows(_functions(), places, row_of, value) != count:
+        return None  # another thread changed the graph
+    bits = count.bit_length()
+    seen, edge_at = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32)
+    u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
+    count = kernels.pair_arcs(row_of, value, seen, edge_at, 64 - bits, u, v)
+    if count < 0:
+        return None
+    u, v = u[:count], v[:count]
+    loops = u[u == v].tolist()
+    nodes = list(adjacency) if loops else []
+    if len(set(loops)) < len(loops) or not all(nodes[row] in rows[row] for row in loops):
+        return None
+    return grouped(adjacency, u, v, array_module("numba"))
+
+
+@cache
+def _functions() -> NDArray[np.uint64]:
+    """Return the addresses of the functions that the kernels call."""
+    names = ("PyGILState_Ensure", "PyGILState_Release", "PyDict_Next")
+    pointers = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in names]
+    return np.array([pointer.value for pointer in pointers], np.uint64)
+
+
+def _component(
+    adjacency: Any, first: Any, earlier: set[Any], outside: Iterable[Any], size: int
+) -> tuple[set[Any], list[Any] | None]:
+    """Return the component of a node, and the nodes that were read from outside, if any.
+
+    `outside` has the `size` nodes that are in no component yet, and those of `earlier` components.
+    """
     reached = {first}
     level: Collection[Any] = [first]
-    outside: Iterable[Any] = adjacency  # and nodes that were reached since
+    rest: list[Any] | None = None
     while True:
         while 0 < len(level) <= _FEW:
             new: list[Any] = []
@@ -85,15 +205,19 @@ def _component(adjacency: Any, first: Any, earlier: set[Any], size: int) -> set[
                         reached.add(other)
                         new.append(other)
             level = new
-        if not level or len(reached) == size:
-            return reached
-        if size - len(reached) > _FEW_OUTSIDE * len(level):
-            level = set().union(*map(adjacency.__getitem__, level)) - reached
-        else:
-            if earlier and outside is adjacency:
-                outside = filterfalse(earlier.__contains__, outside)
-            outside = list(filterfalse(reached.__contains__, outside))
-            is_apart = list(map(reached.isdisjoint, map(adjacency.__getitem__, outside)))
-            level = set(compress(outside, map(not_, is_apart)))
-            outside = list(compress(outside, is_apart))
-        reached |= level
+        left = size - len(reached)
+        if not level or not left:
+            return reached, rest
+        rows = map(adjacency.__getitem__, level)
+        if left > _MANY_OUTSIDE * len(level):
+            level = set().union(*rows) - reached
+            reached |= level
+            continue
+        if left > _FEW_OUTSIDE * len(level):
+            reached.update(*rows)  # the next level need not be known
+        unread = filterfalse(earlier.__contains__, outside) if rest is None else rest
+        rest = list(filterfalse(reached.__contains__, unread))
+        is_apart = list(map(reached.isdisjoint, map(adjacency.__getitem__, rest)))
+        level = list(compress(rest, map(not_, is_apart)))
+        rest = list(compress(rest, is_apart))
+        reached.update(level)

@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mstflow
@@ -17,7 +17,9 @@ from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.libraries import networkx as libraries
 from mstflow.interop import networkx_backend as backend
+from mstflow.interop import networkx_components as components
 from mstflow.interop.networkx_info import FUNCTIONS, info
+from mstflow.runtime.native import Kernels
 
 networkx = pytest.importorskip("networkx")
 
@@ -112,12 +114,12 @@ def test_results_equal_those_of_networkx(graph, kind, name, has_weights):
             found = getattr(backend, function)(ours, weight=weight, **options)
             expected = getattr(networkx, function)(made, weight=weight, **options)
             assert list(found) == list(expected)
-    components = list(networkx.connected_components(made))
+    expected = list(networkx.connected_components(made))
     for each in (ours, backend.convert_from_nx(made)):
-        if components:
-            assert backend.is_connected(each) == (len(components) == 1)
-        assert list(backend.connected_components(each)) == components
-        assert backend.number_connected_components(each) == len(components)
+        if expected:
+            assert backend.is_connected(each) == (len(expected) == 1)
+        assert list(backend.connected_components(each)) == expected
+        assert backend.number_connected_components(each) == len(expected)
 
 
 @given(
@@ -148,14 +150,60 @@ def test_edges_that_share_a_dictionary(edges):
     assert list(zip(found.u.tolist(), found.v.tolist(), strict=True)) == edges
 
 
-@given(edge_lists(), NAMES, st.integers(0, 3), st.sampled_from([0, 1, 100]))
-def test_levels_of_a_search(graph, name, few, few_outside):
+LIMITS = st.sampled_from([0, 1, 100])
+
+
+@given(edge_lists(), NAMES, st.integers(0, 3), LIMITS, LIMITS)
+def test_levels_of_a_search(graph, name, few, few_outside, many_outside):
     """Small graphs have small levels; the limits decide how these are read."""
     made = as_networkx(graph, networkx.Graph, name)
-    limits = {"_FEW": few, "_FEW_OUTSIDE": few_outside}
-    with mock.patch.multiple("mstflow.interop.networkx_components", **limits):
+    limits = {"_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
+    with mock.patch.multiple(components, **limits):
         found = list(backend.connected_components(backend.convert_from_nx(made)))
     assert found == list(networkx.connected_components(made))
+
+
+@pytest.fixture
+def by_kernels(monkeypatch):
+    """Let kernels find the components of any graph; return None where they cannot."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
+    return components._by_kernels
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edge_lists(), st.sampled_from(KINDS), NAMES)
+def test_components_by_kernels(by_kernels, graph, kind, name):
+    made = as_networkx(graph, kind, name)
+    expected = list(networkx.connected_components(made))
+    assert by_kernels(made._adj) == (expected or None)
+
+
+def test_large_graphs_have_components_by_kernels(by_kernels):
+    made = networkx.gnm_random_graph(components._LARGE, components._LARGE, seed=1)
+    with mock.patch.object(components, "components_of", side_effect=AssertionError):
+        found = list(networkx.connected_components(made, backend="mstflow"))
+    assert found == list(networkx.connected_components(made))
+
+
+@pytest.mark.parametrize("kind", [Thin, networkx.DiGraph])
+def test_rows_that_share_no_dictionaries_or_too_many(by_kernels, kind):
+    for edges in ([(0, 1), (1, 2)], [(0, 0), (0, 1)], [(0, 1), (0, 2), (2, 2)]):
+        assert by_kernels(kind(edges)._adj) is None
+    part = networkx.Graph([(0, 1), (1, 2)]).subgraph([0, 2])
+    assert by_kernels(part._adj) is None
+
+
+def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch):
+    read = components.kernels.read_rows
+
+    def read_after(functions, rows, row_of, value):
+        made.add_edge(0, 8)
+        return read(functions, rows, row_of, value)
+
+    monkeypatch.setattr(components.kernels, "read_rows", read_after)
+    made = networkx.path_graph(9)
+    assert by_kernels(made._adj) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,112 @@
+"""Kernels that read the rows of a networkx graph, which are dictionaries, and pair their arcs.
+
+They call functions of Python's C API, in an array of addresses: `PyGILState_Ensure`,
+`PyGILState_Release` and `PyDict_Next`. So they hold the GIL while they read dictionaries. They
+change no reference count, and use only the addresses of values.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ..runtime.intrinsics import AHEAD, array_at, fetch, kernel, scratch
+
+_ENSURE, _RELEASE, _NEXT = np.arange(3, dtype=np.uint64)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio, for hashing by multiplication
+_WORD, _INT, _VOID = ir.IntType(64), ir.IntType(32), ir.VoidType()
+
+
+def _call(builder, address, result, *arguments):
+    pointer = ir.FunctionType(result, [each.type for each in arguments]).as_pointer()
+    return builder.call(builder.inttoptr(address, pointer), arguments)
+
+
+@intrinsic
+def take_gil(_, ensure):
+    """Acquire the GIL; return the state that `release_gil` restores."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.zext(_call(builder, arguments[0], _INT), _WORD)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def restore_gil(_, release, state):
+    """Restore the state of the GIL."""
+
+    def generate(context, builder, signature, arguments):
+        release, state = arguments
+        _call(builder, release, _VOID, builder.trunc(state, _INT))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def next_item(_, function, row, item):
+    """Advance a position in a dictionary, and write its key and value after it; False at the end.
+
+    `item` is an array of position, key and value.
+    """
+    signature = types.boolean(types.uint64, types.int64, item)
+
+    def generate(context, builder, signature, arguments):
+        function, row, item = arguments
+        data = context.make_array(signature.args[2])(context, builder, item).data
+        places = [builder.ptrtoint(builder.gep(data, [_WORD(k)]), _WORD) for k in range(3)]
+        return builder.trunc(_call(builder, function, _INT, row, *places), ir.IntType(1))
+
+    return signature, generate
+
+
+@kernel([0, 0, 0], [], [0] * 2, [0] * 2)
+def read_rows(functions, rows, row_of, value):
+    """Write the row and the value of each item of dictionaries; return the number of items.
+
+    Return -1 if there are more items than places.
+    """
+    if not len(rows):
+        return 0
+    item, count, last = scratch(np.int64, 3), 0, len(rows) - 1
+    gil = take_gil(functions[_ENSURE])
+    for i in range(len(rows)):
+        fetch(array_at(rows[min(i + AHEAD, last)], np.int64, (1,)), np.uint64(0))
+        item[0] = 0
+        while count >= 0 and next_item(functions[_NEXT], rows[i], item):
+            if count < len(value):
+                row_of[count], value[count] = i, item[2]
+                count += 1
+            else:
+                count = -1
+    restore_gil(functions[_RELEASE], gil)
+    return count
+
+
+@kernel([0, 0, 1], [7, 8, 7], [0] * 8, [0] * 8, 61, [0] * 3, [0] * 3)
+def pair_arcs(row_of, value, seen, edge_at, shift, u, v):
+    """Write the rows of the two arcs of each edge, which have the same value; return the number.
+
+    An arc without a partner is written as a loop. Return -1 if more than two arcs have the same
+    value, if two arcs of a row do, or if there are more edges than places. `seen` and `edge_at` are
+    a hash table of zeros, of a size that is 2 to the power of 64 - `shift`.
+    """
+    count, last, mask = 0, len(value) - 1, np.uint64(len(seen) - 1)
+    for i in range(len(value)):
+        ahead = (np.uint64(value[min(i + AHEAD, last)]) * _FACTOR) >> np.uint64(shift)
+        fetch(seen, ahead)
+        fetch(edge_at, ahead)
+        place = (np.uint64(value[i]) * _FACTOR) >> np.uint64(shift)
+        while seen[place] != 0 and seen[place] != value[i]:
+            place = (place + np.uint64(1)) & mask
+        if seen[place] == 0 and count < len(u):
+            seen[place], edge_at[place] = value[i], count
+            u[count] = v[count] = row_of[i]
+            count += 1
+        elif seen[place] == 0 or edge_at[place] < 0 or u[edge_at[place]] == row_of[i]:
+            return -1
+        else:
+            v[edge_at[place]] = row_of[i]
+            edge_at[place] = -1
+    return count
