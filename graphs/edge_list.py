@@ -282,7 +282,7 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise GraphError(f"{name} must hold integers, not {array.dtype}")
+        raise GraphError(f"{name} must hold integers, not {array.dtype}; names need ends=")
     return array
 
 

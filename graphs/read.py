@@ -74,7 +74,7 @@ def read(
     """
     paths = paths_of(source)
     if not paths:
-        raise OptionError(f"expected a path or a list of paths, found {source!r}")
+        raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
     with set_listener(progress):
         if ends is not None:
             graph = number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)

@@ -65,7 +65,7 @@ def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  #
         for path in paths:
             found = format_of(path, format)
             if found.tables is None:
-                raise OptionError(f"{path}: format {found.name!r} has no named columns for ends=")
+                raise OptionError(f"{path}: format {found.name!r} has no names (ends=); 'csv' has")
             with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
                 yield from found.tables(path, choose)
     elif is_delayed(graph):

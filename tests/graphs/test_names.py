@@ -181,7 +181,7 @@ def test_bad_text(tmp_path, rows, message):
 def test_inputs_without_named_columns_are_refused(tmp_path):
     (tmp_path / "graph.gr").write_text("a 1 2 3\n")
     for graph, message in (
-        (tmp_path / "graph.gr", "graph.gr: format 'gr' has no named columns for ends="),
+        (tmp_path / "graph.gr", r"graph.gr: format 'gr' has no names \(ends=\); 'csv' has"),
         ((np.arange(2), np.arange(2)), "ends= needs a table of pandas, .*; found ndarray"),
         (7, "ends= needs a table of pandas, .*; found int"),
     ):
