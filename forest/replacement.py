@@ -9,7 +9,8 @@ Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 
 sensitivity. The edges are taken in order, and the vertices on their paths are joined.
 
 Deviations: compiled kernels filter the edges as Filter-Kruskal does. Light edges are sorted and
-cover their paths first. The ends of most heavy edges are then joined, so these edges are never
+cover their paths first: those between small subtrees in one pass from the leaves up. The ends of
+most heavy edges are then joined, and the paths of the others are short, so these edges are never
 sorted. For other backends, and for streamed graphs, the other edges are first reduced to their
 minimum forest. It has all replacements, because it has the lightest edge between any two parts.
 

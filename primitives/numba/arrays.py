@@ -59,6 +59,12 @@ _NO_ORDER = np.empty(0, np.uint32)
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
 #: the longest run.
 _LONG_RUN = 2**17
+#: The number of light paths for each node that are covered before the others are filtered.
+_LIGHT_PAIRS = 1.75
+#: The largest height of a subtree outside the core of a tree.
+_FRINGE = 16
+#: The largest number of core nodes with which paths need no order, because they are short.
+_SMALL_CORE = 64
 
 
 class NumbaArrays(NumpyArrays):
@@ -540,52 +546,110 @@ class NumbaArrays(NumpyArrays):
     def cover_paths(
         self, u: Array, v: Array, a: Array, b: Array, key: Array, size: int, /
     ) -> Array:
-        none, node, everything = len(key), self.index_dtype(size), self.largest(key.dtype)
-        first, limit = self.full(size, none, self.index_dtype(none)), self._limit(key, 1.75 * size)
-        pairs: tuple[Any, ...] = a, b, key, self.consecutive(0, none, first.dtype)
+        if size >= 2**31:  # a word of `strip_leaves` holds two nodes
+            covering: Array = super().cover_paths(u, v, a, b, key, size)
+            return covering
+        none = len(key)
+        pairs = a, b, key, self.consecutive(0, none, self.index_dtype(none))
         others = type(self)(max(1, self.threads - 1))
-        tasks = (self._numbered, u, v, size), (others._light_pairs, *pairs, limit, node)
-        (number, up), (*ends, ids) = self._team.call(_call, tasks)  # at the same time
-
-        def cover(*light: Array) -> None:
-            paths.cover_paths(*map(_words, (*light, up, first)))
-
-        cover(*(self.gather(number, end) for end in ends), ids)
-        if limit != everything:
-            pairs = self.relabel_pairs(self.gather(_tops(up), number), *pairs)
-            cover(*self._light_pairs(*pairs, self._limit(pairs[2], size // 4), node))
-            pairs = self.relabel_pairs(_tops(up), *pairs)
-            cover(*self._light_pairs(*pairs, everything, node))
+        tasks = (self._numbered, u, v, size), (others._light_pairs, pairs, size)
+        tree, light = self._team.call(_call, tasks)  # at the same time
+        first = self._first_paths(tree, pairs, light, none)
         covering = empty(len(u), first.dtype)
-        self._team.share(paths.list_covering, len(u), *map(_words, (u, v, number, first, covering)))
+        arrays = map(_words, (u, v, tree[0], first, covering))
+        self._team.share(paths.list_covering, len(u), *arrays)
         return covering
 
-    def _numbered(self, u: Array, v: Array, size: int) -> tuple[Array, Array]:
-        """Return the number of each node, and twice the parent of each number."""
-        dtype = self.index_dtype(size)
-        nodes = self.full(3 * size, 0, f"u{dtype.itemsize}").reshape(size, 3)
-        queue, up = empty(size + 1, nodes.dtype), empty(size, dtype)
-        paths.count_neighbors(_words(u), _words(v), nodes)
-        paths.strip_leaves(nodes, queue)
-        paths.number_nodes(nodes, queue, _words(up))
-        number = queue[:size].view(dtype)
-        number[:] = nodes[:, 2]
-        return number, up
+    def _numbered(self, u: Array, v: Array, size: int) -> tuple[Array, Array, int]:
+        """Return the number of each node, the parent of each number, and the size of the core."""
+        words, dtype = self.full(size, 0, np.uint64), self.index_dtype(size)
+        queue, above, number = (empty(length, dtype) for length in (size + 1, size, size))
+        paths.count_neighbors(_words(u), _words(v), words)
+        core = paths.strip_leaves(words, _FRINGE, _words(queue), _words(above))
+        parent = queue[:size]  # the queue is not needed any more
+        paths.number_parents(words, *map(_words, (above, number, parent)))
+        return number, parent, core
 
-    def _limit(self, key: Array, count: float) -> Any:
-        """Return a key that about `count` keys do not exceed; the largest one if there are few."""
-        if len(key) <= max(count, FEW):
-            return self.largest(key.dtype)
-        sample = np.sort(key[:: len(key) >> 13])
-        return sample[int(len(sample) * count / len(key))]
+    def _light_pairs(self, pairs: Any, size: int) -> tuple[Array, ...]:
+        """Return the ends and ids of the pairs with the smallest keys, and the order of their keys.
 
-    def _light_pairs(
-        self, a: Array, b: Array, key: Array, ids: Array, limit: Any, dtype: Any
-    ) -> tuple[Array, ...]:
-        """Return the pairs with keys up to a limit and their ids, in ascending order of keys."""
-        a, b, key, ids = self.compact_pairs(a, b, key, limit, dtype, ids)
-        order = self.argsort(key)
-        return tuple(self.gather(column, order) for column in (a, b, ids))
+        There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
+        are not filtered often.
+        """
+        a, b, key, ids = pairs
+        limit: Any = self.largest(key.dtype)
+        count = max(_LIGHT_PAIRS * size, len(key) / 8)
+        if len(key) > max(count, FEW):
+            sample = np.sort(key[:: max(1, len(key) >> 13)])
+            limit = sample[int(len(sample) * count / len(key))]
+        a, b, key, ids = self.compact_pairs(a, b, key, limit, self.index_dtype(size), ids)
+        return a, b, ids, self.argsort(key)
+
+    def _first_paths(self, tree: Any, pairs: Any, light: Any, none: int) -> Array:
+        """Return the id of the first pair that covers the edge from each node to its parent.
+
+        As in Filter-Kruskal, the light pairs cover their paths first. Then the nodes on each path
+        are joined, and the other pairs cover the smaller tree of joined nodes.
+
+        Parameters
+        ----------
+        tree : tuple
+            As `_numbered` returns it.
+        pairs : tuple of arrays
+            The ends, keys and ids of all pairs.
+        light : tuple of arrays
+            As `_light_pairs` returns it.
+        none : int
+            The result for edges that no pair covers.
+        """
+        (number, parent, core), (*ends, ids, order) = tree, light
+        a, b = (self.gather(number, self.gather(end, order)) for end in ends)
+        first, dtype = self._cover_in_order(parent, core, a, b), parent.dtype
+        found = self.gather(self.gather(ids, order), first, fill=none)
+        label, tops = empty(len(parent), dtype), empty(len(parent) + 1, dtype)
+        arrays = map(_words, (parent, first, label, tops))
+        tops = tops[: paths.number_tops(len(ids), *arrays)]
+        a, b, key, ids = self.relabel_pairs(self.gather(label, number), *pairs)
+        if not len(ids):
+            return found
+        parent = self.gather(label, self.gather(parent, tops))
+        core = int(np.searchsorted(tops, core))
+        if core <= _SMALL_CORE and len(ids) < 2**32:
+            first = self._cover_together(parent, a, b, key)
+            found[tops] = self.gather(ids, first, fill=none)
+        else:
+            tree, pairs = (self.arange(len(tops), dtype), parent, core), (a, b, key, ids)
+            light = self._light_pairs(pairs, len(tops))
+            found[tops] = self._first_paths(tree, pairs, light, none)
+        return found
+
+    def _cover_together(self, parent: Array, a: Array, b: Array, key: Array) -> Array:
+        """Return the position of the first path that contains each node and its parent.
+
+        All threads follow paths in any order, so paths must be short.
+        """
+        words, lowest = _words(key), key.min()
+        cut = max(0, int(key.max() - lowest).bit_length() - 31)
+        records = self.full(len(parent), _NONE, np.uint64)
+        keys = words, np.uint64(lowest), cut, words if cut else words[:0]
+        self._team.share(
+            paths.lower_paths, len(a), _words(a), _words(b), *keys, _words(parent), records
+        )
+        first: Array = np.minimum(records & np.uint64(2**32 - 1), len(a))
+        return first.astype(self.index_dtype(len(a)))
+
+    def _cover_in_order(self, parent: Array, core: int, a: Array, b: Array) -> Array:
+        """Return the position of the first path that contains each node and its parent."""
+        first = self.full(len(parent), len(a), self.index_dtype(len(a)))
+        top, inside = empty(len(parent), parent.dtype), empty(len(a) + 1, first.dtype)
+        up = parent[:core] * 2
+        paths.climb_to_core(_words(parent), core, _words(top))
+        ends, tree = (_words(a), _words(b)), (_words(top), _words(first))
+        self._team.together(
+            (paths.cover_core, (*ends, _words(up), *tree)),
+            (paths.cover_fringe, (*ends, _words(parent), core, *tree, _words(inside))),
+        )
+        return first
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
         near, far = map(np.ascontiguousarray, table)
@@ -652,13 +716,6 @@ class NumbaArrays(NumpyArrays):
             bits = _most_frequent(label, ends)
             self._remembered = weakref.ref(label), bits
         return bits
-
-
-def _tops(up: Array) -> Array:
-    """Return the topmost node that paths join to each node."""
-    top = empty(len(up), up.dtype)
-    paths.find_tops(_words(up), _words(top))
-    return top
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,16 +1,30 @@
 """Kernels over paths in trees and ranges of arrays.
 
-Before paths are covered, the nodes of each tree get consecutive numbers in preorder: a node comes
-after its parent, and the nodes below it follow it. So most steps of a path stay in the cache.
+Before paths are covered, leaves are stripped from the trees, and nodes are numbered in the reverse
+order. The nodes that remain after some rounds are the *core*; the others are the *fringe*, subtrees
+of small height. Most paths join two of these subtrees or core nodes, so they contain all nodes from
+both ends up to the core: one pass over the fringe finds the first of them at each node. Only the
+core, which fits in a cache, is covered path by path.
 """
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, highest_bit, kernel
+from ...runtime.intrinsics import (
+    AHEAD,
+    ONE,
+    compare_and_swap,
+    fetch,
+    helper,
+    highest_bit,
+    kernel,
+    load,
+)
 from ..paths import BLOCK
+from .kruskal import is_before
 
-_BLOCK, _ZERO, _THREE = np.uint64(BLOCK), np.uint64(0), np.uint64(3)
+_BLOCK, _ZERO = np.uint64(BLOCK), np.uint64(0)
 _NEAR, _FAR = np.uint64(AHEAD), np.uint64(2 * AHEAD)
+_HALF, _BELOW, _EDGE = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 
 
 @kernel([1, 2, 2], [1, 2, 3], [0] * 3)
@@ -23,71 +37,69 @@ def path_sums(parent, values, out):
         out[i] = values[i] + above
 
 
-@kernel([0, 1], [1, 2], [[0] * 3] * 3)
+@kernel([0, 1], [1, 2], [0] * 3)
 def count_neighbors(u, v, nodes):
-    """Count the edges of each node, and combine their other ends by XOR."""
+    """Add 2^32 plus the other end of each edge to the words of both ends."""
     last = len(u) - 1
     for i in range(len(u)):
         ahead = min(i + AHEAD, last)
-        fetch(nodes, _THREE * u[ahead])
-        fetch(nodes, _THREE * v[ahead])
+        fetch(nodes, u[ahead])
+        fetch(nodes, v[ahead])
         a, b = np.uint64(u[i]), np.uint64(v[i])
-        nodes[a, 0] += ONE
-        nodes[a, 1] ^= b
-        nodes[b, 0] += ONE
-        nodes[b, 1] ^= a
+        nodes[a] += _EDGE | b
+        nodes[b] += _EDGE | a
 
 
-@kernel([[1, 1, 0], [2, 2, 0], [1, 1, 0]], [0] * 4)
-def strip_leaves(nodes, queue):
-    """Strip leaves from the trees until no node remains; append them to the queue.
+@kernel([0] * 3, 2, [0] * 4, [0] * 3)
+def strip_leaves(nodes, rounds, queue, above):
+    """Strip leaves until no node remains; return the number of nodes left after some rounds.
 
-    A leaf is a node with one remaining edge, and `nodes` has the other end of this edge: its
-    parent. In the queue, children come before their parent. The root of a tree is its own parent.
-    The third word of a node becomes the number of nodes below it.
+    A leaf is a node with one remaining edge, and its word has the other end of this edge: its
+    parent. A root is its own parent. Nodes are numbered in reverse order, so parents have smaller
+    numbers. The word of a node becomes its number, and `above` has the parent of each number.
     """
-    tail = _ZERO
-    for node in range(len(nodes)):
+    tail = place = _ZERO
+    for node in range(np.uint64(len(nodes))):
         queue[tail] = node
-        tail += np.uint64(nodes[node, 0] <= 1)
-    place = _ZERO
+        tail += np.uint64(nodes[node] < _EDGE << ONE)
+    end, core = tail, np.uint64(len(nodes))
+    number = core
     while place < tail:
-        fetch(nodes, _THREE * queue[min(place + _FAR, tail - ONE)])
-        fetch(nodes, _THREE * nodes[queue[min(place + _NEAR, tail - ONE)], 1])
+        if place == end and rounds:
+            rounds -= 1
+            end, core = tail, number
+        fetch(nodes, queue[min(place + _FAR, tail - ONE)])
+        fetch(nodes, nodes[queue[min(place + _NEAR, tail - ONE)]] & _BELOW)
         node = np.uint64(queue[place])
-        above = np.uint64(nodes[node, 1])
-        if nodes[node, 0] == 0:
-            nodes[node, 1] = node
-        else:
-            left = nodes[above, 0] - ONE
-            nodes[above, 0] = left
-            nodes[above, 1] ^= node
-            nodes[above, 2] += nodes[node, 2] + ONE
-            queue[tail] = above
-            tail += np.uint64(left == 1)
+        parent = node
+        if nodes[node]:
+            parent = nodes[node] & _BELOW
+            left = nodes[parent] - (_EDGE | node)
+            nodes[parent] = left
+            queue[tail] = parent
+            tail += np.uint64(left >> _HALF == ONE)
         place += ONE
+        number -= ONE
+        nodes[node], above[number] = number, parent
+    return np.int64(core)
 
 
-@kernel([[0, 1, 0], [1, 1, 2], [0, 1, 0]], [0, 2, 1], [0] * 3)
-def number_nodes(nodes, queue, up):
-    """Give numbers to the nodes in preorder; write twice the parent of each number to `up`.
+@kernel([2, 0, 1], [2, 2, 0], [0] * 3, [0] * 3)
+def number_parents(nodes, above, number, parent):
+    """Write the number of each node, and the number of the parent of each number."""
+    last = len(nodes) - 1
+    for i in range(len(nodes)):
+        fetch(nodes, above[min(i + AHEAD, last)])
+        parent[i] = nodes[above[i]]
+        number[i] = nodes[i]
 
-    The words of a node become the next free number below it, its parent, and its number.
-    """
-    free, last = _ZERO, len(nodes) - 1
-    for place in range(last, -1, -1):
-        fetch(nodes, _THREE * queue[max(place - 2 * AHEAD, 0)])
-        fetch(nodes, _THREE * nodes[queue[max(place - AHEAD, 0)], 1])
-        node = np.uint64(queue[place])
-        above, size = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2]) + ONE
-        number = np.uint64(nodes[above, 0])
-        if above == node:
-            number = free
-            nodes[node, 2] = number
-            free += size
-        nodes[above, 0] = number + size
-        up[number] = np.uint64(nodes[above, 2]) << ONE
-        nodes[node, 0], nodes[node, 2] = number + ONE, number
+
+@kernel([0, 0, 1, 2], 2, [0] * 4)
+def climb_to_core(parent, core, top):
+    """Write the lowest ancestor of each node in the core."""
+    for node in range(np.uint64(len(parent))):  # smaller nodes have theirs
+        top[node] = node
+        top[node] = node if node < np.uint64(core) else top[parent[node]]
 
 
 @helper
@@ -104,9 +116,9 @@ def find_top(node, up):
     return node
 
 
-@kernel([0], [2], [5], [0, 0, 2], [9] * 3)
-def cover_paths(a, b, ids, up, first):
-    """Join the nodes on each path; write the id of the first path to the parent of each node.
+@kernel([0, 2], [2, 3], [0, 0, 2], [0, 1, 2, 2], [9] * 4)
+def cover_core(a, b, up, top, first):
+    """Join the core nodes on each path; write the position of the first path to each node.
 
     A word of `up` is twice the parent, plus 1 if a path contains the edge to the parent. In this
     case, the word may refer to a higher node on these paths instead of the parent.
@@ -117,26 +129,91 @@ def cover_paths(a, b, ids, up, first):
     last = len(a) - 1
     for i in range(len(a)):
         far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
-        fetch(up, a[far])
-        fetch(up, b[far])
-        fetch(up, up[a[near]] >> ONE)
-        fetch(up, up[b[near]] >> ONE)
-        low, high = find_top(np.uint64(a[i]), up), find_top(np.uint64(b[i]), up)
+        fetch(top, a[far])
+        fetch(top, b[far])
+        fetch(up, top[a[near]])
+        fetch(up, top[b[near]])
+        low, high = np.uint64(top[a[i]]), np.uint64(top[b[i]])
+        if low != high:  # otherwise, the path may be in a tree without a core
+            low, high = find_top(low, up), find_top(high, up)
         while low != high:
             low, high = max(low, high), min(low, high)
             above = np.uint64(up[low])
             if above >> ONE == low:  # not in the same tree
                 break
-            first[low], up[low] = ids[i], above | ONE
+            first[low], up[low] = i, above | ONE
             low = find_top(above >> ONE, up)
 
 
-@kernel([0, 1, 2], [0] * 3)
-def find_tops(up, top):
-    """Write the topmost node that paths join to each node."""
-    for node in range(len(up)):  # smaller nodes have their tops
-        top[node] = node
-        top[node] = top[up[node] >> ONE] if up[node] & ONE else node
+@kernel([3, 2], [4, 3], [0, 0, 1, 2, 2], 3, [0, 1, 2, 2, 2], [9] * 5, [0] * 2)
+def cover_fringe(a, b, parent, core, top, first, inside):
+    """Write the position of the first path that contains each node of the fringe.
+
+    A path with both ends below the same core node is followed. Any other path contains all nodes
+    from its ends up to the core.
+    """
+    count, last, core = _ZERO, len(a) - 1, np.uint64(core)
+    for i in range(len(a)):
+        ahead = min(i + AHEAD, last)
+        fetch(top, a[ahead])
+        fetch(top, b[ahead])
+        fetch(first, a[ahead])
+        fetch(first, b[ahead])
+        inside[count] = i
+        is_inside = top[a[i]] == top[b[i]]
+        count += np.uint64(is_inside)
+        if not is_inside:
+            for end in (np.uint64(a[i]), np.uint64(b[i])):
+                if end >= core:
+                    first[end] = min(np.uint64(first[end]), np.uint64(i))
+    for node in range(np.int64(len(parent)) - 1, np.int64(core) - 1, -1):  # children come first
+        fetch(first, parent[max(node - AHEAD, 0)])
+        if np.uint64(parent[node]) >= core:
+            first[parent[node]] = min(first[parent[node]], first[node])
+    for place in range(count):
+        path = np.uint64(inside[place])
+        low, high = np.uint64(a[path]), np.uint64(b[path])
+        while low != high:
+            low, high = max(low, high), min(low, high)
+            first[low] = min(np.uint64(first[low]), path)
+            low = np.uint64(parent[low])
+
+
+@kernel(5, [0, 0, 1], [5, 5, 2], [0] * 3, [0] * 4)
+def number_tops(none, parent, first, number, tops):
+    """Assign consecutive numbers to the top nodes: those whose edge to the parent is on no path.
+
+    Return their count. Write the number of the lowest top node above each node to `number`.
+    """
+    count, none = _ZERO, np.uint64(none)
+    for node in range(np.uint64(len(parent))):  # smaller nodes have their numbers
+        is_top = np.uint64(first[node]) == none
+        number[node], tops[count] = count, node
+        number[node] = number[parent[node]] if not is_top else count
+        count += np.uint64(is_top)
+    return np.int64(count)
+
+
+@kernel(0, 2, [0, 1], [2, 2], [5, 4], 4, 0, [], [0, 0, 1], [9] * 3)
+def lower_paths(start, stop, a, b, key, lowest, cut, whole, parent, first):
+    """Lower the record of each node on each path to that of the path, key above position.
+
+    If records lack the lowest `cut` bits of keys, `whole` has the keys. Threads share `first`.
+    """
+    last, cut = stop - 1, np.uint64(cut)
+    for i in range(start, stop):
+        far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
+        fetch(parent, max(a[far], b[far]))
+        fetch(first, max(a[near], b[near]))
+        fetch(parent, parent[max(a[near], b[near])])
+        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | np.uint64(i)
+        low, high = np.uint64(a[i]), np.uint64(b[i])
+        while low != high:
+            low, high = max(low, high), min(low, high)
+            now = load(first, low)
+            while is_before(record, now, whole) and not compare_and_swap(first, low, now, record):
+                now = load(first, low)
+            low = np.uint64(parent[low])
 
 
 @kernel(0, 2, [0, 1], [1, 2], [2, 0, 1], [5, 6, 7], [0] * 2)
