@@ -89,7 +89,7 @@ class Joins(Protocol):
         joining : index array
             The positions of the pairs that joined two sets, in order of joining.
         root : index array of length `size`
-            The smallest node of the final set of each node.
+            A node of the final set of each node, the same for all nodes of the set.
         """
         if limit is not None:
             position = self.consecutive(0, len(u), self.index_dtype(len(u)))

@@ -110,9 +110,9 @@ def test_later_runs_may_be_joined_first(seed):
     key = rng.integers(0, 2 ** rng.integers(3, 20), 600, np.uint32)
     expected, _ = NumpyArrays().join_by_key(u, v, key, 150)
     for share in (0.1, 0.5, 0.9):
-        ends, bits, no_key, records, longest = NumbaArrays(4)._deal(u, v, key)
+        runs = NumbaArrays(4)._deal(u, v, key, 150)
+        ends, bits, no_key, records, links, longest = runs
         cut, none = max(1, int(share * len(ends))), np.uint64(2**64 - 1)
-        links = np.arange(150, dtype=np.uint64) | np.uint64(2**32 - 1) << np.uint64(32)
         other, failed = np.zeros((2 * longest, 2), np.uint64), np.zeros(1, np.uint8)
         rest = no_key, records, other, failed, links
         queue = np.full(24, none)

@@ -317,13 +317,13 @@ class NumbaArrays(NumpyArrays):
 
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))
-        counts = np.zeros((len(shares), 2**digit), np.uint64)
+        counts, total = np.zeros((len(shares), 2**digit), np.uint64), np.zeros(2**digit, np.uint64)
         helpers.share(sorting.count_digits, len(records), records, shift, Each(counts))
-        if counts.sum(axis=0).max() == len(records):  # all records have the same digit
+        sorting.make_places(counts, total)
+        if total.max() == len(records):  # all records have the same digit
             return records
-        places = _places(counts)
         moved = empty(len(records), np.uint64)
-        helpers.share(sorting.sort_by_digit, len(records), records, shift, Each(places), moved)
+        helpers.share(sorting.sort_by_digit, len(records), records, shift, Each(counts), moved)
         return moved
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
@@ -336,32 +336,31 @@ class NumbaArrays(NumpyArrays):
     def join_by_key(
         self, u: Array, v: Array, key: Array, size: int, /, *, limit: int | None = None
     ) -> tuple[Array, Array]:
-        runs = self._deal(u, v, key, limit)
+        runs = self._deal(u, v, key, size, limit)
         if runs is None:
             return super().join_by_key(u, v, key, size, limit=limit)
-        shares = len(self._team.shares(len(runs.records)))
-        if shares < _JOINED_TOGETHER <= self._team.size:
-            shares = 1  # there are too few pairs for helpers to get ahead
-        # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
-        together = shares >= _JOINED_TOGETHER and size < 2**31 and len(runs.records) < 2**32
         failed = np.zeros(1, np.uint8)
-        join = self._join_together if together else self._join_with_sorters
-        joining, root = join(runs, shares, size, failed, self.index_dtype(len(u)))
+        join = self._join_together if len(runs.links) else self._join_with_sorters
+        joining, root = join(runs, size, failed, self.index_dtype(len(u)))
         if failed[0]:
             return super().join_by_key(u, v, key, size, limit=limit)
         return joining, root
 
     def _join_with_sorters(
-        self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
+        self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join all runs in this thread, while the other threads sort later runs."""
+        *common, _, longest = runs
+        shares = len(self._team.shares(len(runs.records)))
+        if shares < _JOINED_TOGETHER <= self._team.size:
+            shares = 1  # there are too few pairs for helpers to get ahead
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(runs.records), max(0, size - 1)), dtype)
         states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
 
-        others = empty(shares * 2 * runs.longest, np.uint64).reshape(shares, -1, 2)
+        others = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
         main, *helpers = (
-            (states, *runs[:-1], other, failed, progress, _words(root)) for other in others
+            (states, *common, other, failed, progress, _words(root)) for other in others
         )
         count, *_ = self._team.together(
             (kruskal.join_runs, (*main, _words(joining))),
@@ -371,26 +370,23 @@ class NumbaArrays(NumpyArrays):
         return joining[:count], root
 
     def _join_together(
-        self, runs: Runs, shares: int, size: int, failed: Array, dtype: Any
+        self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join runs in all threads, which take them from a common queue."""
-        links = empty(size, np.uint64)
-        self._team.share(kruskal.make_roots, size, links)
+        *common, links, longest = runs
+        shares = len(self._team.shares(len(runs.records)))
         # The number of the next run. Then, in a cache line for each thread, the run that it joins.
         queue = self.full((shares + 1) * _LINE, _NONE, np.uint64)
         queue[0] = 0
-
-        other = empty(shares * 2 * runs.longest, np.uint64).reshape(shares, -1, 2)
-        common = *runs[:-1], Each(other), failed, links
-        self._team.drain(kruskal.join_runs_together, shares, Each(range(shares)), queue, *common)
+        other = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
+        arguments = Each(range(shares)), queue, *common, Each(other), failed, links
+        self._team.drain(kruskal.join_runs_together, shares, *arguments)
+        root = empty(size, self.index_dtype(size))
+        listed = [*_spread(size, shares), links, _words(root), runs.records]
         (joining,) = self._select(
-            kruskal.list_joining, elements.move, len(runs.records), [runs.records], dtype
+            kruskal.list_joining, elements.move, len(runs.records), listed, dtype
         )
-        index = self.index_dtype(size)
-        root, smallest = empty(size, index), empty(size, np.uint32)
-        self._team.share(elements.fill, size, np.uint32(2**32 - 1), smallest)
-        self._team.share(kruskal.find_smallest, size, links, _words(root), smallest)
-        return joining, self.gather(smallest.view(index), root)
+        return joining, root
 
     def join_by_weight(
         self, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
@@ -434,12 +430,14 @@ class NumbaArrays(NumpyArrays):
             joining = [None if ids is None else ids.copy() for ids in joining]
         return joining, sizes
 
-    def _deal(self, u: Array, v: Array, key: Array, limit: int | None = None) -> Runs | None:
+    def _deal(
+        self, u: Array, v: Array, key: Array, size: int, limit: int | None = None
+    ) -> Runs | None:
         """Distribute the pairs with keys up to a limit to runs.
 
         Return None if a run is too long, or a record cannot hold a pair.
         """
-        length, shares = len(key), self._team.shares(len(key))
+        length, shares = len(key), len(self._team.shares(len(key)))
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
         words = _words(key)
@@ -449,18 +447,23 @@ class NumbaArrays(NumpyArrays):
         bits = max(0, highest - lowest).bit_length()
         cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
         buckets = words, key.dtype.type(highest), np.uint64(lowest), bits - dealt
-        counts = np.zeros((len(shares), 2**dealt), np.uint64)
+        counts, total = np.zeros((shares, 2**dealt), np.uint64), np.zeros(2**dealt, np.uint64)
         self._team.share(kruskal.count_buckets, length, *buckets, Each(counts))
-        ends, unlike = find_runs(counts.sum(axis=0))
+        sorting.make_places(counts, total)
+        ends, unlike = find_runs(total)
         unlike += bits - dealt - cut
-        longest = int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
-        if longest > max(_LONG_RUN, ends[-1] // (4 * len(shares))):
+        count, longest = int(ends[-1]), int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
+        if longest > max(_LONG_RUN, count // (4 * shares)):
             return None
-        places = _places(counts)
-        records = empty(2 * int(ends[-1]), np.uint64).reshape(-1, 2)
-        arguments = _words(u), _words(v), *buckets, cut
-        self._team.share(kruskal.deal, length, *arguments, Each(places), records)
-        return Runs(ends, unlike, words if cut else words[:0], records, longest)
+        # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
+        together = size < 2**31 and count < 2**32
+        together &= len(self._team.shares(count)) >= _JOINED_TOGETHER
+        links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
+        records = records.reshape(-1, 2)
+        arguments = _words(u), _words(v), *buckets, cut, Each(counts), records
+        nodes = _spread(len(links), shares)
+        self._team.share(kruskal.deal, length, *arguments, *nodes, links)
+        return Runs(ends, unlike, words if cut else words[:0], records, links, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = _words(self.arange(size, self.index_dtype(size)))
@@ -735,14 +738,10 @@ def _most_frequent(label: Array, ends: Array) -> Array:
     return np.concatenate(bits)
 
 
-def _places(counts: Array) -> Array:
-    """Return the first place of each share, a row, in each bucket, a column."""
-    places, total = np.empty_like(counts), np.zeros_like(counts[0])
-    for row, own in zip(places, counts, strict=True):  # faster than a sum along the first axis
-        row[:] = total
-        total += own
-    places += total.cumsum() - total
-    return places
+def _spread(length: int, shares: int) -> tuple[Each, Each]:
+    """Divide a range into shares; return the start and the stop of each."""
+    starts, stops = zip(*divide(length, shares), strict=True)
+    return Each(starts), Each(stops)
 
 
 def _key_options(

@@ -30,7 +30,7 @@ from ...runtime.intrinsics import (
     scratch,
     store,
 )
-from .pairs import first_place, light
+from .pairs import light
 from .runs import DIGIT
 from .trees import join
 
@@ -47,6 +47,8 @@ _RUNS_AHEAD = 6
 _PATIENCE = 2**17
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
+#: The link of a root has this upper half; see `join_runs_together`.
+ROOT = _BELOW << _HALF
 
 
 @kernel(0, 3, [4, 5, 9], 5, 4, 1, [0] * 3)
@@ -61,9 +63,18 @@ def count_buckets(start, stop, key, limit, lowest, shift, counts):
             counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
 
 
-@kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, [2, 0, 1], [[0, 0]] * 4)
-def deal(start, stop, u, v, key, limit, lowest, shift, cut, places, records):
-    """Write each of these pairs to the next place of its bucket, without `cut` bits of its key."""
+@kernel(
+    *(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, [2, 0, 1], [[0, 0]] * 4, 0, 2, [0] * 3)
+)
+def deal(
+    start, stop, u, v, key, limit, lowest, shift, cut, places, records, first_node, end_node, links
+):
+    """Write each of these pairs to the next place of its bucket, without `cut` bits of its key.
+
+    Make the nodes from `first_node` to `end_node` - 1 roots.
+    """
+    for node in range(np.uint64(first_node), np.uint64(end_node)):
+        links[node] = ROOT | node
     cut, shift = np.uint64(cut), np.uint64(shift)
     for first in range(start, stop, 64):
         word = light(key, np.uint64(first), np.uint64(stop), limit)
@@ -252,7 +263,6 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
 # Minimum Spanning Trees and Temporal Graph Applications" (2025), for trees in which lighter links
 # replace heavier ones. There, one thread adds the pairs.
 
-ROOT = _BELOW << _HALF
 #: A multiple of this odd number, modulo 2^32, is the priority of a node.
 _SCATTER = np.uint64(0x9E3779B1)
 
@@ -368,33 +378,28 @@ def join_runs_together(thread, queue, ends, bits, key, records, other, failed, l
     store(queue, (np.uint64(thread) + ONE) * LINE, NONE)
 
 
-@kernel(0, 2, [0, 0])
-def make_roots(start, stop, links):
-    """Make each node a root."""
-    for i in range(start, stop):
-        links[i] = ROOT | np.uint64(i)
-
-
-@kernel(0, 2, 0, [[1, 2], [3, 4]], [0] * 2)
-def list_joining(start, stop, target, records, joining):
-    """Write the positions of the pairs with unmarked records; return their number."""
-    backward, target = target < 0, first_place(stop, target)
-    place = target
-    for k in range(stop - start):
-        i = stop - 1 - k if backward else start + k
-        joining[place] = records[i, 0] & _BELOW
-        place += (1 - 2 * backward) * (records[i, 1] != NONE)
-    return abs(place - target)
-
-
-@kernel(0, 2, [0, 1], [0] * 2, [5] * 2)
-def find_smallest(start, stop, links, root, smallest):
-    """Write the root of each node, and the smallest node that leads to each root."""
-    for i in range(start, stop):
+@helper
+def write_roots(first, last, links, root):
+    """Write the root of each node in ``[first, last)``."""
+    end = last - 1
+    for i in range(first, last):
+        fetch(links, links[min(i + 2 * AHEAD, end)] & _BELOW)
+        fetch(links, links[links[min(i + AHEAD, end)] & _BELOW] & _BELOW)
         node = np.uint64(i)
-        fetch(links, links[min(i + AHEAD, stop - 1)] & _BELOW)
-        top, _ = climb(node, ROOT, ROOT, links)
-        root[i] = top
-        now = load(smallest, top)
-        while node < now and not compare_and_swap(smallest, top, now, np.uint32(node)):
-            now = load(smallest, top)
+        while links[node] < ROOT:
+            node = links[node] & _BELOW
+        root[i] = node
+
+
+@kernel(0, 2, 0, 0, 3, [1, 2 + 2**33, ROOT + 2], [0] * 3, [[1, 2], [3, 4]], [0] * 2)
+def list_joining(start, stop, target, first, last, links, root, records, joining):
+    """Write the root of each node in ``[first, last)``, and the positions of unmarked records.
+
+    Return the number of these positions.
+    """
+    write_roots(first, last, links, root)
+    place = np.uint64(target)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        joining[place] = records[i, 0] & _BELOW
+        place += np.uint64(records[i, 1] != NONE)
+    return np.int64(place) - target

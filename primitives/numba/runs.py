@@ -24,6 +24,8 @@ class Runs(NamedTuple):
         The keys if records do not have all bits of them, else empty.
     records : array of shape (m, 2)
         The pairs; see `kruskal`.
+    links : uint64 array
+        The links of the nodes if all threads join pairs, else empty; see `join_runs_together`.
     longest : int
         The length of the longest run.
     """
@@ -32,6 +34,7 @@ class Runs(NamedTuple):
     bits: NDArray[Any]
     key: NDArray[Any]
     records: NDArray[Any]
+    links: NDArray[Any]
     longest: int
 
 

@@ -91,6 +91,22 @@ def count_digits(start, stop, records, shift, counts):
         counts[(records[i] >> shift) & low] += 1
 
 
+@kernel([[1, 2, 0], [3, 0, 4]], [0] * 3)
+def make_places(counts, total):
+    """Replace the counts of each share, a row, by its first place in each bucket, a column.
+
+    Add the counts of all shares to `total`.
+    """
+    for row in range(len(counts)):
+        for bucket in range(len(total)):
+            counts[row, bucket], total[bucket] = total[bucket], total[bucket] + counts[row, bucket]
+    for row in range(len(counts)):
+        place = np.uint64(0)
+        for bucket in range(len(total)):
+            counts[row, bucket] += place
+            place += total[bucket]
+
+
 @kernel(0, 3, [1, 0, 3], 0, [0, 1], [0] * 3)
 def sort_by_digit(start, stop, records, shift, places, moved):
     """Move each record to the next place of its digit; equal digits keep their order."""
