@@ -42,9 +42,9 @@ FEW = 24
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
 #: The number of runs that helpers are ahead of the main thread.
 _RUNS_AHEAD = 6
-#: A helper that is this far ahead reads the main thread's progress at most this many times before
-#: it sorts the next run anyway, because the main thread may be suspended.
-_PATIENCE = 2**17
+#: A helper that is this far ahead reads the main thread's progress, at most this many times for
+#: each pair between them. Then it sorts the next run anyway: the main thread may be suspended.
+_PATIENCE = 4
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 #: The link of a root has this upper half; see `join_runs_together`.
@@ -199,7 +199,7 @@ def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent
     """Sort all runs that no other thread has taken, in order, shortly before they are joined."""
     run = 0
     while run < len(ends):
-        for _ in range(_PATIENCE):
+        for _ in range(_PATIENCE * (ends[run] - ends[max(0, run - _RUNS_AHEAD)])):
             if run <= np.int64(load(progress, _ZERO) >> ONE) + _RUNS_AHEAD:
                 break
         run = sort_one(run, states, ends, bits, key, records, other, failed, progress, parent)
