@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .errors import OptionError
-from .forest.forest import Forest
-from .graphs.edge_list import unchecked
-from .graphs.many import TOGETHER, naming, small_graphs
+from .forest.forest import Forest, ForestOfColumns
+from .graphs.many import batches, naming, small_graphs
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
@@ -194,39 +192,39 @@ def minimum_spanning_forests(
         progress=progress,
     )
     found: list[Forest] = []
-    remaining = iter(graphs)
-    while some := list(itertools.islice(remaining, TOGETHER)):
-        forests: dict[int, Forest] = {}
-        if algorithm == "auto" and (small := small_graphs(some, weight)):
+    for some in batches(graphs) if algorithm == "auto" else ([graph] for graph in graphs):
+        forests: list[Any] = [None] * len(some)
+        if algorithm == "auto" and any(small := small_graphs(some, weight)):
             forests = _solve_together(
-                small,
-                maximum=maximum,
-                backend=backend,
-                threads=threads,
-                progress=progress,
+                small, maximum=maximum, backend=backend, threads=threads, progress=progress
             )
-        for place in range(len(some)):
-            if place not in forests:
+        for place, forest in enumerate(forests):
+            if forest is None:
                 with naming(len(found) + place):
                     forests[place] = solve(some[place])
-        found += map(forests.__getitem__, range(len(some)))
+        found += forests
     return found
 
 
-def _solve_together(graphs: dict[int, Any], *, maximum: bool, **options: Any) -> dict[int, Forest]:
-    """Find the forests of small graphs in one run; omit graphs that it refuses.
+def _solve_together(graphs: Sequence[Any], *, maximum: bool, **options: Any) -> list[Forest | None]:
+    """Find the forests of small graphs in one run; None for graphs that it refuses.
 
-    `graphs` are edge lists, or columns whose values are not checked.
+    `graphs` are edge lists, or columns whose values are not checked, or None.
     """
     columns: list[Any] = [
         graph if type(graph) is tuple else (graph.u, graph.v, graph.weight)
-        for graph in graphs.values()
+        for graph in graphs
+        if graph is not None
     ]
     joining, sizes, report = run_together(columns, FOR_FEW, maximum=maximum, **options)
-    found = {}
-    results = zip(graphs.items(), columns, joining, sizes, strict=True)
-    for (place, graph), (u, v, weight), edge_ids, size in results:
-        if edge_ids is not None:
-            known = unchecked(u, v, weight, size) if type(graph) is tuple else graph
-            found[place] = Forest(edge_ids, known, bool(maximum), report)
+    maximum, results = bool(maximum), zip(joining, sizes, strict=True)
+    found: list[Forest | None] = []
+    for graph in graphs:
+        edge_ids, size = (None, 0) if graph is None else next(results)
+        if edge_ids is None:
+            found.append(None)
+        elif type(graph) is tuple:
+            found.append(ForestOfColumns.of(edge_ids, graph, size, maximum, report))
+        else:
+            found.append(Forest(edge_ids, graph, maximum, report))
     return found

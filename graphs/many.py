@@ -14,12 +14,10 @@ from .files import paths_of
 from .read import edge_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from .edge_list import EdgeList
-
-#: The largest number of graphs that one run takes.
-TOGETHER = 2**10
+#: The largest number of graphs that one run takes, and of their edges: more are not read at once.
+TOGETHER, HELD = 2**10, 2**22
 #: The largest number of edges, and of vertices, of a small graph.
 FEW = 2**16
 
@@ -27,19 +25,36 @@ _ENDS = {np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)}
 _WEIGHTS = {*_ENDS, *(np.dtype(name) for name in ("bool", "float16", "float32", "float64"))}
 
 
-def small_graphs(graphs: Sequence[Any], weight: str | None) -> dict[int, Any]:
-    """Return the graphs that one run may take together, by position: each as an `EdgeList`.
+def batches(graphs: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield the graphs in lists of at most `TOGETHER`, which grow until they have `HELD` edges."""
+    remaining = iter(graphs)
+    while some := [*itertools.islice(remaining, 1)]:
+        held, new = 0, some
+        while new and len(some) < TOGETHER and held < HELD:
+            held += sum(map(_num_edges, new))
+            new = [*itertools.islice(remaining, min(len(some), TOGETHER - len(some)))]
+            some += new
+        yield some
+
+
+def _num_edges(graph: Any) -> int:
+    """Return the number of edges of columns or an edge list, or `FEW` for other graphs."""
+    column = graph[0] if type(graph) is tuple and graph else getattr(graph, "u", None)
+    return operator.length_hint(column, FEW)
+
+
+def small_graphs(graphs: Sequence[Any], weight: str | None) -> Sequence[Any]:
+    """Return the graphs that one run may take together, each as an `EdgeList`; None for others.
 
     If all graphs are tuples of arrays, they are returned as they are, and their values are not
     checked. Files, streams, graphs on a GPU, large graphs and invalid graphs are omitted.
     """
     if weight == "weight" and _are_arrays(graphs):
-        return dict(enumerate(graphs))
-    found = {place: _adopted(graph, weight) for place, graph in enumerate(graphs)}
-    return {place: graph for place, graph in found.items() if graph is not None}
+        return graphs
+    return [_adopted(graph, weight) for graph in graphs]
 
 
-def _adopted(graph: Any, weight: str | None) -> EdgeList | None:
+def _adopted(graph: Any, weight: str | None) -> Any:
     is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
     if paths_of(graph) or is_stream:  # a stream can be read only once
         return None
@@ -57,8 +72,7 @@ def naming(place: int) -> Iterator[None]:
     try:
         yield
     except (GraphError, OptionError, OutOfMemoryError) as error:
-        message = f"graph {place}: {error}"
-        raise type(error)(message) from error
+        raise type(error)(f"graph {place}: {error}") from error
 
 
 def _are_arrays(graphs: Sequence[Any]) -> bool:
@@ -70,8 +84,5 @@ def _are_arrays(graphs: Sequence[Any]) -> bool:
         return False
     u, v, weight = (arrays[column::3] for column in range(3))
     ends, weights = ({*map(operator.attrgetter("dtype"), found)} for found in (u + v, weight))
-    return (
-        ends <= _ENDS
-        and weights <= _WEIGHTS
-        and [*map(len, u)] == [*map(len, v)] == [*map(len, weight)]
-    )
+    are_equal = [*map(len, u)] == [*map(len, v)] == [*map(len, weight)]
+    return are_equal and ends <= _ENDS and weights <= _WEIGHTS

@@ -92,12 +92,12 @@ def run_on(
         )
         numbered = 0  # bytes of names and numbers that this call made
         if bound is not None and ends is not None and isinstance(opened, EdgeList):
-            numbered = opened.nbytes
-            bound = max(1, bound - numbered)
+            numbered, bound = opened.nbytes, max(1, bound - opened.nbytes)
         source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
         if bound is not None:
             check_reading(source, bound)
-        source = sized(replace(source, names=None), where)  # tasks do not need the names
+        source = source if source.names is None else replace(source, names=None)  # tasks need none
+        source = sized(source, where)
         if bound is None and num_vertices is None and not source.is_on_device:
             source.check_vertices()
         num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
@@ -126,8 +126,9 @@ def run_on(
             for_few=None if few is None else (few.name, choose(are_few=True)),
         )
         decided = _plan_beside(numbered, request, facts, where)
-        if backend == "auto" and source.is_in_memory and not source.is_on_device:
-            decided = replace(decided, advice=suggest_gpu(num_edges))
+        advice = suggest_gpu(num_edges) if backend == "auto" and source.is_in_memory else ""
+        if advice and not source.is_on_device:
+            decided = replace(decided, advice=advice)
         if few is not None and decided.algorithm == few.name:
             pipeline = few
         using = using._replace(name=decided.backend)

@@ -51,13 +51,8 @@ def run_together(
     num_edges = sum(len(u) for u, _, _ in graphs)
     name, where = resolve_backend(backend, num_edges, are_few=True), Inline(threads)
     with set_listener(progress), memory_errors(None, num_edges):
-        fields, report = execute(
-            _FLOW,
-            [{}],
-            {"graphs": graphs, "maximum": bool(maximum), "num_edges": num_edges},
-            scheduler=where,
-            backend=Backend(name, where.task_threads),
-        )
-    reason = "the graphs are small"
-    report.plan = Plan("whole", 1, num_edges, reason, where.name, algorithm=algorithm, backend=name)
+        shared = {"graphs": graphs, "maximum": bool(maximum), "num_edges": num_edges}
+        using = Backend(name, where.task_threads)
+        fields, report = execute(_FLOW, [{}], shared, scheduler=where, backend=using)
+    report.plan = Plan("whole", 1, num_edges, "the graphs are small", where.name, algorithm, name)
     return fields["forests"], fields["sizes"], report

@@ -55,7 +55,7 @@ def why_not(backend: str) -> str:
 
     A plugin counts as usable, because it is loaded only on first use.
     """
-    if backend in _plugins():
+    if backend not in _BACKENDS:
         return ""
     library = _BACKENDS[backend][-1]
     if not _is_installed(library):
@@ -113,7 +113,7 @@ def resolve_backend(
         if are_few:
             return "numba" if few.pay_after(num_edges) else "numpy"
         return "numba" if trees.pay_for(num_edges) else "numpy"
-    if backend not in known_backends():
+    if backend not in _BACKENDS and backend not in _plugins():
         known = ", ".join(backends())
         message = f"backend {backend!r} is not available; choose from: auto, {known}"
         raise OptionError(message)

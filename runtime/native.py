@@ -384,5 +384,5 @@ def addresses_of(arrays: Sequence[Any]) -> list[int]:
     """Return the addresses of the first elements of contiguous arrays."""
     try:
         return [*map(ctypes.addressof, map(_NOTHING.from_buffer, arrays))]
-    except TypeError:
-        return [*map(address_of, arrays)]
+    except TypeError:  # an array is read-only
+        return [int(array.ctypes.data) for array in arrays]

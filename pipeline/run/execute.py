@@ -215,8 +215,8 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
         if not ascend:
             edge_ids, is_set = copied(np.sort(edge_ids), np.int64)
     if is_set and len(edge_ids):
-        lowest, highest = host_array(edge_ids[:: max(1, len(edge_ids) - 1)])[[0, -1]]
-        is_set = first <= lowest and (stop is None or highest < stop)
+        ends = host_array(edge_ids[:: max(1, len(edge_ids) - 1)]).tolist()
+        is_set = first <= ends[0] and (stop is None or ends[-1] < stop)
     if not is_set:
         message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
         raise PipelineError(message)

@@ -155,13 +155,12 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
         return value
     if type(value) is Slot:
         value = results[value.argument][value.item]
-    if isinstance(value, EdgeSource):
-        chunks = chunks_of(value)
-        if any(type(chunk) is Slot for chunk in chunks):
-            return with_chunks(value, (results[slot.argument] for slot in chunks))
-        return value
     if isinstance(value, np.ndarray):
         return ops.asarray(value)
+    if isinstance(value, EdgeSource):
+        if results and any(type(chunk) is Slot for chunk in chunks_of(value)):
+            return with_chunks(value, (results[slot.argument] for slot in chunks_of(value)))
+        return value
     if isinstance(value, tuple):
         return rebuilt(value, [_loaded(ops, results, each) for each in value])
     return value.item() if isinstance(value, np.generic) else value  # such as a limit
@@ -174,11 +173,10 @@ def _on_host(ops: Any, value: Any) -> Any:
     return ops.to_host(value) if is_on_device(value) else value
 
 
-def _num_bytes(value: Any) -> int:
-    """Return the bytes of an array, or of all arrays in a tuple or record."""
-    if isinstance(value, tuple):
-        return sum(map(_num_bytes, value))
-    return 0 if type(value) in _PLAIN else getattr(value, "nbytes", 0)
+def _num_bytes(values: tuple[Any, ...]) -> int:
+    """Return the bytes of all arrays in a tuple, also in tuples and records within it."""
+    rest = [value for value in values if type(value) not in _PLAIN]
+    return sum([_num_bytes(v) if isinstance(v, tuple) else getattr(v, "nbytes", 0) for v in rest])
 
 
 def _plain(value: Any) -> Any:

@@ -51,9 +51,9 @@ _JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
 _DTYPE = operator.attrgetter("dtype")
-#: The largest array of positions whose parts the forests of small graphs may share. If one of these
-#: forests is kept, the whole array is kept.
-_SHARED_BYTES = 2**20
+#: The number of pairs of small graphs that a thread joins at once. Their results are parts of one
+#: array: if one of them is kept, the whole array is kept.
+_JOINED_AT_ONCE = 2**16
 _NO_ORDER = np.empty(0, np.uint32)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
@@ -393,42 +393,28 @@ class NumbaArrays(NumpyArrays):
     ) -> Any:
         if not 0 < len(u) <= FEW or size > FEW:
             return super().join_by_weight(u, v, weight, size, descending=descending)
-        (joining,), _ = self.join_graphs([(u, v, weight)], descending=descending)
-        return joining.astype(self.index_dtype(len(u)), copy=False)
+        (joining,), _ = _join_one_by_one(
+            [(u, v, weight)], np.empty(len(u), np.uint16), descending, self.index_dtype(len(u))
+        )
+        return joining
 
     def join_graphs(
         self, graphs: Sequence[tuple[Any, Any, Any]], /, *, descending: bool
     ) -> tuple[list[Any], list[int]]:
-        columns = [*map(np.ascontiguousarray, itertools.chain.from_iterable(graphs))]
-        dtypes, lengths = [*map(_DTYPE, columns)], [*map(len, columns[::3])]
-        base, table = np.empty(1, np.uint64), np.empty((len(graphs), 8), np.uint64)
-        addresses = np.array(addresses_of(columns), np.uint64)
-        table[:, :3] = (addresses - np.uint64(address_of(base))).reshape(-1, 3)
-        kinds = [*zip(dtypes[::3], dtypes[1::3], dtypes[2::3], strict=True)]
-        table[:, 3:] = [*map(_facts, {*kinds} if len({*kinds}) == 1 else kinds)]
-        first = np.array([*itertools.accumulate(lengths, initial=0)])
-        out, found = np.empty(first[-1], np.int64), np.zeros((len(graphs), 2), np.int64)
-        shares, longest = len(self._team.shares(len(out))), min(max(lengths), FEW)
-        self._team.drain(
-            few.join_graphs,
-            shares,
-            table,
-            base,
-            first,
-            descending,
-            np.zeros(1, np.uint64),
-            Each(np.empty((shares, 3, longest), np.uint64)),
-            Each(np.empty((shares, 2, longest), np.uint16)),
-            Each(np.empty((shares, FEW), np.uint32)),
-            out,
-            found,
-        )
-        counts, sizes = found.T.tolist()
-        places = zip(first[:-1].tolist(), counts, strict=True)
-        joining = [out[start : start + count] if count >= 0 else None for start, count in places]
-        if out.nbytes > _SHARED_BYTES:
-            joining = [None if ids is None else ids.copy() for ids in joining]
-        return joining, sizes
+        ends = np.cumsum([0, *(len(u) for u, *_ in graphs)])
+        shares, out = len(self._team.shares(int(ends[-1]))), np.empty(ends[-1], np.uint16)
+        parts = [*itertools.pairwise(_cuts(ends, shares))]
+        found: list[Any] = [None] * len(parts)
+        queue = iter(enumerate(parts))
+
+        def join_parts() -> None:
+            for place, (start, stop) in queue:
+                own = out[ends[start] : ends[stop]]
+                found[place] = _join_one_by_one(graphs[start:stop], own, descending, np.int64)
+
+        self._team.drain(join_parts, min(shares, len(parts)))
+        joining, sizes = zip(*found, strict=True)
+        return [*itertools.chain(*joining)], [*itertools.chain(*sizes)]
 
     def _deal(
         self, u: Array, v: Array, key: Array, size: int, limit: int | None = None
@@ -752,12 +738,51 @@ def _key_options(
     return np.uint64(8 * dtype.itemsize - 1), signed, dtype.kind == "f", bool(descending)
 
 
+def _cuts(ends: Array, shares: int) -> list[int]:
+    """Divide graphs into parts that threads take from a queue; the last parts are smaller.
+
+    `ends` has the number of pairs before each graph, and of all pairs.
+    """
+    cuts, last = [0], len(ends) - 1
+    while cuts[-1] < last:
+        first = ends[cuts[-1]]
+        most = min(_JOINED_AT_ONCE, max(_JOINED_AT_ONCE // 4, (ends[-1] - first) // (2 * shares)))
+        cuts.append(max(cuts[-1] + 1, int(ends.searchsorted(first + most, "right")) - 1))
+    return cuts
+
+
+def _join_one_by_one(
+    graphs: Sequence[tuple[Any, Any, Any]], out: Array, descending: bool, dtype: Any
+) -> tuple[list[Any], list[int]]:
+    """Join the pairs of each graph in this thread, as `join_graphs` does.
+
+    The results are parts of one array of this dtype. The array `out` is overwritten.
+    """
+    columns = [*map(np.ascontiguousarray, itertools.chain.from_iterable(graphs))]
+    dtypes, lengths = [*map(_DTYPE, columns)], [*map(len, columns[::3])]
+    facts = [*map(_facts, dtypes[::3], dtypes[1::3], dtypes[2::3])]
+    longest, found = min(max(lengths), FEW), np.empty((2, len(graphs)), np.int64)
+    work = np.empty(4 * longest + FEW, np.uint64)
+    base, addresses = address_of(work), addresses_of(columns)
+    places = [[address - base for address in addresses[column::3]] for column in range(3)]
+    table = np.array([*places, lengths, facts])
+    few.join_graphs(table, longest, bool(descending), work, out, found)
+    counts, sizes = found.tolist()
+    ends = [*itertools.accumulate(map(max, counts, itertools.repeat(0)), initial=0)]
+    ids = out[: ends[-1]].astype(dtype)
+    joining = [
+        ids[start : start + count] if count >= 0 else None
+        for start, count in zip(ends, counts, strict=False)
+    ]
+    return joining, sizes
+
+
 @functools.cache
-def _facts(dtypes: tuple[np.dtype[Any], ...]) -> tuple[int, ...]:
-    """Return the numbers about the dtypes of u, v and weight that `few.join_graphs` needs."""
-    *_, weight = dtypes
-    nans = 2 ** np.finfo(weight).nmant - 1 if weight.kind == "f" else 0
-    return *(dtype.itemsize for dtype in dtypes), weight.kind in "if", nans
+def _facts(u: np.dtype[Any], v: np.dtype[Any], weight: np.dtype[Any]) -> int:
+    """Return the bytes about the dtypes of columns that `few.join_graphs` needs."""
+    mantissa = np.finfo(weight).nmant if weight.kind == "f" else 0
+    facts = u.itemsize, v.itemsize, weight.itemsize, weight.kind in "if", mantissa
+    return int.from_bytes(facts, "little")
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:

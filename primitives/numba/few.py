@@ -10,17 +10,15 @@ import numpy as np
 from ...runtime.intrinsics import (
     ONE,
     array_at,
-    compare_and_swap,
     helper,
     highest_bit,
     kernel,
-    load,
     scratch,
 )
 from ..joins import FEW
 from .elements import key_of
 from .runs import DIGIT
-from .trees import join
+from .trees import find_root
 
 _ZERO, _TWO, _BYTE, _HALF = np.uint64(0), np.uint64(2), np.uint64(8), np.uint64(32)
 #: A record has the top bits of a key, less the smallest key, above the position of the pair.
@@ -31,9 +29,7 @@ _KEPT = np.uint64(48)
 #: An insertion sort gives up if it moves records more often than this, on average.
 _PATIENCE = 4
 #: The number of pairs that are filtered before they are joined.
-_BLOCK = 64
-#: The number of graphs that a thread takes from the queue at a time.
-_TAKEN = np.uint64(8)
+_BLOCK = 32
 
 
 @helper
@@ -166,76 +162,91 @@ def join_sorted(records, u, v, parent, is_joining):
             place = records[i] & _PLACES
             a, b = np.uint64(u[place]), np.uint64(v[place])
             pairs[count] = place << _HALF | a << _PLACE | b
+            parent[a], parent[b] = parent[parent[a]], parent[parent[b]]
             count += np.uint64(parent[a] != parent[b])
         for i in range(count):
             pair = pairs[i]
-            if join((pair >> _PLACE) & _PLACES, pair & _PLACES, parent):
-                is_joining[pair >> _HALF] = 1
-                left -= 1
+            a, b = find_root((pair >> _PLACE) & _PLACES, parent), find_root(pair & _PLACES, parent)
+            parent[max(a, b)] = min(a, b)
+            is_joining[pair >> _HALF] = a != b
+            left -= np.int64(a != b)
         if not left:
             return
 
 
 @helper
-def join_graph(graph, base, descending, words, ends, parent, out):
+def fact(facts, place):
+    """Return a byte of the word that describes the dtypes of a graph's columns."""
+    return (facts >> (_BYTE * np.uint64(place))) & np.uint64(255)
+
+
+@helper
+def join_graph(u_place, v_place, weight_place, facts, descending, words, ends, parent, out):
     """Join the pairs of a graph; return how many joined two sets, and the number of nodes.
 
-    Return -1 if there are more than `FEW` pairs or nodes, a node is negative, or a weight is NaN.
+    Return -1 if there are more than `FEW` nodes, a node is negative, or a weight is NaN.
     """
-    size, top = len(out), graph[5] * _BYTE - ONE
-    if size > words.shape[1]:
-        return -1, 0
-    u, v = ends[0, :size], ends[1, :size]
-    key, records, other = words[0, :size], words[1, :size], words[2, :size]
-    high_u = read(read_ends, base + graph[0], graph[3], 0, u)
-    high_v = read(read_ends, base + graph[1], graph[4], 0, v)
+    size = len(out)
+    u, v, key, records, other = ends[0], ends[1], words[0], words[1], words[2]
+    u_bytes, v_bytes, weight_bytes = fact(facts, 0), fact(facts, 1), fact(facts, 2)
+    high_u = read(read_ends, u_place, u_bytes, 0, u[:size])
+    high_v = read(read_ends, v_place, v_bytes, 0, v[:size])
     high = max(high_u, high_v)
-    if high >= _FEW or high_u >> (graph[3] * _BYTE - ONE) or high_v >> (graph[4] * _BYTE - ONE):
+    if high >= _FEW or high_u >> (u_bytes * _BYTE - ONE) or high_v >> (v_bytes * _BYTE - ONE):
         return -1, 0
-    options = top, graph[6], graph[7] > _ZERO, descending
-    low, highest = read(read_keys, base + graph[2], graph[5], options, key)
-    if low < graph[7] or highest > (_LARGEST >> (np.uint64(63) - top)) - graph[7]:
+    top, nans = weight_bytes * _BYTE - ONE, (ONE << fact(facts, 4)) - ONE  # positive NaN
+    options = top, fact(facts, 3), nans > _ZERO, descending
+    low, highest = read(read_keys, weight_place, weight_bytes, options, key[:size])
+    if low < nans or highest > (_LARGEST >> (np.uint64(63) - top)) - nans:
         return -1, 0
-    sort_pairs(key, low, highest, records, other)
+    sort_pairs(key[:size], low, highest, records[:size], other[:size])
     nodes = high + ONE
-    join_sorted(records, u, v, parent[:nodes], other)
+    join_sorted(records[:size], u, v, parent[:nodes], other[:size])
     count = _ZERO
     for i in range(size):
-        out[count] = i
+        out[count] = np.uint16(i)
         count += other[i]
     return np.int64(count), np.int64(nodes)
 
 
 @kernel(
-    [[0, 24, 48, 8, 8, 8, 0, 0]],
-    [1, 0, 2, 2, 1, 0, 5, 3, 4],
-    [0, 3],
+    [[128], [152], [176], [3], [8 + (8 << 8) + (8 << 16)]],
+    3,
     0,
-    [0],
-    [[0] * 3] * 3,
-    [[0] * 3] * 2,
+    [0] * 16 + [1, 0, 2, 2, 1, 0, 5, 3, 4],
     [0] * 3,
-    [0] * 3,
-    [[0] * 2],
+    [[0], [0]],
 )
-def join_graphs(graphs, base, first, descending, queue, words, ends, parent, out, found):
-    """Join the pairs of graphs from the queue by weight, until it is empty.
+def join_graphs(graphs, longest, descending, work, out, found):
+    """Join the pairs of graphs by weight, one graph after another.
 
-    A row of `graphs` has the places of the columns u, v and weight in bytes after `base`, the
-    sizes of their elements, whether weights are signed, and for floats the number of positive NaN.
+    A column of `graphs` has the places of the columns u, v and weight of a graph, in bytes after
+    the array `work`; the number of pairs; and bytes with the sizes of the elements of u, v and
+    weight, whether weights are signed, and the bits of the mantissa of floats, from the lowest one
+    on. Graphs have at most `longest` pairs; longer graphs are refused. `work` has 28 bytes for each
+    pair of the longest graph, and 4 bytes for each node of the largest one.
 
-    For each graph, write the positions of the pairs that joined two sets to `out`, from the place
-    `first` of the graph. Write the results of `join_graph` to `found`.
+    Write the results of `join_graph` for each graph to `found`, and the positions of the pairs that
+    joined two sets to `out`, without gaps between the graphs.
     """
-    address, count = np.uint64(base.ctypes.data), np.uint64(len(graphs))
-    graph = _ZERO
-    while graph < count:
-        graph = load(queue, _ZERO)
-        while not compare_and_swap(queue, _ZERO, graph, graph + _TAKEN):
-            graph = load(queue, _ZERO)
-        for each in range(graph, min(graph + _TAKEN, count)):
-            own = out[first[each] : first[each + ONE]]
-            if len(own):
-                found[each, 0], found[each, 1] = join_graph(
-                    graphs[each], address, descending, words, ends, parent, own
-                )
+    base, count = np.uint64(work.ctypes.data), 0
+    words = array_at(base, np.uint64, (3, longest))
+    ends = array_at(base + np.uint64(24 * longest), np.uint16, (2, longest))
+    parent = array_at(base + np.uint64(28 * longest), np.uint32, (FEW,))
+    for graph in range(graphs.shape[1]):
+        size = graphs[3, graph]
+        joined, nodes = np.int64(-1 if size > longest else 0), np.int64(0)
+        if 0 < size <= longest:
+            joined, nodes = join_graph(
+                base + np.uint64(graphs[0, graph]),
+                base + np.uint64(graphs[1, graph]),
+                base + np.uint64(graphs[2, graph]),
+                np.uint64(graphs[4, graph]),
+                descending,
+                words,
+                ends,
+                parent,
+                out[count : count + size],
+            )
+        found[0, graph], found[1, graph] = joined, nodes
+        count += max(joined, 0)

@@ -1,5 +1,9 @@
 """minimum_spanning_forests: many small graphs in one run."""
 
+import copy
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,7 +46,7 @@ def test_plain_columns_are_adopted_together(ids, weights):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
 def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
-    monkeypatch.setattr("mstflow.solve.TOGETHER", 30)
+    monkeypatch.setattr("mstflow.graphs.many.TOGETHER", 30)
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
     rng = np.random.default_rng(4)
     many = [
@@ -97,6 +101,48 @@ def test_numbers_of_vertices_do_not_overflow(largest, backend):
         mstflow.minimum_spanning_forests([graph] * 4, backend=backend)
 
 
+def test_large_graphs_are_not_held_together(monkeypatch):
+    """A batch ends when its graphs have many edges, so an iterator is not read far ahead."""
+    monkeypatch.setattr("mstflow.graphs.many.HELD", 4)
+    read, solved, least = [], [], []
+    solve = mstflow.pipeline.engine.execute
+
+    def graphs():
+        for number in range(20):
+            read.append(number)
+            yield mstflow.EdgeList(*GOOD, num_vertices=10**5)  # too many vertices for one run
+
+    def observed(*arguments, **options):
+        least.append(len(read) - len(solved))
+        solved.append(True)
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr("mstflow.pipeline.engine.execute", observed)
+    assert len(mstflow.minimum_spanning_forests(graphs())) == 20
+    assert max(least) <= 4
+    del read[:], solved[:], least[:]
+    assert len(mstflow.minimum_spanning_forests(graphs(), algorithm="kruskal")) == 20
+    assert max(least) == 1
+
+
+@pytest.mark.parametrize("bad", [(), (5,), (5, 6, 7), None, "missing.gr", {}])
+def test_batches_accept_invalid_graphs(bad):
+    with pytest.raises(mstflow.errors.MstflowError, match="graph 1: "):
+        mstflow.minimum_spanning_forests([GOOD, bad])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_forest_of_columns_is_a_forest(backend):
+    forest, other = mstflow.minimum_spanning_forests([GOOD] * 2, backend=backend)
+    assert isinstance(forest, mstflow.Forest)
+    again = pickle.loads(pickle.dumps(forest))
+    assert again.weight.tolist() == copy.copy(forest).weight.tolist() == [0.5, 0.25]
+    assert forest.graph is forest.graph
+    assert forest.graph.u is GOOD[0]
+    assert dataclasses.replace(other, maximum=True).num_vertices == 3
+    assert (forest.known, forest.names, repr(forest)) == ((), None, repr(other))
+
+
 def test_failed_allocations_name_the_graph(monkeypatch):
     def fail(*_, **__):
         raise MemoryError("no space")
@@ -110,7 +156,7 @@ def test_failed_allocations_name_the_graph(monkeypatch):
 
 
 def test_errors_in_later_runs(monkeypatch):
-    monkeypatch.setattr("mstflow.solve.TOGETHER", 2)
+    monkeypatch.setattr("mstflow.graphs.many.TOGETHER", 2)
     with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):
         mstflow.minimum_spanning_forests([GOOD, GOOD, GOOD, (np.array([0, -1]), *GOOD[1:])])
 
