@@ -48,6 +48,7 @@ def test_plain_columns_are_adopted_together(ids, weights):
 def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
     monkeypatch.setattr("mstflow.graphs.many.TOGETHER", 30)
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
+    monkeypatch.setattr("mstflow.primitives.numba.arrays._JOINED_AT_ONCE", 64)  # many parts
     rng = np.random.default_rng(4)
     many = [
         (*rng.integers(0, m // 3 + 1, (2, m)), rng.integers(0, 100, m).astype(weights))
