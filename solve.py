@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .errors import OptionError
+from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest, ForestOfColumns
-from .graphs.many import batches, naming, small_graphs
+from .graphs.many import batches, small_graphs
 from .pipeline.catalogue import FOR_FEW, FOR_SCANS
 from .pipeline.catalogue import algorithm as named_algorithm
 from .pipeline.engine import run_on
@@ -16,7 +17,7 @@ from .pipeline.together import run_together
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .progress import Listener
 
@@ -200,7 +201,7 @@ def minimum_spanning_forests(
             )
         for place, forest in enumerate(forests):
             if forest is None:
-                with naming(len(found) + place):
+                with _naming(len(found) + place):
                     forests[place] = solve(some[place])
         found += forests
     return found
@@ -228,3 +229,12 @@ def _solve_together(graphs: Sequence[Any], *, maximum: bool, **options: Any) -> 
         else:
             found.append(Forest(edge_ids, graph, maximum, report))
     return found
+
+
+@contextlib.contextmanager
+def _naming(place: int) -> Iterator[None]:
+    """Return a context in which errors name the graph at this position."""
+    try:
+        yield
+    except (GraphError, OptionError, OutOfMemoryError) as error:
+        raise type(error)(f"graph {place}: {error}") from error

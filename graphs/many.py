@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, MstflowError, OptionError, OutOfMemoryError
+from ..errors import MstflowError
 from .files import paths_of
 from .read import edge_list
 
@@ -64,15 +63,6 @@ def _adopted(graph: Any, weight: str | None) -> Any:
         return None  # the run on this graph alone raises it again
     is_small = max(found.num_edges, found.num_vertices) <= FEW and not found.is_on_device
     return found if is_small else None
-
-
-@contextlib.contextmanager
-def naming(place: int) -> Iterator[None]:
-    """Return a context in which errors name the graph at this position."""
-    try:
-        yield
-    except (GraphError, OptionError, OutOfMemoryError) as error:
-        raise type(error)(f"graph {place}: {error}") from error
 
 
 def _are_arrays(graphs: Sequence[Any]) -> bool:
