@@ -133,7 +133,7 @@ u64 converted(u64 given, const Instruction& by) {
         const u64 result = with_float(to.bytes, [&](auto zero) { return bits_of(decltype(zero)(value)); });
         return by.is_flushed && to.bytes == 4 ? flushed(result) : result;
     }
-    if (std::isnan(value)) return 0;
+    if (std::isnan(value)) return from.bytes == 8 || to.bytes == 8 ? u64(1) << (8 * to.bytes - 1) : 0;
     const double above = std::ldexp(1.0, int(8 * to.bytes) - to.is_signed), least = to.is_signed ? -above : 0;
     if (value >= above) return ~u64(0) >> (64 - 8 * to.bytes + to.is_signed);
     value = std::max(value, least);
@@ -305,7 +305,7 @@ private:
             case Op::xor_: set(in(0) ^ in(1)); break;
             case Op::not_: set(bytes ? ~in(0) : !in(0)); break;
             case Op::neg: set(-in(0)); break;
-            case Op::abs: set(u64(std::abs(extended(in(0), bytes)))); break;
+            case Op::abs: set(extended(in(0), bytes) < 0 ? -in(0) : in(0)); break;
             case Op::min: set(is_less(in(1), in(0)) ? in(1) : in(0)); break;
             case Op::max: set(is_less(in(0), in(1)) ? in(1) : in(0)); break;
             case Op::div:
@@ -326,9 +326,9 @@ private:
                 break;
             }
             case Op::mul_hi: {
-                const auto a = by.type.is_signed ? __int128(extended(in(0), bytes)) : __int128(in(0));
-                const auto b = by.type.is_signed ? __int128(extended(in(1), bytes)) : __int128(in(1));
-                set(u64((unsigned __int128)(a * b) >> 8 * bytes));
+                using Wide = unsigned __int128;  // its products wrap
+                const auto wide = [&](u64 a) { return by.type.is_signed ? Wide(extended(a, bytes)) : Wide(a); };
+                set(u64(wide(in(0)) * wide(in(1)) >> 8 * bytes));
                 break;
             }
             case Op::shl: set(shift() >= 8 * bytes ? 0 : in(0) << shift()); break;

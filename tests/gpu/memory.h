@@ -47,7 +47,7 @@ public:
 
     const Checks checks;
     std::vector<Region> regions;  // in the order of their addresses
-    Traffic traffic{1, 0, 0};
+    Traffic traffic{};
 
     // If `may_repeat`, several threads may write one value to a place.
     Memory(const Arrays& arrays, Checks checks, bool is_weak, bool may_repeat, Random& random)

@@ -150,8 +150,10 @@ private:
         };
         if (line.rfind(".shared", 0) == 0) lay(SHARED, kernel.shared_bytes);
         else if (line.rfind(".local", 0) == 0) lay(LOCAL, kernel.local_bytes);
-        else if (line.rfind(".reg", 0) == 0) for (const string& each : operands(line.substr(line.find(' ', 5)))) reg(each, true);
-        else if (line.rfind(".pragma", 0)) unknown(line);
+        else if (line.rfind(".reg", 0) == 0) {
+            for (const string& each : operands(line.substr(line.find(' ', 5))))
+                if (each[0] != '%') reg(each, true);
+        } else if (line.rfind(".pragma", 0)) unknown(line);
     }
 
     struct Variable { string name; u64 bytes, align; };
@@ -380,6 +382,7 @@ private:
     // Return the number of a register. One whose name has no "%" must be declared first.
     int reg(const string& name, bool is_declared = false) {
         if (name.empty() || (name[0] != '%' && !is_declared && !names.count(name))) unknown(name);
+        if (name.find('|') != string::npos) unknown("two results, " + name);
         auto [at, is_new] = names.emplace(name, kernel.registers);
         kernel.registers += is_new;
         return at->second;

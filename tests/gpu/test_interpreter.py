@@ -28,6 +28,13 @@ KERNEL floats(u64 size, const float* in, double* out) {
     float x = in[i], y = in[i + 1];
     out[i] = double(x / y) * (x < y) + floorf(x) + int(x);
 }
+KERNEL extremes(u64 size, const double* nan, const u64* in, long long* out) {
+    if (thread_index()) return;
+    float nan32 = float(*nan);
+    out[0] = int(nan32), out[1] = (long long)nan32, out[2] = u32(*nan), out[3] = (long long)*nan;
+    out[4] = __umul64hi(in[0], in[1]), out[5] = __mul64hi(in[0], in[1]);
+    out[6] = llabs((long long)in[0]);
+}
 KERNEL total(u64 size, const u32* in, u64* out) {
     u64 i = thread_index();
     if (i < size) atomicAdd(out, u64(in[i]));
@@ -106,6 +113,16 @@ KERNEL no_end(u64 size, u32* out) {
     while (load(out) == 0) {}
 }
 """
+TWO_RESULTS = b"""
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry two_results() {
+    .reg .pred %p<3>;
+    setp.lt.s32 %p1|%p2, 1, 2;
+    ret;
+}
+"""
 SINE = 'extern "C" __global__ void sine(float* out) { *out = __sinf(*out); }'
 
 
@@ -169,6 +186,14 @@ def test_floats(launch, xp):
     launch("floats", 500, (xp.asarray(values), out), 0)
     expected = (x / y).astype("f8") * (x < y) + (np.floor(x) + np.trunc(x)).astype("f8")
     assert np.array_equal(out.get(), expected)
+
+
+def test_extremes(launch, xp):
+    """The manual of PTX defines how NaN is converted to an integer."""
+    words, out = [2**64 - 1, 2**63 + 1], xp.empty(7, "i8")
+    launch("extremes", 1, (xp.full(1, np.nan), xp.asarray(np.array(words, "u8")), out), 0)
+    product = words[0] * words[1] >> 64
+    assert out.tolist() == [0, -(2**63), 2**31, -(2**63), product - 2**64, 0, 1]
 
 
 @pytest.mark.parametrize("size", [1, 31, 256, 700])
@@ -258,6 +283,9 @@ def test_unknown_instructions_are_errors(interpreter, xp):
     with pytest.raises(RuntimeError, match=r"unknown PTX: sin\.approx\.f32"):
         module.load(compile_ptx(SINE, [])[1])
     assert "sin.approx" in interpreter.finding()
+    with pytest.raises(RuntimeError, match=r"unknown PTX: two results, %p1\|%p2"):
+        module.load(TWO_RESULTS)
+    assert "two results" in interpreter.finding()
 
 
 def test_source_that_does_not_compile(interpreter):
