@@ -765,7 +765,7 @@ def _join_one_by_one(
     work = np.empty(4 * longest + FEW, np.uint64)
     base, addresses = address_of(work), addresses_of(columns)
     places = [[address - base for address in addresses[column::3]] for column in range(3)]
-    table = np.array([*places, lengths, facts])
+    table = np.array([*places, lengths, facts], np.int64)
     few.join_graphs(table, longest, bool(descending), work, out, found)
     counts, sizes = found.tolist()
     ends = [*itertools.accumulate(map(max, counts, itertools.repeat(0)), initial=0)]
