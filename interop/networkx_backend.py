@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.libraries.networkx import Edges, by_address, edges_of
 from ..primitives import array_module, resolve_backend
-from .networkx_components import ConvertedNodes, grouped, without_collection
+from .networkx_components import ConvertedNodes, grouped, new_sets, without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,8 @@ class ConvertedGraph:
         return self.edges.nodes
 
     @cached_property
-    def components(self) -> list[set[Any]]:
-        """The nodes of each component, in the order of first nodes."""
+    def components(self) -> list[set[Any] | None]:
+        """The components; see `grouped`."""
         u, v = self.edges.u, self.edges.v
         return grouped(self.nodes, u, v, array_module(resolve_backend("auto", len(u))))
 
@@ -200,7 +200,7 @@ maximum_spanning_tree = partial(_spanning_tree, maximum=True)
 
 def connected_components(G: ConvertedGraph | ConvertedNodes) -> Iterator[set[Any]]:  # noqa: N803
     """Return the nodes of each component, in the order of first nodes."""
-    return map(set.copy, G.components)
+    return iter(new_sets(G.nodes, G.components))
 
 
 def number_connected_components(G: ConvertedGraph | ConvertedNodes) -> int:  # noqa: N803

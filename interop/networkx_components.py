@@ -18,18 +18,17 @@ import gc
 import sysconfig
 from contextlib import contextmanager
 from functools import cache
-from itertools import compress, filterfalse, pairwise
+from itertools import compress, filterfalse, islice, pairwise
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.libraries.networkx import addresses
 from ..primitives import array_module, why_not
 from ..runtime.native import Kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +44,8 @@ _FEW_OUTSIDE = 2
 _LARGE = 5_000
 #: The assumed number of edges of a node, because counting them takes time.
 _EDGES = 4
+#: The number of rows that are read at a time, so that they stay in a cache.
+_BLOCK = 4096
 
 kernels = Kernels(f"{__package__}.row_kernels")
 
@@ -60,14 +61,19 @@ class ConvertedNodes:
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
-        self._adjacency = graph._adj
-        self._components: list[set[Any]] | None = None
+        self._adjacency: Mapping[Any, Mapping[Any, Any]] = graph._adj
+        self._components: list[set[Any] | None] | None = None
         self._is_multigraph = graph.is_multigraph()
         self._shares = graph.edge_attr_dict_factory is dict  # else edges may share one
 
     @property
-    def components(self) -> list[set[Any]]:
-        """The nodes of each component, in the order of first nodes."""
+    def nodes(self) -> Collection[Any]:
+        """The nodes in the order of networkx."""
+        return self._adjacency
+
+    @property
+    def components(self) -> list[set[Any] | None]:
+        """The components; see `grouped`."""
         if self._components is None:
             is_large = len(self._adjacency) >= _LARGE
             found = _by_kernels(self._adjacency) if is_large and self._shares else None
@@ -95,26 +101,35 @@ class ConvertedNodes:
 
 def grouped(
     nodes: Collection[Any], u: NDArray[Any], v: NDArray[Any], ops: ArrayModule
-) -> list[set[Any]]:
+) -> list[set[Any] | None]:
     """Return the nodes of each component of a graph with these edges, in the order of first nodes.
 
-    The largest component is what the others leave, so its nodes are not listed.
+    The largest component is None, because it is what the others leave.
     """
     if not nodes:
         return []
     labels, _ = ops.number_roots(ops.join_in_order(u, v, len(nodes))[1])
     sizes = np.bincount(labels)
-    largest = int(sizes.argmax())
-    is_other = labels != largest
-    order = np.argsort(labels[is_other], kind="stable")
-    others = list(compress(nodes, is_other.tolist()))
-    others = list(map(others.__getitem__, order.tolist()))
+    largest = sizes.argmax()
     sizes[largest] = 0
+    others: list[Any] = []
+    if len(sizes) > 1:
+        is_other = labels != largest
+        others = list(compress(nodes, is_other.tolist()))
+        order = np.argsort(labels[is_other], kind="stable")
+        others = list(map(others.__getitem__, order.tolist()))
     with without_collection():
-        found = [set(others[i:j]) for i, j in pairwise([0, *np.cumsum(sizes).tolist()])]
-    found[largest] = set(nodes)
-    found[largest].difference_update(others)
-    return found
+        ends = pairwise([0, *np.cumsum(sizes).tolist()])
+        return [set(others[start:end]) or None for start, end in ends]
+
+
+def new_sets(nodes: Collection[Any], components: Sequence[set[Any] | None]) -> list[set[Any]]:
+    """Return a new set for each component; None stands for the nodes that the others leave."""
+    sets = [set(nodes) if each is None else each.copy() for each in components]
+    if None in components:
+        largest = sets[components.index(None)]
+        largest.difference_update(*filter(None, components))
+    return sets
 
 
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
@@ -150,19 +165,23 @@ def without_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _by_kernels(adjacency: Any) -> list[set[Any]] | None:
+def _by_kernels(adjacency: Any) -> list[set[Any] | None] | None:
     """Return the components; None if kernels do not pay, or if rows do not share dictionaries."""
     if why_not("numba") or not kernels.pay_after(_EDGES * len(adjacency)):
         return None
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None  # another thread could change a dictionary while a kernel reads it
-    rows = list(adjacency.values())
-    if set(map(type, rows)) != {dict}:
-        return None
-    count = sum(map(len, rows))
+    rows: list[Any] = []
+    address = np.empty(len(adjacency), np.int64)
+    count, unread = 0, iter(adjacency.values())
+    while block := list(islice(unread, _BLOCK)):
+        if set(map(type, block)) != {dict}:
+            return None
+        count += sum(map(len, block))
+        address[len(rows) : len(rows) + len(block)] = list(map(id, block))
+        rows += block
     row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
-    places = addresses(np.fromiter(rows, object, len(rows)))
-    if kernels.read_rows(_functions(), places, row_of, value) != count:
+    if kernels.read_rows(_functions(), address, row_of, value) != count:
         return None  # another thread changed the graph
     bits = count.bit_length()
     seen, edge_at = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32)

@@ -89,12 +89,7 @@ def edges_of(graph: Any) -> Edges:
 
 def by_address(objects: NDArray[Any]) -> NDArray[np.intp]:
     """Return the order of objects in memory, in which they are read several times as fast."""
-    return np.argsort(addresses(objects))
-
-
-def addresses(objects: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the addresses of the objects of an array, which shares them with the result."""
-    return np.ndarray(len(objects), np.intp, objects)
+    return np.argsort(_addresses(objects))
 
 
 def as_column(weights: list[Any]) -> NDArray[Any]:
@@ -127,6 +122,11 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
         raise GraphError(f"edge {edge}, {name}: the weight {problem}") from error
 
 
+def _addresses(objects: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the addresses of the objects of an array, which shares them with the result."""
+    return np.ndarray(len(objects), np.intp, objects)
+
+
 def _other_ends(
     nodes: list[Any], rows: list[dict[Any, Any]], u: NDArray[np.int64], values: NDArray[Any]
 ) -> NDArray[np.int64] | None:
@@ -136,7 +136,7 @@ def _other_ends(
     address in both. A loop is stored once. Return None if the rows do not share dictionaries, as in
     some views and subclasses.
     """
-    address = addresses(values)
+    address = _addresses(values)
     place = address - address.min(initial=2**62) >> 6  # a dictionary takes at least 64 bytes
     if place.max(initial=0) > _FARTHEST:
         return None
