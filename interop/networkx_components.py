@@ -40,8 +40,8 @@ _FEW = 6
 _MANY_OUTSIDE = 8
 #: The number of nodes outside, relative to a level, up to which these are read instead.
 _FEW_OUTSIDE = 2
-#: The number of nodes from which kernels are faster than the search.
-_LARGE = 5_000
+#: The number of nodes from which kernels are faster than the search, also if degrees are large.
+_LARGE = 30_000
 #: The assumed number of edges of a node, because counting them takes time.
 _EDGES = 4
 #: The number of rows that are read at a time, so that they stay in a cache.
