@@ -1,9 +1,10 @@
 """A pool that reuses the memory of freed arrays.
 
 The first write to a new page takes several times as long as a later write, and a run creates and
-frees arrays at every step. The pool keeps freed blocks while any block is in use, so a run gets its
-peak memory from the system only once. When the last block is freed, all memory is returned to the
-system, except within `keeping_blocks`.
+frees arrays at every step. The pool keeps freed blocks while any block is in use, joins adjacent
+ones, and splits them for smaller arrays. So a run gets little more than its peak memory from the
+system. When the last block is freed, all memory is returned to the system, except within
+`keeping_blocks`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import bisect
 import contextlib
 import mmap
+import operator
 import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -30,24 +32,56 @@ _SMALLEST = 2**20
 _PAGE = 2**21
 
 
+class _Block(NamedTuple):
+    """A range of a mapping."""
+
+    mapping: Any
+    start: int
+    size: int
+
+    def array(self) -> NDArray[np.uint8]:
+        """Return the bytes as an array."""
+        return np.frombuffer(self.mapping, np.uint8, self.size, self.start)
+
+    def split(self, size: int) -> tuple[_Block, _Block]:
+        """Return the first `size` bytes, and the others."""
+        rest = _Block(self.mapping, self.start + size, self.size - size)
+        return self._replace(size=size), rest
+
+    def precedes(self, other: _Block) -> bool:
+        """Return whether another block begins where this one ends."""
+        return self.mapping is other.mapping and self.start + self.size == other.start
+
+    def release(self) -> None:
+        """Return the memory to the system; parts of the mapping may still be in use."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            with contextlib.suppress(OSError):
+                self.mapping.madvise(mmap.MADV_DONTNEED, self.start, self.size)
+
+
+_SIZE = operator.attrgetter("size")
+
+
 class _Pool:
     """The sizes of the blocks in use, and the idle blocks for reuse."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.returned: deque[tuple[NDArray[np.uint8], int]] = deque()
-        self.idle: list[NDArray[np.uint8]] = []  # ascending by size
+        self.returned: deque[_Block] = deque()
+        self.idle: list[_Block] = []  # ascending by size; none is adjacent to another one
         self.leases = self.keepers = 0
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
-    def take(self, size: int) -> NDArray[np.uint8]:
-        """Return a block of `size` to 2 * `size` bytes; reuse an idle block if possible."""
+    def take(self, size: int) -> _Block:
+        """Return a block of `size` bytes; reuse idle memory if possible."""
         with self.lock:
             self._take_back()
             most = max(self.most, self.used + size)
-            position = bisect.bisect_left(self.idle, size, key=len)
-            if position < len(self.idle) and len(self.idle[position]) <= 2 * size:
-                block = self.idle.pop(position)
+            position = bisect.bisect_left(self.idle, size, key=_SIZE)
+            if position < len(self.idle):
+                block, rest = self.idle.pop(position).split(size)
+                if rest.size:
+                    bisect.insort_left(self.idle, rest, key=_SIZE)
             else:
                 self._trim(most - size)  # the pool never holds more than the peak in use
                 block = _mapped(size)
@@ -56,13 +90,13 @@ class _Pool:
         self._settle()
         return block
 
-    def give_back(self, block: NDArray[np.uint8], size: int) -> None:
-        """Return a block of which `size` bytes were requested.
+    def give_back(self, block: _Block) -> None:
+        """Return a block.
 
         The garbage collector may call this at any time, even while this thread is in `take` and
         holds the lock. So the block is first added to a queue.
         """
-        self.returned.append((block, size))
+        self.returned.append(block)
         self._settle()
 
     def clear(self) -> None:
@@ -92,20 +126,30 @@ class _Pool:
     def _take_back(self) -> None:
         """Move the blocks in the queue to the idle blocks; the caller has the lock."""
         while self.returned:
-            block, size = self.returned.popleft()
+            block = self.returned.popleft()
             self.leases -= 1
-            self.used -= size
-            bisect.insort_left(self.idle, block, key=len)  # the last one is still in the cache
+            self.used -= block.size
+            for other in [*self.idle]:
+                if other.precedes(block) or block.precedes(other):
+                    self.idle.remove(other)
+                    start = min(block.start, other.start)
+                    block = _Block(block.mapping, start, block.size + other.size)
+            bisect.insort_left(self.idle, block, key=_SIZE)  # the last one is still in the cache
         if not self.leases and not self.keepers:
             self.most = 0
 
     def _trim(self, size: int) -> None:
-        """Return the largest idle blocks to the system until at most `size` bytes are held."""
+        """Return memory of the largest idle blocks until at most `size` bytes are held."""
         while self.idle and self.held > size:
-            self.held -= len(self.idle.pop())
+            block = self.idle.pop()
+            kept, freed = block.split(max(0, block.size - (self.held - size)))
+            freed.release()
+            self.held -= freed.size
+            if kept.size:
+                bisect.insort_left(self.idle, kept, key=_SIZE)
 
 
-def _mapped(size: int) -> NDArray[np.uint8]:
+def _mapped(size: int) -> _Block:
     """Return new memory that is returned to the system when it is freed.
 
     NumPy's allocator might keep freed memory.
@@ -116,7 +160,7 @@ def _mapped(size: int) -> NDArray[np.uint8]:
         If the system has not enough memory.
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
-        return np.empty(size, np.uint8)
+        return _Block(np.empty(size, np.uint8), 0, size)
     try:
         block = mmap.mmap(-1, size + _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
@@ -125,9 +169,8 @@ def _mapped(size: int) -> NDArray[np.uint8]:
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # Linux may be built without huge pages
             block.madvise(mmap.MADV_HUGEPAGE)  # fewer page faults
-    pages = np.frombuffer(block, np.uint8)
-    start = -pages.ctypes.data % _PAGE  # pages outside the block are never touched
-    return pages[start : start + size]
+    start = -np.frombuffer(block, np.uint8).ctypes.data % _PAGE  # other pages are never touched
+    return _Block(block, start, size)
 
 
 _pool = _Pool()
@@ -136,13 +179,13 @@ _pool = _Pool()
 class _Lease:
     """A block in use. It returns to the pool when no NumPy array uses it."""
 
-    def __init__(self, block: NDArray[np.uint8], size: int) -> None:
-        self._block, self._size = block, size
-        self.__array_interface__ = self._block.__array_interface__
+    def __init__(self, block: _Block) -> None:
+        self._block = block
+        self.__array_interface__ = block.array().__array_interface__
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         if not is_ending():  # at exit, globals may be gone
-            _pool.give_back(self._block, self._size)
+            _pool.give_back(self._block)
 
 
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -166,11 +209,11 @@ def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
     MemoryError
         If the system has not enough memory.
     """
-    return _array(length, dtype, _mapped)
+    return _array(length, dtype, lambda size: _mapped(size).array())
 
 
 def _leased(size: int) -> NDArray[np.uint8]:
-    return np.asarray(_Lease(_pool.take(size), size))
+    return np.asarray(_Lease(_pool.take(size)))
 
 
 def _array(

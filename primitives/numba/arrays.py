@@ -105,6 +105,12 @@ class NumbaArrays(NumpyArrays):
             )
         return out
 
+    def any_signed(self, weights: Array, /) -> bool:  # type: ignore[override]  # it uses threads
+        if weights.dtype.kind in "bu" or not len(weights):
+            return False
+        top, ranges = 8 * weights.itemsize - 1, self._ranges(_words(weights))
+        return any(highest < 0 or highest >> top for _, highest in ranges)
+
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False
     ) -> Array:
@@ -249,8 +255,8 @@ class NumbaArrays(NumpyArrays):
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         filled = [_words(array) for array in arrays if len(array)]
         count = sum(map(len, filled))
-        ranges = [self._team.share(sorting.find_range, len(array), array) for array in filled]
-        ends = [*itertools.chain.from_iterable(itertools.chain.from_iterable(ranges))]
+        ranges = [each for array in filled for each in self._ranges(array)]
+        ends = [*itertools.chain.from_iterable(ranges)]
         lowest, highest = min(ends, default=0), max(ends, default=0)
         words = (highest - lowest) // 64 + 1
         # A bit set has bits from value 0 on, and must not use more memory than the values. Values
@@ -273,6 +279,10 @@ class NumbaArrays(NumpyArrays):
         out = empty(count, np.result_type(*arrays))
         self._write(sorting.list_marks, words, counts, rows[0], base, _words(out), each=64)
         return out
+
+    def _ranges(self, words: Array) -> list[tuple[int, int]]:
+        """Return the smallest and the largest word of each share, as int64."""
+        return self._team.share(sorting.find_range, len(words), words)
 
     def argsort(self, values: Array, /) -> Array:
         key = _words(values if values.dtype.kind in "bu" else self.order_key(values))

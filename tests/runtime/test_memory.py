@@ -2,6 +2,8 @@
 
 import errno
 import mmap
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,22 +14,44 @@ from mstflow.runtime import memory
 
 
 @given(sizes=st.lists(st.integers(1, 2**14), max_size=40), data=st.data())
-def test_the_pool_holds_at_most_twice_the_peak(sizes, data):
+def test_the_pool_holds_at_most_the_peak(sizes, data):
     pool, leases, most = memory._Pool(), [], 0
-    for size in sizes:
+    for place, size in enumerate(sizes):
         block = pool.take(size)
-        assert size <= len(block)
-        assert len(block) <= 2 * size
-        leases.append((block, size))
-        most = max(most, sum(size for _, size in leases))
-        lent = sum(len(block) for block, _ in leases)
-        assert pool.held == lent + sum(map(len, pool.idle))
-        assert pool.held <= 2 * most  # a block may be twice as large as requested
+        assert block.size == size
+        block.array()[:] = place % 256
+        leases.append((block, place % 256))
+        most = max(most, sum(block.size for block, _ in leases))
+        assert pool.held == sum(block.size for block in [*pool.idle, *(b for b, _ in leases)])
+        assert pool.held <= most
         while leases and data.draw(st.booleans()):
-            pool.give_back(*leases.pop(data.draw(st.integers(0, len(leases) - 1))))
-    for lease in leases:
-        pool.give_back(*lease)
+            block, value = leases.pop(data.draw(st.integers(0, len(leases) - 1)))
+            assert (block.array() == value).all()  # no other block overlaps it
+            pool.give_back(block)
+            assert not any(a.precedes(b) for a in pool.idle for b in pool.idle)
+    for block, _ in leases:
+        pool.give_back(block)
     assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_released_memory_is_returned_to_the_system():
+    """A part of a mapping is returned while another part is in use."""
+
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    size = 2**26
+    pool, before = memory._Pool(), resident()
+    block = pool.take(2 * size)
+    block.array()[:] = 1
+    pool.keep(1)
+    pool.give_back(block)
+    small = pool.take(2**21)
+    pool.most = 0
+    pool.take(3 * size)  # there is no such block: the rest of the first one is released
+    assert resident() - before < size
+    assert (small.array() == 1).all()
 
 
 def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
@@ -37,7 +61,7 @@ def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
             memory.empty(2**21, np.uint8)
         (block,) = pool.idle
         array = memory.empty(2**21, np.uint8)
-        assert array.ctypes.data == block.ctypes.data
+        assert array.ctypes.data == block.array().ctypes.data
         del array
         assert (pool.leases, pool.held) == (0, 2**21)
     assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
@@ -66,19 +90,17 @@ def test_huge_pages_are_optional(monkeypatch):
 def test_a_block_may_return_while_another_is_taken():
     """The garbage collector may run at any time, even between search and removal."""
 
-    class Block:
-        def __init__(self, size, before):
-            self.size, self.before = size, before
-
-        def __len__(self):
-            self.before()
-            return self.size
+    class Block(memory._Block):
+        @property
+        def size(self):
+            if returning:
+                pool.give_back(returning.pop())
+            return self[2]
 
     pool = memory._Pool()
     returning = [pool.take(2), pool.take(2)]
-    pool.idle = [Block(8, lambda: returning and pool.give_back(returning.pop(), 2))]
+    pool.idle = [Block(bytearray(8), 0, 8)]
     pool.held += 8
-    block = pool.take(7)
-    assert len(block) == 8
+    assert pool.take(7).size == 7
     assert not pool.returned
-    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 2)
+    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 3)
