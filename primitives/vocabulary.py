@@ -44,6 +44,7 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
 | consecutive             | consecutive integers, read-only                      | n or 0         |
+| any_equal               | whether elements at the same position are equal      | n, n           |
 | compact_pairs           | pairs with distinct members and keys up to a limit   | n, 8n          |
 | relabel_pairs           | pairs of labels, without those that became equal     | n, 8n          |
 | compact_light_pairs     | `compact_pairs` by weight                            | n, 8n          |
@@ -292,6 +293,10 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         """Return `first`, `first` + 1, ..., possibly as a read-only `Consecutive`."""
         count = self.arange(size, dtype=dtype)
         return count + self.asarray(first, dtype) if first else count
+
+    def any_equal(self, left: Array, right: Array, /) -> bool:
+        """Return whether two arrays of integers have an equal element at any position."""
+        return self.count(left == right) > 0
 
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array

@@ -34,10 +34,9 @@ def drop_loops(ops: ArrayModule, edges: Edges) -> Edges:
 
     Source: Bhargava and Zaia, "Background" (filtering self edges).
     """
-    is_edge = edges.u != edges.v
-    if ops.count(is_edge) == len(edges.u):
+    if not ops.any_equal(edges.u, edges.v):
         return edges
-    return Edges(*ops.compact(is_edge, *edges))
+    return Edges(*ops.compact(edges.u != edges.v, *edges))
 
 
 @stage(writes="num_edges", combine="sum")

@@ -11,6 +11,20 @@ def fill(start, stop, value, out):
         out[i] = value
 
 
+@kernel(0, 2, [3, 4, 5], [0] * 3)
+def copy_range(start, stop, values, out):
+    copy(values, start, out, start, stop - start)
+
+
+@kernel(0, 3, [3, 4, 5], [4, 4, 3])
+def any_equal(start, stop, left, right):
+    """Return whether the arrays have an equal element at some place in the range."""
+    count = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        count += np.uint64(left[i] == right[i])
+    return count > 0
+
+
 @kernel(1, 0, 2, [3, 4, 5], [0] * 3)
 def move(source, target, count, values, out):
     """Copy `count` values from place `source` to place `target`."""

@@ -481,6 +481,14 @@ def consecutive(rng, dtype, n):
     return (first, n), {"dtype": dtype}, holds
 
 
+@case(INDEX)
+def any_equal(rng, dtype, n):
+    u, v = some_pairs(rng, rng.choice([2, n + 2, 9 * n + 9]), n)
+    if rng.randrange(2):
+        u, v = u[u != v], v[u != v]
+    return (u, v), {}, any(u[i] == v[i] for i in range(len(u)))
+
+
 @case(UNSIGNED)
 def compact_pairs(rng, dtype, n):
     key = some_values(rng, dtype, n)
