@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ..libraries.arrow import compute, pa, parquet
+from ..libraries.arrow import compute, kinds, pa, parquet
 
 if TYPE_CHECKING:
     import contextlib
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+#: Compressed names of fewer bytes are not expected to exceed 2^31 bytes, even in many edges.
+_FEW_BYTES = 2**27
 
 
 class VertexNames:
@@ -108,17 +111,20 @@ class StoredNames(VertexNames):
         self._path, self._values = path, None
         with parquet.ParquetFile(path) as file:
             self._length, self._type = file.metadata.num_rows, file.schema_arrow.field("name").type
+        if kinds.is_string(self._type) and path.stat().st_size > _FEW_BYTES:
+            self._type = pa.large_string()  # offsets of `string` have 31 bits
         weakref.finalize(self, resources.close)
 
     @property
     def values(self) -> Any:
         """The name of each vertex, as a `pyarrow.Array`; reads the file."""
-        return parquet.read_table(self._path, partitioning=None)["name"].combine_chunks()
+        names = parquet.read_table(self._path, partitioning=None)["name"]
+        return names.cast(self._type).combine_chunks()
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
         with parquet.ParquetFile(self._path) as file:
-            yield from (batch.column(0) for batch in file.iter_batches(size))
+            yield from (batch.column(0).cast(self._type) for batch in file.iter_batches(size))
 
 
 def _arrow(values: Any) -> Any:

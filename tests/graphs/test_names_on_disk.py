@@ -22,7 +22,7 @@ import mstflow
 from graph_strategies import WEIGHT_DTYPES
 from mstflow.__main__ import main
 from mstflow.errors import GraphError, MemoryBoundError, OptionError
-from mstflow.graphs.names import beyond_memory, number
+from mstflow.graphs.names import beyond_memory, number, vertex_names
 from mstflow.graphs.source import EdgeSource
 
 pytest.importorskip("duckdb")
@@ -67,6 +67,21 @@ def test_the_same_numbers_as_in_memory(dtype):
         assert [len(block) for block in forest.names.blocks(40)] == sizes
         assert forest.names.numbers(list(held.names)).tolist() == list(range(count))
         assert forest.clusters(3).to_arrow().equals(held.clusters(3).to_arrow())
+
+
+def test_names_of_many_bytes(monkeypatch, tmp_path):
+    """Arrow cannot concatenate or gather more than 2^31 bytes of the type `string`."""
+    monkeypatch.setattr(vertex_names, "_FEW_BYTES", 0)
+    table = made([f"ü {i}" for i in range(99)], "i4")
+    held = mstflow.minimum_spanning_forest(table, ends=ENDS)
+    forest = mstflow.minimum_spanning_forest(table, ends=ENDS, memory="2GB")
+    assert forest.names.type == forest.to_arrow()["u"].type == pa.large_string()
+    assert forest.to_pandas().equals(held.to_pandas())
+    assert forest.clusters(3).to_arrow()["name"].to_pylist() == list(held.names)
+    for name in ("forest.parquet", "forest.csv"):
+        forest.save(tmp_path / name)
+        mstflow.verify(forest.graph, tmp_path / name)
+        mstflow.verify(held.graph, tmp_path / name)
 
 
 def test_scratch_folders_are_removed(tmp_path):
