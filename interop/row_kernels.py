@@ -89,8 +89,8 @@ def pair_arcs(row_of, value, seen, edge_at, shift, u, v):
     """Write the rows of the two arcs of each edge, which have the same value; return the number.
 
     An arc without a partner is written as a loop. Return -1 if more than two arcs have the same
-    value, if two arcs of a row do, or if there are more edges than places. `seen` and `edge_at` are
-    a hash table of zeros, of a size that is 2 to the power of 64 - `shift`.
+    value, if two arcs of a row do, or if there are more edges than places. `seen`, which is zero,
+    and `edge_at` are the columns of a hash table. Its size is 2 to the power of 64 - `shift`.
     """
     count, last, mask = 0, len(value) - 1, np.uint64(len(seen) - 1)
     for i in range(len(value)):

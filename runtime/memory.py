@@ -129,9 +129,9 @@ class _Pool:
             block = self.returned.popleft()
             self.leases -= 1
             self.used -= block.size
-            for other in [*self.idle]:
+            for place, other in reversed([*enumerate(self.idle)]):
                 if other.precedes(block) or block.precedes(other):
-                    self.idle.remove(other)
+                    del self.idle[place]  # `remove` would compare mappings, which may be arrays
                     start = min(block.start, other.start)
                     block = _Block(block.mapping, start, block.size + other.size)
             bisect.insort_left(self.idle, block, key=_SIZE)  # the last one is still in the cache

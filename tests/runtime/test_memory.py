@@ -34,6 +34,19 @@ def test_the_pool_holds_at_most_the_peak(sizes, data):
     assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
 
 
+def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
+    """Windows has no anonymous mappings."""
+    monkeypatch.delattr(mmap, "MAP_ANONYMOUS", raising=False)
+    pool = memory._Pool()
+    first, other = pool.take(2), pool.take(1)
+    pool.give_back(first)
+    half = pool.take(1)
+    pool.keep(1)
+    pool.give_back(other)
+    pool.give_back(half)
+    assert [block.size for block in pool.idle] == [1, 2]
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_released_memory_is_returned_to_the_system():
     """A part of a mapping is returned while another part is in use."""
