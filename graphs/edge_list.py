@@ -119,6 +119,10 @@ class EdgeList:
         """Return the same graph, marked as read from a file."""
         return self._changed(files=((fspath(path), self.num_edges),))
 
+    def changeable(self) -> EdgeList:
+        """Return the same graph without facts that are false if the user changes its weights."""
+        return self._changed(unsigned=False) if self.unsigned else self
+
     def _changed(self, **attributes: Any) -> EdgeList:
         """Return a copy with valid attributes, without checking the columns again."""
         copy = object.__new__(EdgeList)

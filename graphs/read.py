@@ -111,7 +111,7 @@ def edge_list(
 
 def _adopted(graph: Any, weight: str | None) -> EdgeList:
     if isinstance(graph, EdgeList):
-        return chosen_weight(graph, weight)
+        return chosen_weight(graph.changeable(), weight)
     if isinstance(graph, list):
         _check_list(graph)
     if isinstance(graph, tuple | list) and len(graph) in (2, 3):

@@ -260,3 +260,13 @@ def test_a_short_column_is_named_with_its_bytes(tmp_path, capsys, command):
     expected = f"v.npy: has 1,000 bytes, expected {128 + 8 * M:,} for {M:,} edges"
     assert capsys.readouterr().err.endswith(f"{expected}\n")
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_weights_of_a_forest_graph_may_become_negative():
+    u, v = RNG.integers(0, N, (2, 2**20))
+    weight = RNG.random(len(u))
+    graph = mstflow.minimum_spanning_forest((u, v, weight)).graph
+    weight -= 0.5
+    found = mstflow.minimum_spanning_forest(graph).edge_ids
+    expected = mstflow.minimum_spanning_forest(mstflow.EdgeList(u, v, weight)).edge_ids
+    np.testing.assert_array_equal(found, expected)
