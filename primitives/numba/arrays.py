@@ -201,21 +201,27 @@ class NumbaArrays(NumpyArrays):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        none, shares = len(u), len(self._team.shares(len(u)))
-        out_key, out_id = empty(size, key.dtype), empty(size, ids.dtype)
-        other = empty(size, self.index_dtype(size))
-        if not none:  # `follow_pairs` needs at least one pair
-            out_key[:], out_id[:] = self.largest(key.dtype), self.largest(ids.dtype)
-            other[:] = self.arange(size, dtype=other.dtype)
+        out_key, position = self._first_smallest(u, v, key, size)
+        out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
+        if not len(u):  # `follow_pairs` needs at least one pair
+            out_id[:], other[:] = self.largest(ids.dtype), self.arange(size, dtype=other.dtype)
             return out_key, out_id, other
-        is_packed = key.itemsize <= 4 and none < 2**32
+        arrays = [*map(_words, (position, u, v)), *_ids(ids)]
+        no_id = np.uint64(self.largest(ids.dtype))
+        self._team.share(pairs.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
+        return out_key, out_id, other
+
+    def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
+        """Return the smallest value that is sent to each place, and its first position."""
+        none, shares = len(values), len(self._team.shares(len(values)))
+        is_packed = values.itemsize <= 4 and none < 2**32
         # Each of two threads lowers records in its own row. More threads share one row to save
         # memory: they use atomic operations or, if a record has two words, divide the places.
         rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
         records = empty(rows * size * words, np.uint64).reshape(rows, -1)
         own = records[0] if rows < shares else Each(records)
         self._team.share(elements.fill, records.size, _NONE, records.ravel())
-        arrays = [_words(array) for array in (u, v, key)]
+        arrays = [_words(array) for array in (u, v, values)]
         if is_packed:
             lower = pairs.lower_together if rows < shares else pairs.lower_packed
             self._team.share(lower, none, *arrays, own)
@@ -224,16 +230,10 @@ class NumbaArrays(NumpyArrays):
         else:
             low, high = zip(*divide(size, shares), strict=True)
             self._team.run(pairs.lower_wide, shares, 0, none, Each(low), Each(high), *arrays, own)
-        following = *arrays[:2], *_ids(ids), np.uint64(self.largest(ids.dtype))
-        found = _words(out_id), _words(other)
-        if is_packed:
-            self._team.share(pairs.follow_packed, size, records, *following, out_key, *found)
-        else:
-            position = empty(size, self.index_dtype(none))
-            written = out_key, _words(position)
-            self._team.share(pairs.join_wide, size, records, np.uint64(none), *written)
-            self._team.share(pairs.follow_pairs, size, _words(position), *following, *found)
-        return out_key, out_id, other
+        join = pairs.join_packed if is_packed else pairs.join_wide
+        smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
+        self._team.share(join, size, records, np.uint64(none), _words(smallest), _words(position))
+        return smallest, position
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size = len(target)

@@ -256,38 +256,16 @@ def lower_wide(start, stop, low, high, u, v, key, records):
                 records[at + ONE] = np.uint64(i) if is_less else there
 
 
-@helper
-def lowest_record(rows, i):
-    """Return the minimum of a column of `rows`."""
-    record = rows[0, i]
-    for row in range(1, len(rows)):
-        record = min(record, rows[row, i])
-    return record
-
-
-@kernel(
-    *(0, 2, [[0, 5], [4, 1]], [0, 1, 2], [1, 0, 2], [8, 9, 7], 0, 99), *[[0] * 2] * 3
-)  # fmt: skip
-def follow_packed(
-    start, stop, rows, u, v, ids, first_id, no_id, out_key, out_id, out_other
-):  # fmt: skip
-    """Write key, id and other member of the pair with the lowest record at each place.
-
-    A place without records gets the largest key, `no_id` and itself.
-    """
-    half, below, last = np.uint64(32), np.uint64(2**32 - 1), np.uint64(len(u) - 1)
+@kernel(0, 2, [[5, 6], [4, 7]], 3, [0] * 2, [0] * 2)
+def join_packed(start, stop, rows, none, out_key, out_position):
+    """Find the minimum of each column of `rows`. A place without records gets position `none`."""
+    half, below = np.uint64(32), np.uint64(2**32 - 1)
     for i in range(start, stop):
-        ahead = min(lowest_record(rows, min(i + AHEAD, stop - 1)) & below, last)
-        fetch(u, ahead)
-        fetch(v, ahead)
-        if len(ids):
-            fetch(ids, ahead)
-        record, place = lowest_record(rows, i), np.uint64(i)
-        pair = min(record & below, last)
-        is_none = record & below > last
+        record = rows[0, i]
+        for row in range(1, len(rows)):
+            record = min(record, rows[row, i])
         out_key[i] = record >> half
-        out_id[i] = no_id if is_none else id_at(pair, ids, first_id)
-        out_other[i] = place if is_none else np.uint64(u[pair]) ^ np.uint64(v[pair]) ^ place
+        out_position[i] = min(record & below, none)
 
 
 @kernel(0, 1, [[5, 0], [4, 1]], 3, [0], [0])
