@@ -53,7 +53,7 @@ class _Block(NamedTuple):
         return self.mapping is other.mapping and self.start + self.size == other.start
 
     def release(self) -> None:
-        """Return the memory to the system; parts of the mapping may still be in use."""
+        """Return whole pages to the system; other parts of the mapping may be in use."""
         if hasattr(mmap, "MADV_DONTNEED"):
             with contextlib.suppress(OSError):
                 self.mapping.madvise(mmap.MADV_DONTNEED, self.start, self.size)
@@ -73,7 +73,7 @@ class _Pool:
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> _Block:
-        """Return a block of `size` bytes; reuse idle memory if possible."""
+        """Return a block of `size` bytes, which are whole pages; reuse idle memory if possible."""
         with self.lock:
             self._take_back()
             most = max(self.most, self.used + size)

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from mstflow.runtime import memory
 
+#: Blocks consist of whole pages: the system returns no less.
+page_sizes = st.integers(1, 40).map(lambda pages: pages * mmap.PAGESIZE)
 
-@given(sizes=st.lists(st.integers(1, 2**14), max_size=40), data=st.data())
+
+@given(sizes=st.lists(page_sizes, max_size=40), data=st.data())
 def test_the_pool_holds_at_most_the_peak(sizes, data):
     pool, leases, most = memory._Pool(), [], 0
     for place, size in enumerate(sizes):
