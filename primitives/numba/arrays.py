@@ -39,7 +39,7 @@ union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 paths = Kernels(f"{__package__}.paths")
 
-#: The number of labels from which `_most_frequent` may pay, because they do not fit in a cache.
+#: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
 #: A word that is larger than any record.
 _NONE = np.uint64(2**64 - 1)
@@ -172,8 +172,8 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
-        inside = self._inside(label, u)
-        arrays = [_words(array) for array in (label, inside, u, v, columns[0])]
+        outside = self._outside(label, u)
+        arrays = [_words(array) for array in (label, outside, u, v, columns[0])]
         arguments = [*arrays, *_ids(columns[1])]
         dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
         return self._select(pairs.relabel_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
@@ -191,8 +191,8 @@ class NumbaArrays(NumpyArrays):
         *,
         descending: bool,
     ) -> tuple[Array, ...]:
-        inside = self._inside(label, u)
-        arrays = [_words(array) for array in (label, inside, bound, u, v, weights)]
+        outside = self._outside(label, u)
+        arrays = [_words(array) for array in (label, outside, bound, u, v, weights)]
         options = _key_options(weights.dtype, signed=True, descending=descending)
         arguments = [*arrays, *options, bound.dtype.type(limit), *_ids(ids)]
         dtypes = label.dtype, label.dtype, bound.dtype, ids.dtype
@@ -708,16 +708,16 @@ class NumbaArrays(NumpyArrays):
         self._team.run(move, len(shares), *bounds, *words, *map(_words, joined))
         return tuple(joined)
 
-    def _inside(self, label: Array, ends: Array) -> Array:
-        """Return `_most_frequent` of the labels, or an empty array if it would not pay.
+    def _outside(self, label: Array, ends: Array) -> Array:
+        """Return `_less_frequent` of the labels, or an empty array if it would not pay.
 
         A scan passes the same labels with each block, so the last result is cached.
         """
         if min(len(label), len(ends)) < _MANY_LABELS:
-            return np.empty(0, np.uint8)
+            return np.empty(0, np.uint64)
         known, bits = self._remembered
         if known() is not label:
-            bits = _most_frequent(label, ends)
+            bits = _less_frequent(label, ends)
             self._remembered = weakref.ref(label), bits
         return bits
 
@@ -726,17 +726,19 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def _most_frequent(label: Array, ends: Array) -> Array:
-    """Return a bit for each node: whether it has the label of more than half of the pairs' ends.
+def _less_frequent(label: Array, ends: Array) -> Array:
+    """Return a bit for each node: whether fewer than half of the pairs' ends have its label.
 
-    The result is empty if no label is that frequent in a sample.
+    The result is empty if no label is that of more than half of the ends in a sample.
     """
     labels, counts = np.unique(label[ends[:: len(ends) // 1024]], return_counts=True)
     if counts.max() <= counts.sum() // 2:
-        return np.empty(0, np.uint8)
-    value, cuts = labels[counts.argmax()], range(_MANY_LABELS, len(label), _MANY_LABELS)
-    bits = [np.packbits(block == value, bitorder="little") for block in np.split(label, cuts)]
-    return np.concatenate(bits)
+        return np.empty(0, np.uint64)
+    value, words = labels[counts.argmax()], np.zeros(-(-len(label) // 64), np.uint64)
+    for start in range(0, len(label), _MANY_LABELS):
+        bits = np.packbits(label[start : start + _MANY_LABELS] != value, bitorder="little")
+        words.view(np.uint8)[start // 8 : start // 8 + len(bits)] = bits
+    return words
 
 
 def _spread(length: int, shares: int) -> tuple[Each, Each]:

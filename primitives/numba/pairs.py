@@ -124,85 +124,78 @@ def compact_light_pairs(
 
 
 @helper
-def find_outside(first, end, inside, u, v, hits):
-    """List the pairs in ``[first, end)`` without a bit in `inside` at both ends.
+def find_outside(first, end, backward, outside, u, v, hits):
+    """List the pairs in ``[first, end)`` that have a bit in `outside` at an end; maybe backward.
 
-    `inside` is empty, or has a bit for each node: whether its label is the most frequent one. This
-    table is 32 times smaller than the labels. If most pairs have this label at both ends, the table
-    is enough to reject them.
+    `outside` has a bit for each node: whether its label is not the most frequent one. This table is
+    32 times smaller than the labels. If most pairs have the most frequent label at both ends, the
+    table is enough to reject them. If it is empty, all pairs are listed.
     """
-    three, low = np.uint64(3), np.uint64(7)
-    if not len(inside):
-        for i in range(first, end):
-            hits[i - first] = i
+    count, i = np.uint64(0), end - ONE if backward else first
+    step = NONE if backward else ONE  # adding NONE subtracts 1
+    if not len(outside):
+        for hit in range(end - first):
+            hits[hit] = i + step * hit
         return end - first
-    count = np.uint64(0)
-    for i in range(first, end):
+    six, low = np.uint64(6), np.uint64(63)
+    for _ in range(end - first):
         hits[count] = i
         a, b = np.uint64(u[i]), np.uint64(v[i])
-        both = (inside[a >> three] >> (a & low)) & (inside[b >> three] >> (b & low))
-        count += ~both & ONE
+        count += (outside[a >> six] >> (a & low) | outside[b >> six] >> (b & low)) & ONE
+        i += step
     return count
 
 
-@kernel(0, 3, 0, [0, 0, 2], [3], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
+@kernel(0, 3, 0, [0, 0, 2], [4], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
 def relabel_pairs(
-    start, stop, target, label, inside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
+    start, stop, target, label, outside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
     """Write the selected pairs, see `first_place`; return their number."""
     backward, target = target < 0, first_place(stop, target)
-    hits, target = scratch(np.uint64, BLOCK), target + backward
-    place = target
+    hits, place = scratch(np.uint64, BLOCK), np.uint64(target)
+    step = NONE if backward else ONE
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        found, count = find_outside(first, end, inside, u, v, hits), np.uint64(0)
+        found = find_outside(first, end, backward, outside, u, v, hits)
         for hit in range(found):
             i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
             fetch(label, u[ahead])
             fetch(label, v[ahead])
-            hits[count] = i
-            count += np.uint64(label[u[i]] != label[v[i]])
-        place -= np.int64(count) * backward
-        for hit in range(count):
-            i, at = hits[hit], np.uint64(place) + hit
-            new_u[at], new_v[at] = label[u[i]], label[v[i]]
-            new_key[at], new_ids[at] = key[i], id_at(i, ids, first_id)
-        place += np.int64(count) * (not backward)
-    return abs(place - target)
+            fetch(key, ahead)
+            a, b = label[u[i]], label[v[i]]
+            new_u[place], new_v[place] = a, b
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
+            place += step * np.uint64(a != b)
+    return abs(np.int64(place) - target)
 
 
 @kernel(
-    *(0, 3, 0, [0, 1, 2], [3], [127] * 3, [0, 1, 2], [1, 2, 0], [4, 5, 6]),
+    *(0, 3, 0, [0, 1, 2], [4], [127] * 3, [0, 1, 2], [1, 2, 0], [4, 5, 6]),
     *(6, True, False, False, 127, [7, 8, 9], 0), *[[0] * 3] * 4,
 )  # fmt: skip
 def relabel_light_pairs(
-    start, stop, target, label, inside, bound, u, v, bits,
+    start, stop, target, label, outside, bound, u, v, bits,
     top, signed, is_float, descending, limit, ids, first_id, new_u, new_v, new_key, new_ids,
 ):  # fmt: skip
     """Write the selected pairs, see `first_place`; return their number."""
     backward, target = target < 0, first_place(stop, target)
-    hits, key = scratch(np.uint64, BLOCK), scratch(bits.dtype, BLOCK)
-    target += backward
-    place = target
+    hits, place = scratch(np.uint64, BLOCK), np.uint64(target)
+    step = NONE if backward else ONE
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        found, count = find_outside(first, end, inside, u, v, hits), np.uint64(0)
+        found = find_outside(first, end, backward, outside, u, v, hits)
         for hit in range(found):
             i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
             fetch(label, u[ahead])
             fetch(label, v[ahead])
+            fetch(bits, ahead)
             a, b = label[u[i]], label[v[i]]
-            hits[count] = i
-            key[count] = key_of(np.uint64(bits[i]), top, signed, is_float, descending)
-            is_light = (key[count] <= limit) & (key[count] <= max(bound[a], bound[b]))
-            count += np.uint64((a != b) & is_light)
-        place -= np.int64(count) * backward
-        for hit in range(count):
-            i, at = hits[hit], np.uint64(place) + hit
-            new_u[at], new_v[at] = label[u[i]], label[v[i]]
-            new_key[at], new_ids[at] = key[hit], id_at(i, ids, first_id)
-        place += np.int64(count) * (not backward)
-    return abs(place - target)
+            key = bits.dtype.type(key_of(np.uint64(bits[i]), top, signed, is_float, descending))
+            new_u[place], new_v[place] = a, b
+            new_key[place], new_ids[place] = key, id_at(i, ids, first_id)
+            is_light = (key <= limit) & (key <= max(bound[a], bound[b]))
+            place += step * np.uint64((a != b) & is_light)
+    return abs(np.int64(place) - target)
 
 
 @kernel(0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
