@@ -190,24 +190,29 @@ def hand_overs(threads: int) -> tuple[float, float, float]:
     fill: Any = elements.fill
     function, words = fill.lowered((0, 0, 0, np.zeros(1, np.uint64)))
     blocks = np.tile(function.block(words), (2, 1))
-    alone, levels = _median(lambda: crew.run(blocks[:1]), _SHORT), (threads - 1).bit_length()
-    awake, asleep = (
-        alone + levels * (_median(lambda: crew.run(blocks), gap) - alone) for gap in (_SHORT, _LONG)
-    )
-    return awake, asleep, _median(lambda: team(threads).call(lambda: None, [()] * threads), 0)
+    levels, runs = (threads - 1).bit_length(), []
+    for gap in (_SHORT, _LONG):
+        alone, both = _medians_in_turns(
+            [lambda: crew.run(blocks[:1]), lambda: crew.run(blocks)], gap
+        )
+        runs.append(alone + levels * max(0.0, both - alone))
+    awake, asleep = runs
+    (pooled,) = _medians_in_turns([lambda: team(threads).call(lambda: None, [()] * threads)], 0)
+    return awake, asleep, pooled
 
 
-def _median(call: Callable[[], object], gap: float) -> float:
-    """Return the median seconds of a call, each after a gap in which this thread computes."""
-    seconds = []
+def _medians_in_turns(calls: Sequence[Callable[[], object]], gap: float) -> list[float]:
+    """Return the median seconds of each call, each after a gap in which this thread computes."""
+    seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(_HAND_OVERS):
-        start = time.perf_counter() + gap
-        while time.perf_counter() < start:
-            pass
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
+        for call, own in zip(calls, seconds, strict=True):
+            begin = time.perf_counter() + gap
+            while time.perf_counter() < begin:
+                pass
+            start = time.perf_counter()
+            call()
+            own.append(time.perf_counter() - start)
+    return [statistics.median(own) for own in seconds]
 
 
 @contextmanager

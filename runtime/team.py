@@ -184,7 +184,9 @@ def sharing(threads: int) -> Iterator[None]:
 
 def in_shares(function: Callable[[int, int], Any], length: int) -> list[Any]:
     """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`."""
-    return team(_sharing.get()).share(function, length)
+    helpers = team(_sharing.get())
+    count = max(1, min(helpers.size, length // _SMALLEST_SHARE))
+    return helpers.call(function, divide(length, count))
 
 
 class Survey(NamedTuple):
