@@ -142,10 +142,11 @@ def test_on_disk():
     pytest.importorskip("distributed")
     ways = ["fold", "two-scan,partitions=3", "two-scan,partitions=3,scheduler=distributed"]
     found = [f"mstflow:strategy={way}" for way in ways]
-    result = turns.compare([SMALL], ["mstflow", *found], rounds=1, on_disk=True)
+    result = turns.compare([SMALL], ["mstflow", *found], rounds=2, on_disk=True)
     assert len({run["checksum"] for run in result["runs"]}) == 1
-    # The cluster's processes are counted.
-    assert result["runs"][-1]["peak"] > 1.5 * result["runs"][1]["peak"] > 0
+    # The cluster's processes are counted. In the first round, a process may compile kernels.
+    *_, fold, _, cluster = result["runs"]
+    assert cluster["peak"] > 1.5 * fold["peak"] > 0
 
 
 def test_limit(tmp_path):
