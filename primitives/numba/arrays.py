@@ -258,15 +258,19 @@ class NumbaArrays(NumpyArrays):
         return self.gather(number, root), sum(counts)
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
-        filled = [_words(array) for array in arrays if len(array)]
+        given = [array for array in arrays if len(array)]
+        filled = [*map(_words, given)]
         count = sum(map(len, filled))
-        ranges = [each for array in filled for each in self._ranges(array)]
-        ends = [*itertools.chain.from_iterable(ranges)]
-        lowest, highest = min(ends, default=0), max(ends, default=0)
+        ends = [[*itertools.chain.from_iterable(self._ranges(array))] for array in filled]
+        lowest, highest = min(map(min, ends), default=0), max(map(max, ends), default=0)
+        # Negative values exceed the largest value of their dtype when they are viewed as words.
+        is_signed = any(
+            max(own) > np.iinfo(a.dtype).max for own, a in zip(ends, given, strict=True)
+        )
         words = (highest - lowest) // 64 + 1
         # A bit set has bits from value 0 on, and must not use more memory than the values. Values
         # that are negative, or become negative as int64, are sorted.
-        if lowest < 0 or words > count:
+        if is_signed or lowest < 0 or words > count:
             ordered: Array = super().sorted_union(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
