@@ -160,10 +160,9 @@ def of_columns(u: Any, v: Any, weight: Any = None) -> EdgeList:
 def checked(
     u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int, bool]:
-    """Check columns as `EdgeList` does.
+    """Check columns as `EdgeList` does; messages count edges from `first_id`.
 
-    Return them as arrays, the number of vertices, and whether no weight has its sign bit set, if
-    that is known. Messages count edges from `first_id`.
+    Return arrays, the number of vertices, and whether it is known that no sign bit is set.
     """
     u, v = _ids("u", u), _ids("v", v)
     weight = checked_column("weight", ones(u) if weight is None else weight)

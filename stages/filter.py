@@ -123,10 +123,9 @@ def select_light_edges(
     light_per_vertex: Amount,
     few_edges: Amount,
 ) -> Edges:
-    """Select the edges whose keys are at most the pivot. Drop loops.
+    """Select the edges whose keys are at most the pivot, without loops.
 
-    Keep all edges if they are in one partition and no rounds follow; see `rounds_are_over`. In this
-    case `join_light_edges` selects the light edges, which saves a pass.
+    Keep all edges if one partition has them and no rounds follow: `join_light_edges` selects them.
     """
     if len(edges.u) == num_edges and light_per_vertex * num_vertices <= few_edges:
         return edges
