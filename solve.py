@@ -76,7 +76,8 @@ def minimum_spanning_forest(
         With scheduler "inline", the number of threads of compiled kernels. Default: the number of
         processors, limited by the environment variable OMP_NUM_THREADS. With "threads" and
         "processes", the number of tasks that run at once, with one thread each. Default: the number
-        of processors. On a cluster, the number of threads of each task. Default: one.
+        of processors. On a cluster, the number of threads of each task. Default: one. A container's
+        quota of processor time limits the number of processors.
     scheduler : str or distributed.Client
         "inline", "synchronous", "threads", "processes", "dask" (the scheduler that Dask is
         configured for), the address of a scheduler, or a client.

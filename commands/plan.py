@@ -14,8 +14,8 @@ from ..pipeline.plan import Rates, Request, plan
 from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.bounds import Graph
 from ..primitives import resolve_backend
-from ..runtime.host import show_bytes
-from ..runtime.team import kernel_threads, processors
+from ..runtime.host import processors, show_bytes
+from ..runtime.team import kernel_threads
 from .shared.terminal import open_named, print_lines, rss_bytes, too_small
 
 if TYPE_CHECKING:

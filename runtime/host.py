@@ -1,8 +1,9 @@
-"""The host: threads and memory of array modules, memory that is left, and sizes as text."""
+"""The host: its processors, memory that is left, sizes as text, and defaults of array modules."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import sys
@@ -60,6 +61,33 @@ def available_bytes() -> int | None:
     if (limit_text := _text(_LIMIT).strip()).isdigit():
         found.append(int(limit_text))
     return min(found, default=None)
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(count, processor_quota())
+
+
+@functools.cache
+def processor_quota(root: Path = Path("/")) -> int:
+    """Return the processors whose time a container may use, rounded up; large without a quota.
+
+    The files are those of cgroup v2, or of v1 with two files for quota and period. The quotas of
+    parent groups hold, too.
+    """
+    found = [sys.maxsize]
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        v1 = "cpu" in controllers.split(",")
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if v1 else ("cpu.max",)
+        folder = root / "sys/fs/cgroup" / ("cpu" if v1 else "") / group.lstrip("/")
+        for each in (folder, *folder.parents):
+            words = " ".join(_text(each / name) for name in names).split()
+            if len(words) == 2 and words[0].isdigit():  # without a quota, "max" or -1
+                found.append(max(1, -(-int(words[0]) // int(words[1]))))
+    return min(found)
 
 
 def _text(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .crew import FUTEX, Crew
+from .host import processors
 from .native import HEADER, Kernels, NativeKernel, call_block, has_numba
 
 if TYPE_CHECKING:
@@ -245,13 +246,6 @@ def _kernels_pay(*columns: Any) -> bool:
         return False
     are_plain = all(isinstance(each, np.ndarray) and each.flags.c_contiguous for each in columns)
     return are_plain and (_sections.are_loaded() or _sections.pay_for(len(columns[0])))
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def kernel_threads() -> int:

@@ -12,7 +12,7 @@ import dask
 
 from ...errors import OptionError, WorkerError
 from ...runtime.scratch import scratch_folder
-from ...runtime.team import processors
+from ...runtime.host import processors
 from .dask_scheduler import Cluster, LocalDask
 from .schedulers import Scheduler, this_worker
 

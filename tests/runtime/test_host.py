@@ -1,0 +1,34 @@
+"""The processors that a process may use."""
+
+import os
+
+import pytest
+
+from mstflow.runtime import host
+
+V1 = "4:memory:/group\n3:cpu,cpuacct:/outer/inner\n0::/\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "allowed"),
+    [
+        ("0::/\n", {"cpu.max": "max 100000\n"}, None),
+        ("0::/\n", {"cpu.max": "250000 100000\n"}, 3),
+        ("0::/\n", {"cpu.max": "1000 100000\n"}, 1),
+        ("0::/a/b\n", {"a/cpu.max": "150000 100000\n", "a/b/cpu.max": "max 100000\n"}, 2),
+        ("0::/of/the/host\n", {"cpu.max": "400000 100000\n"}, 4),  # as a container sees it
+        (V1, {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        (V1, {"cpu/outer/cpu.cfs_quota_us": "50000\n", "cpu/outer/cpu.cfs_period_us": "20000"}, 3),
+        (V1, {"cpu/cpu.cfs_quota_us": "50000\n"}, None),
+        ("", {}, None),
+    ],
+)
+def test_a_quota_limits_processors(groups, files, allowed, tmp_path, monkeypatch):
+    texts = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+    for name, text in {**texts, "proc/self/cgroup": groups}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    quota = host.processor_quota(tmp_path)
+    monkeypatch.setattr(host, "processor_quota", lambda: quota)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
+    assert host.processors() == (allowed or 8)
