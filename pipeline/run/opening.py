@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import dask
 
 from ...errors import OptionError, WorkerError
-from ...runtime.scratch import scratch_folder
 from ...runtime.host import processors
+from ...runtime.scratch import scratch_folder
 from .dask_scheduler import Cluster, LocalDask
 from .schedulers import Scheduler, this_worker
 
