@@ -30,9 +30,7 @@ from .machine import pinned
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from mstflow.runtime.team import Team
+    from mstflow.runtime.team import Section, Team
 
 #: Hand-overs are timed this many times.
 _HAND_OVERS = 100
@@ -97,8 +95,11 @@ class Sections:
             self.taken[self.stage] = taken
         return results[::-1]
 
-    def call_kernels(self, calls: Iterable[Callable[[], Any]]) -> None:
+    def call_kernels(self, calls: Sequence[Callable[[], Any]]) -> None:
         """Call the kernels of a section; count it by the time since the one before."""
+        if len(calls) == 1:  # in the calling thread
+            calls[0]()
+            return
         is_short = time.thread_time() - self.last < _LOOKS
         self.to_awake += is_short
         self.to_asleep += not is_short
@@ -193,7 +194,7 @@ def hand_overs(threads: int) -> tuple[float, float, float]:
     levels, runs = (threads - 1).bit_length(), []
     for gap in (_SHORT, _LONG):
         alone, both = _medians_in_turns(
-            [lambda: crew.run(blocks[:1]), lambda: crew.run(blocks)], gap
+            [lambda: crew.run([blocks[:1]]), lambda: crew.run([blocks])], gap
         )
         runs.append(alone + levels * max(0.0, both - alone))
     awake, asleep = runs
@@ -227,14 +228,17 @@ def _in_turn(sections: Sections) -> Iterator[None]:
         sections.in_pool += len(calls) > 1
         return sections.call(calls)
 
-    def run_section(_: Team, blocks: NDArray[Any]) -> None:
-        sections.call_kernels(partial(call_block, block.ctypes.data) for block in blocks)
+    def run_sections(_: Team, steps: Iterable[Section]) -> None:
+        for step in steps:
+            sections.call_kernels([partial(call_block, each.ctypes.data) for each in step.blocks])
+            if step.drains:
+                sections.even()
 
     def drain(team: Team, *arguments: Any) -> None:
         run(team, *arguments)
         sections.even()
 
-    with mock.patch.multiple(Team, call=call, _run_section=run_section, drain=drain):
+    with mock.patch.multiple(Team, call=call, _run_sections=run_sections, drain=drain):
         yield
 
 

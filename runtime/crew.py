@@ -14,6 +14,8 @@ import numpy as np
 from .native import Kernels, address_of, call_block
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 #: The number of the system call by which threads sleep; 0 if crews cannot be used.
@@ -50,8 +52,8 @@ class Crew:
         syscall = ctypes.cast(ctypes.CDLL(None).syscall, ctypes.c_void_p).value or 0
         board[3:6] = _LOOKS * looks, syscall, FUTEX
         self._board, self._size = board, 1
-        self._section: Any = (ctypes.c_uint64 * 3).from_address(address_of(board))
-        function, words = _sections.run_section.lowered((board,))  # type: ignore[attr-defined]
+        table = np.zeros((0, 3), np.uint64)
+        function, words = _sections.run_sections.lowered((board, table))  # type: ignore[attr-defined]
         self._call = function.block(words)
         with contextlib.suppress(RuntimeError):
             for place in range(1, size):
@@ -59,10 +61,16 @@ class Crew:
                 threading.Thread(None, run, name, (place, board), daemon=True).start()
                 self._size += 1
 
-    def run(self, blocks: NDArray[Any]) -> bool:
-        """Call the functions of all blocks and return True; return False if there are too many."""
-        if len(blocks) > self._size:
+    def run(self, sections: Sequence[NDArray[Any]]) -> bool:
+        """Call the functions of all blocks of each section, one section after another.
+
+        If a function raises an exception, later sections do not begin. Return False, without a
+        call, if a section has too many blocks.
+        """
+        if max(map(len, sections)) > self._size:
             return False
-        self._section[:] = len(blocks), address_of(blocks), blocks.strides[0]
+        rows = [(len(blocks), address_of(blocks), blocks.strides[0]) for blocks in sections]
+        table = np.array(rows, np.uint64)
+        self._call[-3:-1] = address_of(table), len(table)
         call_block(ctypes.addressof(self._call))
         return True

@@ -1,7 +1,7 @@
 """Kernels of teams: wait for a section, run its shares, sleep and wake; and two over columns.
 
 A section is one call of a kernel for each thread. The threads share an array of words, the board,
-with a cache line for each thread. The line of the calling thread has the section:
+with a cache line for each thread. The line of the calling thread has the present section:
 
 - the number of shares, the address of the first block (see `native`), the bytes between two blocks,
 - how often a thread looks for work before it sleeps,
@@ -19,7 +19,16 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .intrinsics import BLOCK, LINE, compare_and_swap, exchange, helper, kernel, load
+from .intrinsics import (
+    BLOCK,
+    LINE,
+    array_at,
+    compare_and_swap,
+    exchange,
+    helper,
+    kernel,
+    load,
+)
 
 #: A thread is idle and looks for work, is asleep, runs its share, or runs it while the calling
 #: thread sleeps until it has finished.
@@ -107,13 +116,30 @@ def run_share(thread, board):
     call_block(board[BLOCKS] + thread * board[STRIDE])
 
 
-@kernel([0] * 8)
-def run_section(board):
-    """Run one share in this thread and each other share in another one; wait for all of them."""
-    if board[COUNT]:
-        run_share(_ZERO, board)
-    for thread in range(_ONE, board[COUNT]):
-        wait_while(board, thread * LINE, BUSY, AWAITED)
+@helper
+def has_failed(block):
+    """Return whether the function of a block has raised an exception, after it was called."""
+    return array_at(block, np.int64, (2,))[1] != 0
+
+
+@kernel([0] * 8, [[0] * 3] * 2)
+def run_sections(board, sections):
+    """Run each section: one share in this thread and each other share in another one.
+
+    A section begins when all shares of the one before have ended. Stop if a share failed.
+    """
+    for section in range(len(sections)):
+        count, blocks, stride = sections[section, 0], sections[section, 1], sections[section, 2]
+        board[COUNT], board[BLOCKS], board[STRIDE] = count, blocks, stride
+        if count:
+            run_share(_ZERO, board)
+        failed = False
+        for thread in range(count):
+            if thread:
+                wait_while(board, thread * LINE, BUSY, AWAITED)
+            failed |= has_failed(blocks + thread * stride)
+        if failed:
+            return
 
 
 @kernel(1, [0] * 16)

@@ -41,6 +41,40 @@ class Each(NamedTuple):
     values: Sequence[int] | NDArray[Any]
 
 
+class Step(NamedTuple):
+    """Calls of a function with different shares; see `Team.step` and `Team.run_all`.
+
+    Attributes
+    ----------
+    function : callable
+        The function.
+    count : int
+        The number of calls.
+    arguments : tuple
+        As for `Team.run`.
+    drains : bool
+        Whether the calls take tasks from a common queue until it is empty.
+    """
+
+    function: Callable[..., Any]
+    count: int
+    arguments: tuple[Any, ...]
+    drains: bool = False
+
+
+class Section(NamedTuple):
+    """The blocks of the calls of a step, or of `Team.together`; see `native.Function`."""
+
+    functions: Sequence[Function]
+    blocks: NDArray[Any]
+    drains: bool = False
+
+    def results(self) -> list[Any]:
+        """Return the results of the calls."""
+        results = self.blocks[:, 1:4].tolist()
+        return [each.result(*words) for each, words in zip(self.functions, results, strict=True)]
+
+
 class Team:
     """The calling thread and `size` - 1 worker threads, which start on first use.
 
@@ -65,12 +99,18 @@ class Team:
         elements = length * each * (_CREW_FACTOR if self._has_crew else 1)
         return divide(length, max(1, min(self.size, elements // _SMALLEST_SHARE, length)))
 
+    def step(
+        self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
+    ) -> Step:
+        """Return the calls ``function(start, stop, *arguments)`` for each share of a range."""
+        starts, stops = zip(*self.shares(length, each), strict=True)
+        return Step(function, len(starts), (Each(starts), Each(stops), *arguments))
+
     def share(
         self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
     ) -> list[Any]:
         """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`."""
-        starts, stops = zip(*self.shares(length, each), strict=True)
-        return self.run(function, len(starts), Each(starts), Each(stops), *arguments)
+        return self._run_step(self.step(function, length, *arguments, each=each))
 
     def run(self, function: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
         """Call a function `count` times concurrently; return the results in order.
@@ -78,20 +118,30 @@ class Team:
         Arguments of type `Each` differ between the calls. If calls fail, the exception of the first
         failed call propagates after all calls have ended.
         """
-        if count == 1 or not (self._has_crew and isinstance(function, NativeKernel)):
-            return self.call(function, [_of_share(i, arguments) for i in range(count)])
-        own = _of_share(0, arguments)
-        compiled, words = function.lowered(own)
-        blocks, column = np.empty((count, HEADER + len(words)), np.int64), HEADER
-        blocks[:] = np.frombuffer(compiled.block(words), np.int64)
-        for argument, value in zip(arguments, own, strict=True):
-            if isinstance(argument, Each) and isinstance(value, np.ndarray):
-                rows: Any = argument.values
-                blocks[:, column] += np.arange(count) * rows.strides[0]
-            elif isinstance(argument, Each):
-                blocks[:, column] = argument.values
-            column += 1 + getattr(value, "ndim", 0)
-        return self._run_blocks([compiled] * count, blocks)
+        return self._run_step(Step(function, count, arguments))
+
+    def run_all(self, *steps: Step) -> list[list[Any]]:
+        """Run steps one after another, each as `run` does; return the results of each step.
+
+        The calls of a step begin when all calls of the step before have ended. If all functions are
+        kernels, a crew goes from step to step without Python, so steps should get what earlier
+        steps found by arrays.
+        """
+        if all(step.count == 1 for step in steps) or not all(map(self._can_lower, steps)):
+            return [self._run_step(step) for step in steps]
+        sections = [_lowered(step) for step in steps]
+        self._run_sections(sections)
+        return [section.results() for section in sections]
+
+    def _run_step(self, step: Step) -> list[Any]:
+        function, count, arguments, _ = step
+        if count > 1 and self._can_lower(step):
+            (results,) = self.run_all(step)
+            return results
+        return self.call(function, [_of_share(i, arguments) for i in range(count)])
+
+    def _can_lower(self, step: Step) -> bool:
+        return self._has_crew and isinstance(step.function, NativeKernel)
 
     def together(self, *calls: tuple[Callable[..., Any], tuple[Any, ...]]) -> list[Any]:
         """Call different functions with their arguments concurrently, as `run` does."""
@@ -105,7 +155,9 @@ class Team:
         blocks = np.zeros((len(calls), HEADER + max(len(words) for _, words in lowered)), np.int64)
         for block, (function, words) in zip(blocks, lowered, strict=True):
             block[: HEADER + len(words)] = function.block(words)
-        return self._run_blocks([function for function, _ in lowered], blocks)
+        section = Section([function for function, _ in lowered], blocks)
+        self._run_sections([section])
+        return section.results()
 
     def drain(self, function: Callable[..., Any], count: int, *arguments: Any) -> None:
         """Call a function that takes tasks from a common queue until it is empty, as `run` does."""
@@ -131,22 +183,18 @@ class Team:
                 task.exception()  # waits; takes half the time of `concurrent.futures.wait`
         return [result, *(task.result() for task in tasks)]
 
-    def _run_blocks(self, functions: Sequence[Function], blocks: NDArray[Any]) -> list[Any]:
-        """Call the functions of all blocks concurrently; return their results."""
-        self._run_section(blocks)
-        results = blocks[:, 1:4].tolist()
-        return [function.result(*each) for function, each in zip(functions, results, strict=True)]
-
-    def _run_section(self, blocks: NDArray[Any]) -> None:
-        """Run all blocks; alone if another caller uses the threads."""
+    def _run_sections(self, sections: Sequence[Section]) -> None:
+        """Run all sections in order; alone if another caller uses the threads."""
         if not self._is_claimed.locked():
             with self._is_claimed:  # an interrupt between two statements would keep the lock
                 if self._crew is None:
                     self._crew = Crew(self.size, looks=self.size <= processors())
-                if self._crew.run(blocks):
+                if self._crew.run([section.blocks for section in sections]):
                     return
-        for block in blocks:
-            call_block(block.ctypes.data)
+        for section in sections:
+            for block in section.blocks:
+                call_block(block.ctypes.data)
+            section.results()  # if a call failed, the next section must not begin
 
     def _forget(self) -> None:
         self._others = self._crew = None
@@ -161,6 +209,23 @@ def divide(length: int, count: int) -> list[tuple[int, int]]:
 def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments of one share."""
     return tuple(each.values[place] if isinstance(each, Each) else each for each in arguments)
+
+
+def _lowered(step: Step) -> Section:
+    """Return the blocks of all calls of a kernel; the arguments of the first give their types."""
+    kernel: Any = step.function
+    own = _of_share(0, step.arguments)
+    function, words = kernel.lowered(own)
+    blocks, column = np.empty((step.count, HEADER + len(words)), np.int64), HEADER
+    blocks[:] = np.frombuffer(function.block(words), np.int64)
+    for argument, value in zip(step.arguments, own, strict=True):
+        if isinstance(argument, Each) and isinstance(value, np.ndarray):
+            rows: Any = argument.values
+            blocks[:, column] += np.arange(step.count) * rows.strides[0]
+        elif isinstance(argument, Each):
+            blocks[:, column] = argument.values
+        column += 1 + getattr(value, "ndim", 0)
+    return Section([function] * step.count, blocks, step.drains)
 
 
 @functools.cache

@@ -85,14 +85,15 @@ def test_shares_may_run_in_any_order(monkeypatch):
         results = {place: function(*each) for place, each in tasks}
         return [results[place] for place in range(len(results))]
 
-    def run_section(_, blocks):
-        for place in rng.sample(range(len(blocks)), len(blocks)):
-            call_block(blocks[place].ctypes.data)
+    def run_sections(_, sections):
+        for _, blocks, _ in sections:
+            for place in rng.sample(range(len(blocks)), len(blocks)):
+                call_block(blocks[place].ctypes.data)
 
     every = list(graphs())
     expected = [solve(*graph, PIPELINES[0], 1) for graph in every]
     monkeypatch.setattr(Team, "call", call)
-    monkeypatch.setattr(Team, "_run_section", run_section)
+    monkeypatch.setattr(Team, "_run_sections", run_sections)
     for _ in range(3):
         for graph, ids in zip(every, expected, strict=True):
             assert np.array_equal(solve(*graph, PIPELINES[0], rng.choice((2, 3, 16))), ids)
