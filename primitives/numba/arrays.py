@@ -12,7 +12,7 @@ import numpy as np
 
 from ...runtime.memory import empty
 from ...runtime.native import Kernels, address_of, addresses_of
-from ...runtime.team import Each, divide, team
+from ...runtime.team import Each, Step, divide, team
 from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
 from ..joins import FEW, helper_parts
@@ -129,8 +129,10 @@ class NumbaArrays(NumpyArrays):
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
-        self._team.share(elements.copy_range, len(parent), _words(parent), _words(scratch))
-        self._team.share(trees.find_roots, len(root), _words(scratch), _words(root))
+        self._team.run_all(
+            self._team.step(elements.copy_range, len(parent), _words(parent), _words(scratch)),
+            self._team.step(trees.find_roots, len(root), _words(scratch), _words(root)),
+        )
         return root
 
     def compact_pairs(
@@ -201,18 +203,21 @@ class NumbaArrays(NumpyArrays):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        out_key, position = self._first_smallest(u, v, key, size)
-        out_id, other = empty(size, ids.dtype), empty(size, self.index_dtype(size))
+        node = self.index_dtype(size)
         if not len(u):  # `follow_pairs` needs at least one pair
-            out_id[:], other[:] = self.largest(ids.dtype), self.arange(size, dtype=other.dtype)
-            return out_key, out_id, other
-        arrays = [*map(_words, (position, u, v)), *_ids(ids)]
-        no_id = np.uint64(self.largest(ids.dtype))
-        self._team.share(pairs.follow_pairs, size, *arrays, no_id, _words(out_id), _words(other))
-        return out_key, out_id, other
+            none = (self.full(size, self.largest(own.dtype), own.dtype) for own in (key, ids))
+            return *none, self.arange(size, dtype=node)
+        steps, smallest, position = self._first_smallest(u, v, key, size)
+        out_id, other = empty(size, ids.dtype), empty(size, node)
+        arrays = [*map(_words, (position, u, v)), *_ids(ids), np.uint64(self.largest(ids.dtype))]
+        follow = self._team.step(pairs.follow_pairs, size, *arrays, _words(out_id), _words(other))
+        self._team.run_all(*steps, follow)
+        return smallest, out_id, other
 
-    def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
-        """Return the smallest value that is sent to each place, and its first position."""
+    def _first_smallest(
+        self, u: Array, v: Array, values: Array, size: int
+    ) -> tuple[list[Step], Array, Array]:
+        """Return steps that find the smallest value sent to each place, and its first position."""
         none, shares = len(values), len(self._team.shares(len(values)))
         is_packed = values.itemsize <= 4 and none < 2**32
         # Each of two threads lowers records in its own row. More threads share one row to save
@@ -220,47 +225,59 @@ class NumbaArrays(NumpyArrays):
         rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
         records = empty(rows * size * words, np.uint64).reshape(rows, -1)
         own = records[0] if rows < shares else Each(records)
-        self._team.share(elements.fill, records.size, _NONE, records.ravel())
-        arrays = [_words(array) for array in (u, v, values)]
+        step, arrays = self._team.step, [_words(array) for array in (u, v, values)]
         if is_packed:
-            lower = pairs.lower_together if rows < shares else pairs.lower_packed
-            self._team.share(lower, none, *arrays, own)
+            kernel = pairs.lower_together if rows < shares else pairs.lower_packed
+            lower = step(kernel, none, *arrays, own)
         elif rows == shares:
-            self._team.share(pairs.lower_wide, none, 0, size, *arrays, own)
+            lower = step(pairs.lower_wide, none, 0, size, *arrays, own)
         else:
-            low, high = zip(*divide(size, shares), strict=True)
-            self._team.run(pairs.lower_wide, shares, 0, none, Each(low), Each(high), *arrays, own)
+            low, high = _spread(size, shares)
+            lower = Step(pairs.lower_wide, shares, (0, none, low, high, *arrays, own))
         join = pairs.join_packed if is_packed else pairs.join_wide
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
-        self._team.share(join, size, records, np.uint64(none), _words(smallest), _words(position))
-        return smallest, position
+        outs = np.uint64(none), _words(smallest), _words(position)
+        fill = step(elements.fill, records.size, _NONE, records.ravel())
+        return [fill, lower, step(join, size, records, *outs)], smallest, position
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        size = len(target)
-        parent = empty(size, target.dtype)
-        roots = self._team.share(trees.cut_mirrors, size, _words(target), _words(parent))
-        others = [
-            stop - start - count
-            for (start, stop), count in zip(self._team.shares(size), roots, strict=True)
-        ]
-        kept = empty(sum(others), ids.dtype)
-        self._write(trees.list_others, size, others, _words(parent), _words(ids), _words(kept))
-        return parent, kept
+        size, step = len(target), self._team.step
+        parent, kept = empty(size, target.dtype), empty(size, ids.dtype)
+        (count, share), counts = self._counts(size)
+        self._team.run_all(
+            step(trees.cut_mirrors, size, _words(target), _words(parent), count),
+            step(trees.list_others, size, *share, _words(parent), _words(ids), _words(kept)),
+        )
+        return parent, kept[: counts.sum()]
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
-        size, number = len(root), empty(len(root), root.dtype)
+        size, number, step = len(root), empty(len(root), root.dtype), self._team.step
         if len(self._team.shares(size)) <= 2:  # one thread in one pass is as fast
-            count = trees.number_in_order(_words(root), _words(number))
-            if count >= 0:
-                return number, count
-        counts = self._team.share(trees.count_roots, size, _words(root))
-        self._write(trees.number_roots, size, counts, _words(root), _words(number))
-        return self.gather(number, root), sum(counts)
+            total = trees.number_in_order(_words(root), _words(number))
+            if total >= 0:
+                return number, total
+        out = empty(size, root.dtype)
+        (count, share), counts = self._counts(size)
+        self._team.run_all(
+            step(trees.count_roots, size, _words(root), count),
+            step(trees.number_roots, size, *share, _words(root), _words(number)),
+            step(elements.gather, size, _words(number), _words(root), _words(out)),
+        )
+        return out, int(counts.sum())
+
+    def _counts(self, length: int, each: int = 1) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
+        """Return arguments of two kernels: the first counts elements in its share of a range.
+
+        The second kernel gets its share's number and the counts. Last, return all counts.
+        """
+        rows = np.zeros((len(self._team.shares(length, each)), 1), np.uint64)
+        counts = rows.ravel()
+        return (Each(rows), (Each(range(len(rows))), counts)), counts
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         given = [array for array in arrays if len(array)]
         filled = [*map(_words, given)]
-        count = sum(map(len, filled))
+        total = sum(map(len, filled))
         ends = [[*itertools.chain.from_iterable(self._ranges(array))] for array in filled]
         lowest, highest = min(map(min, ends), default=0), max(map(max, ends), default=0)
         # Negative values exceed the largest value of their dtype when they are viewed as words.
@@ -270,23 +287,26 @@ class NumbaArrays(NumpyArrays):
         words = (highest - lowest) // 64 + 1
         # A bit set has bits from value 0 on, and must not use more memory than the values. Values
         # that are negative, or become negative as int64, are sorted.
-        if is_signed or lowest < 0 or words > count:
+        if is_signed or lowest < 0 or words > total:
             ordered: Array = super().sorted_union(arrays)
             return ordered
         shares = max((self._team.shares(len(array)) for array in filled), key=len)
         # Each of two threads sets bits in its own row. More threads share one row to save memory.
         is_shared = len(shares) > 2
         rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
-        self._team.share(elements.fill, rows.size, np.uint64(0), rows.ravel())
-        base = np.uint64(lowest)
+        base, step = np.uint64(lowest), self._team.step
+        steps = [step(elements.fill, rows.size, np.uint64(0), rows.ravel())]
         for array in filled:
-            if is_shared:
-                self._team.share(sorting.mark_together, len(array), array, base, rows[0])
-                continue
-            self._team.share(sorting.mark, len(array), array, base, Each(rows))
-        counts = self._team.share(sorting.join_marks, words, rows, each=64)
-        out = empty(count, np.result_type(*arrays))
-        self._write(sorting.list_marks, words, counts, rows[0], base, _words(out), each=64)
+            kernel = sorting.mark_together if is_shared else sorting.mark
+            own = rows[0] if is_shared else Each(rows)
+            steps.append(step(kernel, len(array), array, base, own))
+        out = empty(total, np.result_type(*arrays))
+        (count, share), _ = self._counts(words, each=64)
+        self._team.run_all(
+            *steps,
+            step(sorting.join_marks, words, rows, count, each=64),
+            step(sorting.list_marks, words, *share, rows[0], base, _words(out), each=64),
+        )
         return out
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
@@ -665,18 +685,6 @@ class NumbaArrays(NumpyArrays):
         arrays = near, far, size, _words(first), _words(last)
         self._team.share(paths.range_max, len(first), *arrays, out)
         return out
-
-    def _write(
-        self,
-        kernel: Callable[..., Any],
-        length: int,
-        counts: list[int],
-        *arguments: Any,
-        each: int = 1,
-    ) -> None:
-        """Call a kernel on all shares; `counts` has the number of elements that each writes."""
-        ends = list(itertools.accumulate(counts, initial=0))
-        self._team.share(kernel, length, Each(ends[:-1]), Each(ends[1:]), *arguments, each=each)
 
     def _select(
         self,

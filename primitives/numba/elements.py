@@ -25,6 +25,15 @@ def any_equal(start, stop, left, right):
     return count > 0
 
 
+@helper
+def sum_before(share, counts):
+    """Return the number of elements that the shares before this one write."""
+    total = np.uint64(0)
+    for i in range(share):
+        total += counts[i]
+    return np.int64(total)
+
+
 @kernel(1, 0, 2, [3, 4, 5], [0] * 3)
 def move(source, target, count, values, out):
     """Copy `count` values from place `source` to place `target`."""

@@ -12,6 +12,7 @@ from ...runtime.intrinsics import (
     load,
     lowest_bit,
 )
+from .elements import sum_before
 
 
 @helper
@@ -52,20 +53,21 @@ def mark_together(start, stop, values, lowest, bits):
             now = load(bits, word)
 
 
-@kernel(0, 2, [[1, 2], [4, 2]])
-def join_marks(start, stop, rows):
-    """Combine all rows into the first one; return the number of set bits."""
+@kernel(0, 2, [[1, 2], [4, 2]], [0])
+def join_marks(start, stop, rows, count):
+    """Combine all rows into the first one; write the number of set bits."""
     total = np.uint64(0)
     for i in range(start, stop):
         for row in range(1, len(rows)):
             rows[0, i] |= rows[row, i]
         total += count_ones(rows[0, i])
-    return np.int64(total)
+    count[0] = total
 
 
-@kernel(0, 2, 0, 3, [5, 1], 4, [0] * 3)
-def list_marks(start, stop, place, end, bits, lowest, out):
-    """Write the values of the set bits, in ascending order, from `place` on."""
+@kernel(0, 2, 0, [3], [5, 1], 4, [0] * 3)
+def list_marks(start, stop, share, counts, bits, lowest, out):
+    """Write the values of the set bits, in ascending order, after those of earlier shares."""
+    place = sum_before(share, counts)
     for i in range(start, stop):
         word = bits[i]
         while word:

@@ -3,24 +3,27 @@
 import numpy as np
 
 from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, highest_bit, kernel
+from .elements import sum_before
 
 
-@kernel(0, 4, [1, 0, 1, 3], [0] * 4)
-def cut_mirrors(start, stop, target, parent):
-    """Cut one of two opposite arrows; return the number of roots in the range."""
-    roots = 0
+@kernel(0, 4, [1, 0, 1, 3], [0] * 4, [0])
+def cut_mirrors(start, stop, target, parent, count):
+    """Cut one of two opposite arrows; write the number of nodes in the range that are not roots."""
+    others = np.uint64(0)
     for i in range(start, stop):
         fetch(target, target[min(i + AHEAD, stop - 1)])
         there = target[i]
         is_cut = (i < there) & (target[there] == i)
         parent[i] = there ^ ((there ^ np.uint64(i)) * np.uint64(is_cut))
-        roots += parent[i] == i
-    return roots
+        others += np.uint64(parent[i] != i)
+    count[0] = others
 
 
-@kernel(0, 4, 0, 2, [0, 0, 1, 3], [5, 6, 7, 8], [0] * 2)
-def list_others(start, stop, place, end, parent, ids, out):
-    """Write the ids of the nodes that are not roots, from `place` up to `end`."""
+@kernel(0, 4, 0, [2], [0, 0, 1, 3], [5, 6, 7, 8], [0] * 2)
+def list_others(start, stop, share, counts, parent, ids, out):
+    """Write the ids of the nodes that are not roots, after those of earlier shares."""
+    place = sum_before(share, counts)
+    end = place + np.int64(counts[share])
     for i in range(start, stop):
         if place < end:
             out[place] = ids[i]
@@ -55,13 +58,13 @@ def find_roots(start, stop, parent, root):
         root[i] = find_root(np.uint64(i), parent)
 
 
-@kernel(0, 4, [0, 0, 2, 2])
-def count_roots(start, stop, root):
-    """Return the number of roots in the range."""
-    count = 0
-    for i in range(start, stop):
-        count += root[i] == i
-    return count
+@kernel(0, 4, [0, 0, 2, 2], [0])
+def count_roots(start, stop, root, count):
+    """Write the number of roots in the range."""
+    roots = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        roots += np.uint64(root[i] == i)
+    count[0] = roots
 
 
 @kernel([0, 0, 2, 2], [0] * 4)
@@ -78,9 +81,10 @@ def number_in_order(root, out):
     return np.int64(number)
 
 
-@kernel(0, 4, 0, 2, [1, 1, 2, 1], [0] * 4)
-def number_roots(start, stop, number, end, root, out):
-    """Assign consecutive numbers from `number` on to the roots in the range."""
+@kernel(0, 4, 1, [1, 2], [1, 1, 2, 1], [0] * 4)
+def number_roots(start, stop, share, counts, root, out):
+    """Assign consecutive numbers to the roots in the range, after those of earlier shares."""
+    number = sum_before(share, counts)
     for i in range(start, stop):
         out[i] = number
         number += root[i] == i
