@@ -15,7 +15,7 @@ from mstflow.errors import KernelError
 from mstflow.runtime import crew as crew_module
 from mstflow.runtime import team as team_module
 from mstflow.runtime.native import Kernels
-from mstflow.runtime.team import Each, Team
+from mstflow.runtime.team import Each, Step, Team
 
 pytestmark = [
     pytest.mark.skipif("numba" not in mstflow.backends(), reason="needs numba"),
@@ -89,6 +89,38 @@ def test_results_and_errors_come_in_order(write_or_fail):
         team.run(write_or_fail, 8, Each(range(8)), 3, Each(rows))
     assert rows[:, 0].tolist() == [0, 1, 2, 0, 4, 5, 6, 7]  # all other shares have ended
     assert fill(team, 8, np.zeros((8, 3), np.int64)) == 84
+
+
+@pytest.mark.usefixtures("looks")
+@pytest.mark.parametrize("threads", [2, 4, 8])
+def test_steps_follow_one_another(threads):
+    team = Team(threads)
+    for count in [*range(1, threads + 1)] * 50:
+        rows, sums = np.zeros((count, 9), np.int64), np.zeros((count, 9), np.int64)
+        later = np.zeros(9 * count, np.int64)
+        shares = Each(range(count)), Each(rows)
+        ranges = Each(range(0, 9 * count, 9)), Each(range(9, 9 * count + 9, 9))
+        every, values = np.arange(9 * count)[::-1].copy(), rows.ravel()
+        team.run_all(
+            Step(elements.fill, count, (0, 9, *shares)),
+            Step(elements.gather, count, (*ranges, values, every, later)),
+            Step(elements.move, 1, (0, 0, 9 * count, later, sums.ravel())),
+        )
+        assert rows.tolist() == [[place] * 9 for place in range(count)]
+        assert np.array_equal(sums, rows[::-1])
+
+
+@pytest.mark.usefixtures("looks")
+def test_a_step_after_an_error_does_not_begin(write_or_fail):
+    team, rows = Team(4), np.zeros((4, 5), np.int32)
+    failing = Step(write_or_fail, 4, (Each(range(4)), 2, Each(rows)))
+    for _ in range(3):
+        with pytest.raises(KernelError, match="write_or_fail raised an exception"):
+            team.run_all(failing, Step(elements.fill, 4, (0, 5, 7, Each(rows))))
+        assert rows[:, 0].tolist() == [0, 1, 0, 3]
+    with team._is_claimed, pytest.raises(KernelError):  # as if another caller used the threads
+        team.run_all(failing, Step(elements.fill, 4, (0, 5, 7, Each(rows))))
+    assert rows[:, 0].tolist() == [0, 1, 0, 3]
 
 
 @pytest.mark.parametrize("values", [[3, 1, 2], np.array([3, 1, 2], np.uint32)])

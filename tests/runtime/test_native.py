@@ -136,8 +136,8 @@ def test_symbols_of_several_processes_are_distinct():
     """Each process numbers the functions that it compiles, and may begin with other types."""
     program = (
         "import sys; from mstflow.runtime import native\n"
-        f"print(native._compile({MODULE!r}, 'count_roots', [*map("
-        "native._Type, ['i8', 'i8', sys.argv[1]], [0, 0, 1])])[0])"
+        f"print(native._compile({MODULE!r}, 'number_in_order', [*map("
+        "native._Type, [sys.argv[1]] * 2, [1, 1])])[0])"
     )
     commands = ([sys.executable, "-c", program, dtype] for dtype in ("u2", "u4"))
     first, second = map(subprocess.check_output, commands)
@@ -146,8 +146,8 @@ def test_symbols_of_several_processes_are_distinct():
 
 def test_a_kernel_that_must_be_compiled_without_numba(home, monkeypatch):
     monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
-    with pytest.raises(KernelError, match="count_roots must be compiled, but NUMBA_DISABLE_JIT"):
-        Kernels(MODULE).count_roots(0, 9, np.arange(9, dtype=np.uint16))  # a dtype no run uses
+    with pytest.raises(KernelError, match="number_in_order must be compiled, but NUMBA_DIS"):
+        Kernels(MODULE).number_in_order(*[np.arange(9, dtype=np.uint16)] * 2)
 
 
 def test_a_folder_that_cannot_be_searched(monkeypatch):
@@ -167,10 +167,12 @@ def test_kernels_accept_read_only_and_empty_but_not_strided_arrays():
     out = np.empty(8, int)
     assert Kernels(f"{FOLDER}.elements").gather(0, 8, read_only, np.arange(8), out) is None
     assert out.tolist() == [*range(7, -1, -1)]
-    assert kernels.count_roots(0, 0, np.empty(0, np.uint32)) == 0
-    assert kernels.count_roots(np.int64(1), 3, np.arange(3, dtype=np.uint8)) == 2
+    empty, few = np.empty(0, np.uint32), np.arange(3, dtype=np.uint8)
+    assert kernels.number_in_order(empty, empty) == 0
+    assert kernels.number_in_order(few, few.copy()) == 3
+    assert Kernels(f"{FOLDER}.sorting").find_range(np.int64(1), 3, few) == (1, 2)
     with pytest.raises(TypeError, match="contiguous"):
-        kernels.count_roots(0, 4, np.arange(8)[::2])
+        kernels.number_in_order(np.arange(8)[::2], np.arange(4))
 
 
 @pytest.mark.usefixtures("home")
@@ -183,7 +185,7 @@ def test_threads_that_load_a_kernel_concurrently_compile_it_once(monkeypatch):
     )
     root = np.arange(9, dtype=np.int16)  # a dtype that no run uses
     threads = [
-        threading.Thread(target=lambda: counts.append(Kernels(MODULE).count_roots(0, 9, root)))
+        threading.Thread(target=lambda: counts.append(Kernels(MODULE).number_in_order(root, root)))
         for _ in range(4)
     ]
     for thread in threads:
@@ -195,7 +197,7 @@ def test_threads_that_load_a_kernel_concurrently_compile_it_once(monkeypatch):
 
 
 def test_machine_code_is_compared_with_numba_before_it_is_cached(home, monkeypatch):
-    other = functools.partial(native._compile, MODULE, "cut_mirrors")
+    other = functools.partial(native._compile, MODULE, "count_roots")
     monkeypatch.setattr(native, "_compile", lambda _, __, types: other(types))
     parent = np.arange(3, dtype=np.int16)  # a dtype that no run uses
     with pytest.raises(KernelError, match="kernel find_roots and Numba give different results"):
@@ -218,10 +220,10 @@ def test_errors_of_a_compiled_kernel_are_not_reported_as_compile_errors(home, mo
     def fail(*_):
         raise MemoryError
 
-    kernel = native.DispatchedKernel(MODULE, "count_roots")
-    arguments = 0, 3, np.arange(3, dtype=np.int16)
+    kernel = native.DispatchedKernel(MODULE, "number_in_order")
+    arguments = np.arange(3, dtype=np.int16), np.empty(3, np.int16)
     assert kernel(*arguments) == 3
-    compiled = native._dispatcher(MODULE, "count_roots")
+    compiled = native._dispatcher(MODULE, "number_in_order")
     failing = functools.update_wrapper(fail, compiled)
     failing.overloads = compiled.overloads
     monkeypatch.setattr(native, "_dispatcher", lambda *_: failing)
@@ -240,11 +242,11 @@ def test_damaged_entries_of_numbas_cache_are_compiled_again(home, suffix, conten
         "import numpy as np\n"
         "from mstflow.runtime import native, toolchain\n"
         "toolchain.TESTED.clear()\n"
-        f"print(native.Kernels({MODULE!r}).count_roots(0, 3, np.arange(3, dtype='i2')))"
+        f"print(native.Kernels({MODULE!r}).number_in_order(*[np.arange(3, dtype='i2')] * 2))"
     )
     command = [sys.executable, "-c", program]
     assert subprocess.check_output(command) == b"3\n"
-    files = [path for path in home.rglob(f"*{suffix}") if "count_roots" in path.name]
+    files = [path for path in home.rglob(f"*{suffix}") if "number_in_order" in path.name]
     assert files
     for path in files:
         path.write_bytes(content)
