@@ -48,7 +48,7 @@ class Step(NamedTuple):
     ----------
     function : callable
         The function.
-    count : int
+    calls : int
         The number of calls.
     arguments : tuple
         As for `Team.run`.
@@ -57,7 +57,7 @@ class Step(NamedTuple):
     """
 
     function: Callable[..., Any]
-    count: int
+    calls: int
     arguments: tuple[Any, ...]
     drains: bool = False
 
@@ -127,7 +127,7 @@ class Team:
         kernels, a crew goes from step to step without Python, so steps should get what earlier
         steps found by arrays.
         """
-        if all(step.count == 1 for step in steps) or not all(map(self._can_lower, steps)):
+        if all(step.calls == 1 for step in steps) or not all(map(self._can_lower, steps)):
             return [self._run_step(step) for step in steps]
         sections = [_lowered(step) for step in steps]
         self._run_sections(sections)
@@ -216,16 +216,16 @@ def _lowered(step: Step) -> Section:
     kernel: Any = step.function
     own = _of_share(0, step.arguments)
     function, words = kernel.lowered(own)
-    blocks, column = np.empty((step.count, HEADER + len(words)), np.int64), HEADER
+    blocks, column = np.empty((step.calls, HEADER + len(words)), np.int64), HEADER
     blocks[:] = np.frombuffer(function.block(words), np.int64)
     for argument, value in zip(step.arguments, own, strict=True):
         if isinstance(argument, Each) and isinstance(value, np.ndarray):
             rows: Any = argument.values
-            blocks[:, column] += np.arange(step.count) * rows.strides[0]
+            blocks[:, column] += np.arange(step.calls) * rows.strides[0]
         elif isinstance(argument, Each):
             blocks[:, column] = argument.values
         column += 1 + getattr(value, "ndim", 0)
-    return Section([function] * step.count, blocks, step.drains)
+    return Section([function] * step.calls, blocks, step.drains)
 
 
 @functools.cache

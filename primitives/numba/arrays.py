@@ -205,8 +205,8 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, Array, Array]:
         node = self.index_dtype(size)
         if not len(u):  # `follow_pairs` needs at least one pair
-            none = (self.full(size, self.largest(own.dtype), own.dtype) for own in (key, ids))
-            return *none, self.arange(size, dtype=node)
+            no_key, no_id = (self.full(size, self.largest(a.dtype), a.dtype) for a in (key, ids))
+            return no_key, no_id, self.arange(size, dtype=node)
         steps, smallest, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, node)
         arrays = [*map(_words, (position, u, v)), *_ids(ids), np.uint64(self.largest(ids.dtype))]
