@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .runtime.host import show_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,11 +34,25 @@ class MemoryBoundError(OptionError):
     ----------
     needed : int
         The smallest sufficient bound in bytes.
+    purpose : str
+        What needs it; empty if the message does not state it.
     """
 
-    def __init__(self, message: str, needed: int = 0) -> None:
+    def __init__(self, message: str, needed: int = 0, purpose: str = "") -> None:
         super().__init__(message)
-        self.needed = needed
+        self.needed, self.purpose = needed, purpose
+
+    @classmethod
+    def of(cls, given: int, needed: int, purpose: str, option: str = "memory=") -> MemoryBoundError:
+        """Return the error for a bound of `given` bytes if a purpose needs more."""
+        given_text, needed_text = show_bytes(given), show_bytes(needed)
+        message = f"{option}{given_text} is too small; it must be at least {needed_text} {purpose}"
+        return cls(message, needed, purpose)
+
+    def beside(self, given: int, held: int, what: str, option: str = "memory=") -> MemoryBoundError:
+        """Return the error for a bound of which something else holds some bytes."""
+        purpose = f"{self.purpose}, beside {show_bytes(held)} of {what}"
+        return self.of(given, self.needed + held, purpose, option)
 
 
 class OutOfMemoryError(MstflowError, MemoryError):

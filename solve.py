@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest, ForestOfColumns
 from .graphs.many import batches, small_graphs
-from .pipeline.catalogue import FOR_FEW, FOR_SCANS
-from .pipeline.catalogue import algorithm as named_algorithm
+from .pipeline.catalogue import FOR_FEW, candidates
 from .pipeline.engine import run_on
-from .pipeline.pipeline import Pipeline
 from .pipeline.together import run_together
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from .pipeline.pipeline import Pipeline
     from .progress import Listener
 
 
@@ -117,7 +116,8 @@ def minimum_spanning_forest(
     MstflowError
         If the graph, a file or an option is invalid.
     """
-    pipeline = algorithm if isinstance(algorithm, Pipeline) else named_algorithm(algorithm)
+    chosen = candidates(algorithm)
+    pipeline = chosen.pipeline
     if pipeline.result != ("forest",):
         given = ", ".join(map(repr, pipeline.result))
         message = (
@@ -125,10 +125,8 @@ def minimum_spanning_forest(
             "use Pipeline.run"
         )
         raise OptionError(message)
-    is_auto = algorithm == "auto"
-    known = named_algorithm(FOR_SCANS) if is_auto else pipeline
     fields, report, opened = run_on(
-        pipeline,
+        chosen,
         graph,
         num_vertices=num_vertices,
         weight=weight,
@@ -143,8 +141,6 @@ def minimum_spanning_forest(
         memory=memory,
         checkpoint=checkpoint,
         progress=progress,
-        for_scans=None if pipeline is algorithm else known,
-        for_few=named_algorithm(FOR_FEW) if is_auto else None,
     )
     found = fields.get("found")
     columns = () if found is None else tuple(found[:3])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MemoryBoundError, OptionError
+from ..errors import OptionError
 from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue import FOR_FEW, FOR_SCANS, algorithm
+from ..pipeline.catalogue import candidates
+from ..pipeline.engine import streams
 from ..pipeline.options import check_count, parse_bytes
-from ..pipeline.plan import Rates, Request, plan
+from ..pipeline.plan import Rates, planned
 from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.bounds import Graph
-from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
-from .shared.terminal import open_named, print_lines, rss_bytes, too_small
+from .shared.terminal import SLACK, open_named, print_lines, rss_bytes, within
 
 if TYPE_CHECKING:
     import argparse
@@ -27,26 +28,14 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> None:
     """Print the plan that `mstflow solve` would follow with the same options."""
     graph = _graph(options)
-    own = rss_bytes()  # as in a solve, which has also opened the graph before
     check_count("workers", options.workers, 1)
     check_count("threads", options.threads, 1)
     check_count("partitions", options.partitions, 1)
-    memory = None if options.memory is None else max(1, parse_bytes(options.memory) - own)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
-    num_edges = graph.num_edges
-    names = algorithm("auto").name, FOR_SCANS, resolve_backend("auto", num_edges)
-    request = Request(
-        *names,
-        options.strategy,
-        options.partitions,
-        memory=memory,
-        for_few=(FOR_FEW, resolve_backend("auto", num_edges, are_few=True)),
-    )
-    where = _where(options)
-    try:
-        found = plan(request, graph, where, rates)
-    except MemoryBoundError as error:
-        raise too_small(options.memory, own, error) from error
+    where, asked = _where(options), {"strategy": options.strategy, "partitions": options.partitions}
+    own = rss_bytes() + SLACK  # as in a solve, which has also opened the graph before
+    with within(options.memory) as memory:
+        found = planned(candidates("auto"), graph, where, rates, memory=memory, **asked)
     facts = _facts(found, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))
@@ -117,7 +106,10 @@ def _graph(options: argparse.Namespace) -> Graph:
             named = open_named(options, options.inputs, **how)
             return Graph.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
         opened = open_files(options.inputs, is_bounded=options.memory is not None, **how)
-        return Graph.of(opened.with_sizes())
+        graph = Graph.of(opened.with_sizes())
+        if streams(options.memory, options.strategy, _where(options).name):
+            return graph
+        return replace(graph, is_in_memory=True)
     if None in sizes:
         message = "plan needs either files or --vertices and --edges"
         raise OptionError(message)

@@ -16,6 +16,7 @@ from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue import algorithm
+from ..pipeline.engine import streams
 from ..progress import set_listener
 from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
@@ -80,9 +81,8 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read and solve."""
-    is_local = options.strategy in ("auto", "whole") and options.scheduler == "inline"
-    streamed = options.memory is not None or not is_local
-    opened = partial(open_files, is_bounded=options.memory is not None) if streamed else read
+    is_streamed = streams(options.memory, options.strategy, options.scheduler)
+    opened = partial(open_files, is_bounded=options.memory is not None) if is_streamed else read
     if options.ends is not None:
         opened = partial(open_named, options)
     with sharing(options.threads or kernel_threads()):

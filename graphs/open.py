@@ -62,7 +62,9 @@ def open_graph(
     if num_vertices is not None:
         count = checked_num_vertices(num_vertices)
         source = replace(source, num_vertices=count, is_checked=False)
-    return source if weight is not None else replace(source, unweighted=True, weight_dtype=None)
+    if weight is None:
+        source = replace(source, unweighted=True, weight_dtype=np.dtype(np.int64))
+    return source
 
 
 def open_files(
@@ -93,11 +95,13 @@ def open_files(
     stated = [source.num_vertices for source in sources if source.num_vertices is not None]
     segments = tuple(segment for source in sources for segment in source.segments)
     least = max(stated, default=0)
+    dtypes = {source.weight_dtype for source in sources}
     return EdgeSource(
         segments,
         least if len(stated) == len(sources) else None,
         unweighted=weight is None,
         is_checked=len(sources) == 1 and sources[0].is_checked,
+        weight_dtype=dtypes.pop() if len(dtypes) == 1 else None,
         least_vertices=least,
     )
 

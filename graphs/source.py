@@ -134,6 +134,11 @@ class EdgeSource:
         is_whole = len(self.segments) == 1 and not self.unweighted and self.removed is None
         return getattr(self.segments[0], "tiles_leave", None) if is_whole else None
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the numbers of vertices and edges and the dtype of the weights are known."""
+        return None not in (self.num_vertices, self.num_edges, self.weight_dtype)
+
     def tiles(self) -> tuple[tuple[int, ...], Iterator[Tile]]:
         """Return the extents of this partition of a grid, and the tiles that divide it."""
         segment: Any = self.segments[0]
@@ -184,9 +189,9 @@ class EdgeSource:
             if self.num_vertices is None:
                 raise GraphError("a graph that can be read only once needs num_vertices=")
             return self
+        if self.is_measured:
+            return self
         if self.num_vertices is not None and self.num_edges is not None:
-            if self.weight_dtype is not None:
-                return self
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
         sizes, first = [], self.first_id
         for segment in self.segments:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +13,13 @@ from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, placed, resolve_backend, suggest_gpu
+from ..primitives import Backend, array_module, placed, resolve_backend
 from ..progress import Listener, set_listener
-from ..runtime.host import show_bytes
 from ..runtime.memory import keeping_blocks
-from ..runtime.native import COMPILED_FROM
 from ..runtime.team import sharing
 from ..stages.fields import rebuilt
 from .options import check_count, check_flag, parse_bytes
-from .plan import FEW, Request, plan
+from .plan import Candidates, planned
 from .run.execute import execute, forest_ids
 from .run.partitions import fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline, Scheduler
@@ -33,14 +30,14 @@ from .streaming.solver import Solver
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .dataflow import Dataflow
     from .report.report import Plan, Report
 
 
 def run_on(
-    pipeline: Dataflow,
+    candidates: Candidates,
     graph: Any,
     *,
     num_vertices: int | None = None,
@@ -56,25 +53,19 @@ def run_on(
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | Listener = True,
-    for_scans: Dataflow | None = None,
-    for_few: Dataflow | None = None,
 ) -> tuple[dict[str, Any], Report, EdgeList | EdgeSource]:
     """Run a pipeline on a graph; return the result fields, the report and the opened graph.
 
     For the options see `minimum_spanning_forest`. If the graph can be read only once, the result
     also has ``found``, the columns of the forest.
-
-    Two pipelines that find the same forest may replace it: `for_scans` on the edges in the buffer
-    of a scan, which are few per vertex, and `for_few` on graphs with few edges.
     """
     check_flag("maximum", maximum)
     check_count("threads", threads, 1)
     check_count("partitions", partitions, 1)
     check_count("split_every", split_every, 2, optional=False)
     bound = None if memory is None else parse_bytes(memory)
-    pipeline.check()
+    candidates.pipeline.check()
     resolve_backend(backend, 0)  # check the name before the graph is read
-    is_streamed = memory is not None or strategy not in ("auto", "whole") or scheduler != "inline"
     with (
         set_listener(progress),
         _opened(scheduler, threads) as where,
@@ -87,54 +78,29 @@ def run_on(
             ends=ends,
             memory=bound,
             checkpoint=checkpoint,
-            is_streamed=is_streamed,
+            is_streamed=streams(memory, strategy, scheduler),
             is_bounded=bound is not None,
         )
-        numbered = 0  # bytes of names and numbers that this call made
-        if bound is not None and ends is not None and isinstance(opened, EdgeList):
-            numbered, bound = opened.nbytes, max(1, bound - opened.nbytes)
-        source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
-        if bound is not None:
-            check_reading(source, bound)
-        source = source if source.names is None else replace(source, names=None)  # tasks need none
-        source = sized(source, where)
-        if bound is None and num_vertices is None and not source.is_on_device:
-            source.check_vertices()
-        num_edges = COMPILED_FROM if source.num_edges is None else source.num_edges
-        choose = partial(resolve_backend, backend, num_edges, on_device=source.is_on_device)
-        using = Backend(choose(), where.task_threads)
-        solver = Solver(from_columns(for_scans or pipeline), using, bool(maximum))
-        few = for_few if num_edges <= FEW else None
-        device_memory = array_module(using).device_memory(0) if where.eager else None
-        # Reading the first chunk of an iterator would consume it.
-        for_device = device_memory is not None and not source.is_read_once
-        facts = Graph.of(source, num_chunks(source), for_device=for_device)
-        if device_memory is not None and device_memory < (facts.device_bytes or sys.maxsize):
-            device_memory = array_module(using).device_memory()
-        request = Request(
-            pipeline.name,
-            solver.flow.name,
-            using.name,
-            strategy,
-            partitions,
-            split_every,
-            bound,
-            is_own=for_scans is None,
-            gives_fields=pipeline.result != ("forest",),
-            keeps_checkpoint=checkpoint is not None,
-            device_memory=device_memory,
-            for_few=None if few is None else (few.name, choose(are_few=True)),
-        )
-        decided = _plan_beside(numbered, request, facts, where)
-        advice = suggest_gpu(num_edges) if backend == "auto" and source.is_in_memory else ""
-        if advice and not source.is_on_device:
-            decided = replace(decided, advice=advice)
-        if few is not None and decided.algorithm == few.name:
-            pipeline = few
-        using = using._replace(name=decided.backend)
-        flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
-        if source.is_read_once:
-            flow = replace(flow, result=("forest", "found"))
+        numbered = opened.nbytes if ends is not None and isinstance(opened, EdgeList) else 0
+        with _beside(numbered, bound) as free:
+            source = _measured(opened, where, free, may_check=num_vertices is None)
+            facts, device_memory = _facts(source, backend, where)
+            decided = planned(
+                candidates,
+                facts,
+                where,
+                backend=backend,
+                on_device=source.is_on_device,
+                device_memory=device_memory,
+                strategy=strategy,
+                partitions=partitions,
+                split_every=split_every,
+                memory=free,
+                keeps_checkpoint=checkpoint is not None,
+            )
+        using = Backend(decided.backend, where.task_threads)
+        flow = _flow(decided, candidates, source)
+        solver = Solver(from_columns(candidates.in_scans), using, bool(maximum))
         records = None
         if checkpoint is not None:
             identity = {
@@ -157,10 +123,15 @@ def run_on(
                     split_every=split_every,
                     checkpoint=records,
                 )
-            fields = _results(fields, pipeline.name, using, source)
+            fields = _results(fields, decided.algorithm, using, source)
         report.plan = decided
         is_list = isinstance(opened, EdgeList)
         return fields, report, opened if is_list else replace(source, names=opened.names)
+
+
+def streams(memory: Any, strategy: str, scheduler: Any) -> bool:
+    """Return whether a run with these options streams files, instead of loading them."""
+    return memory is not None or strategy not in ("auto", "whole") or scheduler != "inline"
 
 
 def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManager[Scheduler]:
@@ -172,15 +143,53 @@ def _opened(choice: Any, threads: int | None) -> contextlib.AbstractContextManag
     return open_scheduler(choice, threads)
 
 
-def _plan_beside(numbered: int, request: Request, facts: Graph, where: Scheduler) -> Plan:
-    """Plan a run beside a graph that this call numbered; errors state the memory of both."""
+@contextlib.contextmanager
+def _beside(numbered: int, bound: int | None) -> Iterator[int | None]:
+    """Yield the bound without the bytes of a graph that this call numbered; errors add them."""
     try:
-        return plan(request, facts, where)
+        yield bound if bound is None else max(1, bound - numbered)
     except MemoryBoundError as error:
-        if not numbered:
+        if not numbered or bound is None:
             raise
-        beside = f"beside the numbered graph, which takes {show_bytes(numbered)}"
-        raise MemoryBoundError(f"{beside}: {error}", error.needed + numbered) from error
+        raise error.beside(bound, numbered, "the numbered graph") from error
+
+
+def _measured(
+    opened: EdgeList | EdgeSource, where: Scheduler, bound: int | None, *, may_check: bool
+) -> EdgeSource:
+    """Return an opened graph as a source with its sizes; check the memory for it."""
+    source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
+    if bound is not None and not source.is_measured:  # otherwise the plan checks more
+        check_reading(source, bound)
+    source = source if source.names is None else replace(source, names=None)  # tasks need none
+    source = sized(source, where)
+    if bound is None and may_check and not source.is_on_device:
+        source.check_vertices()
+    return source
+
+
+def _facts(source: EdgeSource, backend: str, where: Scheduler) -> tuple[Graph, int | None]:
+    """Return the properties of a graph, and the free bytes of the device if tasks use one."""
+    chunks = num_chunks(source)
+    if not where.eager:
+        return Graph.of(source, chunks), None
+    num_edges = sys.maxsize if source.num_edges is None else source.num_edges
+    ops = array_module(resolve_backend(backend, num_edges, on_device=source.is_on_device))
+    free = ops.device_memory(0)
+    # Reading the first chunk of an iterator would consume it.
+    graph = Graph.of(source, chunks, for_device=free is not None and not source.is_read_once)
+    if free is not None and free < (graph.device_bytes or sys.maxsize):
+        free = ops.device_memory()
+    return graph, free
+
+
+def _flow(decided: Plan, candidates: Candidates, source: EdgeSource) -> Dataflow:
+    """Return the dataflow of a plan."""
+    pipeline, few = candidates.pipeline, candidates.for_few
+    if few is not None and decided.algorithm == few.name:
+        pipeline = few
+    flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
+    return replace(flow, result=("forest", "found")) if source.is_read_once else flow
 
 
 def _initial_fields(source: EdgeSource, solver: Solver, decided: Plan) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ..errors import PipelineError
 from ..stages.fields import ANYTHING, EDGES
 from .dataflow import Dataflow, Known
 from .engine import run_on
+from .plan import Candidates
 from .steps import Step, edited
 from .strategies import OF_EVERY_RUN, SHARED
 
@@ -114,7 +115,7 @@ class Pipeline(Dataflow):
             fails.
         """
         names = (result,) if isinstance(result, str) else tuple(result or self.result)
-        fields, report, _ = run_on(self._copy(result=names), graph, **options)
+        fields, report, _ = run_on(Candidates(self._copy(result=names)), graph, **options)
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:

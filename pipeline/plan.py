@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
-from ..runtime.host import show_bytes
+from ..primitives import resolve_backend, suggest_gpu
 from .report.report import Estimate, Plan
 from .strategies import SCANNING
 from .streaming.bounds import FOLD_SHARE, Graph, ScanMemory, tiles_bytes
 
 if TYPE_CHECKING:
+    from .dataflow import Dataflow
     from .run.schedulers import Workers
 
 #: The largest number of edges for which `Request.for_few` replaces the pipeline.
@@ -71,11 +73,56 @@ class Request:
         return min((each for each in (self.memory, device) if each is not None), default=None)
 
 
+class Candidates(NamedTuple):
+    """Pipelines from which a plan chooses. They find the same forest."""
+
+    pipeline: Dataflow
+    #: Replaces it on the edges in the buffer of a scan, which are few per vertex. None if the
+    #: caller defined the pipeline: it may not find the minimum forest.
+    for_scans: Dataflow | None = None
+    #: Replaces it on graphs with few edges.
+    for_few: Dataflow | None = None
+
+    @property
+    def in_scans(self) -> Dataflow:
+        """The pipeline that scans run on the edges in their buffer."""
+        return self.for_scans or self.pipeline
+
+
 class Rates(NamedTuple):
     """Bytes per second of a worker: from its disk, and over the network."""
 
     disk: float = 2e9
     network: float = 1e9
+
+
+def planned(
+    candidates: Candidates,
+    graph: Graph,
+    where: Workers,
+    rates: Rates | None = None,
+    *,
+    backend: str = "auto",
+    on_device: bool = False,
+    **options: Any,
+) -> Plan:
+    """Plan a run with options of `Request`; `on_device` states that the edges are on a GPU."""
+    pipeline, for_scans, for_few = candidates
+    choose = partial(resolve_backend, backend, graph.num_edges, on_device=on_device)
+    few = for_few if graph.num_edges <= FEW else None
+    request = Request(
+        pipeline.name,
+        candidates.in_scans.name,
+        choose(),
+        is_own=for_scans is None,
+        gives_fields=pipeline.result != ("forest",),
+        for_few=None if few is None else (few.name, choose(are_few=True)),
+        **options,
+    )
+    advises = backend == "auto" and graph.is_in_memory and not on_device
+    advice = suggest_gpu(graph.num_edges) if advises else ""
+    found = plan(request, graph, where, rates)
+    return replace(found, advice=advice) if advice else found
 
 
 def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = None) -> Plan:
@@ -119,7 +166,9 @@ def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Workers, ra
     scans = ScanMemory(graph, strategy, partitions, request.split_every, where)
     if bound is None and where.worker_memory is not None:
         bound = max(where.worker_memory, scans.least_memory)  # this limit never refuses a run
-    capacity = scans.capacity(bound)
+    is_device = bound is not None and bound != request.memory
+    option = "two thirds of the GPU's free memory: " if is_device else "memory="
+    capacity = scans.capacity(bound, option)
     num_light = _num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
     known = graph.num_edges < sys.maxsize and strategy in SCANNING
     taken = scans.tasks * scans.memory(min(capacity, graph.num_edges))
@@ -138,11 +187,8 @@ def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Workers) -> P
     """Return the plan of the strategy "tiles", completed by its memory."""
     memory = tiles_bytes(graph, unbounded.partitions, where)
     if request.memory is not None and request.memory < memory:
-        raise MemoryBoundError(
-            f"memory: {show_bytes(request.memory)} is not enough; strategy 'tiles' needs "
-            f"{show_bytes(memory)} for {graph.num_vertices:,} vertices",
-            memory,
-        )
+        purpose = f"for strategy 'tiles' with {graph.num_vertices:,} vertices"
+        raise MemoryBoundError.of(request.memory, memory, purpose)
     return replace(unbounded, capacity=graph.tiles_leave or 0, memory=memory, least_memory=memory)
 
 

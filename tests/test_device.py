@@ -437,7 +437,7 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
     with (
         interpreted_gpu.memory(0),
-        pytest.raises(MemoryBoundError, match="0 bytes is not enough"),
+        pytest.raises(MemoryBoundError, match="the GPU's free memory: 0 bytes is too"),
     ):
         solve(graph, backend="cupy")
 

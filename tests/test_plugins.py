@@ -172,7 +172,7 @@ def test_reader_in_blocks_keeps_to_a_bound(readers):
 def test_reader_of_whole_files_states_what_it_may_need(readers, name, size, needed):
     path = readers / f"graph.{name}"
     path.write_bytes(bytes(size))
-    problem = f"{path} cannot be read in small blocks by format '{name}' and may need {needed}"
+    problem = f"at least {needed} to read {path}, which cannot be read in small blocks by format"
     with pytest.raises(MemoryBoundError, match=re.escape(problem)):
         mstflow.minimum_spanning_forest(path, memory="190MB")
     assert len(mstflow.minimum_spanning_forest(path, memory="20GB").edge_ids) == 2

@@ -11,13 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MemoryBoundError, OptionError
+from ...errors import MemoryBoundError
 from ...graphs.names.number import number_graph
 from ...graphs.open import open_files
 from ...graphs.read import read
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
-from ...runtime.host import show_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The name of standard output as an output.
 STDOUT = "-"
+#: Bytes by which the memory of a process may differ when the same command runs again.
+SLACK = 2 * 10**6
 
 
 @contextlib.contextmanager
@@ -130,13 +131,4 @@ def within(memory: str | None) -> Iterator[int | None]:
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:
-        raise too_small(memory, held, error) from error
-
-
-def too_small(memory: str, held: int, error: MemoryBoundError) -> OptionError:
-    """Return the error for a bound on a command that uses `held` bytes before it solves."""
-    needed, used = show_bytes(error.needed + held), show_bytes(held)
-    return OptionError(
-        f"--memory {memory} is too small: at least {needed} are needed, of which the process "
-        f"already uses {used} ({error})"
-    )
+        raise error.beside(bound, held + SLACK, "this process", "--memory ") from error

@@ -78,14 +78,15 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
     """Return a Parquet file as a source, reading only its footer."""
     state = FileState.of(path)
     with unchanged(path, state), _opened(path) as file:
-        for name in choose_columns(file.schema_arrow.names, weight).present:
-            arrow_dtype(name, file.schema_arrow.field(name).type)
+        names = choose_columns(file.schema_arrow.names, weight)
+        dtypes = {n: arrow_dtype(n, file.schema_arrow.field(n).type) for n in names.present}
         ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
     segments = (
         RowGroup(path, state, group, weight, start, stop - start)
         for group, (start, stop) in enumerate(ranges)
     )
-    return EdgeSource(tuple(segments), stated)
+    weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
+    return EdgeSource(tuple(segments), stated, weight_dtype=weight_dtype)
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,7 @@ def number_beyond_memory(
     value. By default, a scratch folder is removed when the names are no longer used.
     """
     if memory < _LEAST:
-        message = f"{memory:,} bytes are not enough to number the names, even on disk"
-        raise MemoryBoundError(message, _LEAST)
+        raise MemoryBoundError.of(memory, _LEAST, "to number the names of vertices on disk")
     memory //= 2  # for DuckDB
     with contextlib.ExitStack() as resources, _option_errors():
         if folder is None:

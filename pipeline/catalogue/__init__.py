@@ -4,7 +4,7 @@ from ...errors import OptionError
 from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
-from ..plan import STRATEGIES
+from ..plan import STRATEGIES, Candidates
 from ..strategies import SCANNING, strategy_flow
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
@@ -66,6 +66,16 @@ def algorithm(name: str) -> Pipeline:
         return pipeline
     message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(algorithms())}"
     raise OptionError(message)
+
+
+def candidates(chosen: str | Pipeline) -> Candidates:
+    """Return the pipelines of an option `algorithm`, from which a plan chooses."""
+    if isinstance(chosen, Pipeline):
+        return Candidates(chosen)
+    found = algorithm(chosen)
+    if chosen == "auto":
+        return Candidates(found, algorithm(FOR_SCANS), algorithm(FOR_FEW))
+    return Candidates(found, found)
 
 
 def strategies() -> list[str]:

@@ -122,8 +122,7 @@ def num_chunks(source: EdgeSource) -> int:
 
 def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     """Return a source with its sizes; a cluster counts the edges of Dask's chunks."""
-    is_known = source.num_edges is not None and source.num_vertices is not None
-    if is_known or not _computed_elsewhere(source, scheduler):
+    if source.is_measured or not _computed_elsewhere(source, scheduler):
         return source.with_sizes()
     return source.of_sizes(_of_each_chunk(count_chunk, source, scheduler))
 

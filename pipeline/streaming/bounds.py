@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 from ...errors import MemoryBoundError
 from ...graphs.segments import File
 from ...graphs.source import BLOCK_EDGES, EdgeSource
-from ...runtime.host import show_bytes
 
 if TYPE_CHECKING:
     from ..run.schedulers import Workers
@@ -182,20 +181,20 @@ class ScanMemory:
         solved = max(capacity, self._fan * forest) * self._solved_edge
         return max(self._fixed + forest * self._waiting_edge + solved, self._rounds)
 
-    def capacity(self, memory: int | None) -> int:
-        """Return the number of edges that each task may hold if all tasks share `memory` bytes."""
+    def capacity(self, memory: int | None, option: str = "memory=") -> int:
+        """Return the number of edges that each task may hold if all tasks share `memory` bytes.
+
+        An error states the source of this bound as `option`.
+        """
         vertices, parts = self.graph.num_vertices, self.partitions
         share = min(parts, _PARTS) if self.can_rescan else 1
         wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
         if memory is None:
             return max(self._least, wanted)
         if memory < self.least_memory:
-            raise MemoryBoundError(
-                f"memory: {show_bytes(memory)} is not enough; strategy {self.strategy!r} with "
-                f"partitions={parts} needs at least {show_bytes(self.least_memory)} for "
-                f"{vertices:,} vertices",
-                self.least_memory,
-            )
+            purpose = f"for strategy {self.strategy!r} with {vertices:,} vertices"
+            purpose += f" in {parts} partitions" if parts > 1 else ""
+            raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
         room = memory // self.tasks - self._fixed
         # The forest of a buffer grows with the buffer until it connects all vertices.
         held = room // (self._waiting_edge + self._fan * self._solved_edge)
@@ -210,9 +209,6 @@ def check_reading(source: EdgeSource, memory: int) -> None:
         needed = _KERNELS + _THREAD + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:
             by = f" by format {segment.format!r}" if isinstance(segment, File) else ""
-            raise MemoryBoundError(
-                f"memory: {show_bytes(memory)} is not enough; {segment.origin[0]} cannot be read "
-                f"in small blocks{by} and may need {show_bytes(needed)}; a folder of .npy columns "
-                "can",
-                needed,
-            )
+            purpose = f"to read {segment.origin[0]}, which cannot be read in small blocks{by}"
+            purpose += " (a folder of .npy columns can), and maybe more to solve it"
+            raise MemoryBoundError.of(memory, needed, purpose)

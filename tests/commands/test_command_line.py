@@ -185,7 +185,10 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
         (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
         (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
-        (["solve", "{graph}", "--memory", "1MB"], "--memory 1MB is too small: at least"),
+        (
+            ["solve", "{graph}", "--memory", "1MB"],
+            "--memory 1 MB is too small; it must",
+        ),
         (["solve", "{graph}", "--performance-report", "x.html"], "needs the address of a cluster"),
         (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
         (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
@@ -232,7 +235,7 @@ def test_bad_input_prints_one_line(capsys, graph, tmp_path, arguments, message):
 def test_memory_that_the_process_holds_counts(capsys, graph, monkeypatch):
     monkeypatch.setattr("mstflow.commands.shared.terminal.rss_bytes", lambda: 10**9 - 1)
     assert main(["solve", graph, "--memory", "1GB"]) == 2
-    assert "--memory 1GB is too small" in capsys.readouterr().err
+    assert "--memory 1 GB is too small" in capsys.readouterr().err
 
 
 def test_listings(capsys):
@@ -298,8 +301,8 @@ def test_plan(capsys, tmp_path):
     assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
     err = capsys.readouterr().err
     assert err.startswith("error: --memory ")
-    assert " is too small: at least " in err
-    assert "for 1,000,000,000 vertices" in err
+    assert " is too small; it must be at least " in err
+    assert "with 1,000,000,000 vertices" in err
     assert main(["plan"]) == 2
     assert "plan needs either files or --vertices and --edges" in capsys.readouterr().err
     assert main(["plan", "--vertices", "0", "--edges", "1"]) == 2

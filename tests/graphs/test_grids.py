@@ -179,9 +179,9 @@ def test_plans_of_grids():
     assert str(solve(source).report.plan) == "tiles: the graph is a grid"
     needed = solve(source, strategy="tiles").report.plan.memory
     assert solve(source, memory=needed).strategy == "tiles"
-    with pytest.raises(MemoryBoundError, match=r"strategy 'tiles' needs .* for 120,000 vertices"):
+    with pytest.raises(MemoryBoundError, match="for strategy 'tiles' with 120,000 vertices"):
         solve(source, memory=needed - 1, strategy="tiles")
-    with pytest.raises(MemoryBoundError, match="strategy 'two-scan' with partitions=1 needs at"):
+    with pytest.raises(MemoryBoundError, match="for strategy 'two-scan' with 120,000 vert"):
         solve(source, memory=10**6)
     for graph, options in ((source.columns(), {}), (source, {"weight": None})):
         with pytest.raises(OptionError, match=r"'tiles' needs a graph of mstflow.grid with"):

@@ -236,7 +236,7 @@ def test_a_resumed_run_needs_memory_too(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, contextlib.suppress(Killed):
         patch.setattr(beyond_memory, "_replacing", stopping(4, []))
         number.number_graph(path, memory=2**30, **options)
-    with pytest.raises(MemoryBoundError, match="not enough to number the names, even on disk"):
+    with pytest.raises(MemoryBoundError, match="to number the names of vertices on disk"):
         number.number_graph(path, memory=2**20, **options)
 
 

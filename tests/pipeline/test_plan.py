@@ -4,14 +4,19 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import feather
 
 import mstflow
 from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
+from mstflow.commands.shared import terminal
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
+from mstflow.graphs.source import EdgeSource
+from mstflow.graphs.write import write_graph
 from mstflow.pipeline.plan import Request, plan
 from mstflow.pipeline.run.schedulers import Workers
 from mstflow.pipeline.streaming.bounds import Graph
@@ -39,9 +44,16 @@ def folder(tmp_path_factory):
     return path
 
 
+def hold(monkeypatch, count):
+    """Let commands find that this process holds this number of bytes."""
+    for module in (command, terminal):
+        monkeypatch.setattr(module, "rss_bytes", lambda: count)
+        monkeypatch.setattr(module, "SLACK", 0)
+
+
 @pytest.mark.parametrize(("strategy", "scheduler", "partitions"), CASES)
 def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypatch, capsys):
-    monkeypatch.setattr(command, "rss_bytes", lambda: 0)  # what this process holds besides
+    hold(monkeypatch, 0)
     options = ["--strategy", strategy, "--scheduler", scheduler, "--threads", "2"]
     options += [] if partitions is None else ["--partitions", str(partitions)]
 
@@ -73,17 +85,51 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
 
 
+FORMATS = ["npz", "parquet", "arrow", "csv", "txt", "gr", "mtx", "bin", "folder"]
+
+
+@pytest.mark.parametrize("end", FORMATS)
+def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch, capsys):
+    columns = [np.load(folder / f"{name}.npy") for name in "uvw"]
+    path = tmp_path / "graph" if end == "folder" else tmp_path / f"graph.{end}"
+    if end == "bin":
+        np.arange(1, 60_001, dtype="<i4").tofile(path)
+    elif end == "arrow":
+        feather.write_feather(pa.table(columns, ["u", "v", "weight"]), path)
+    elif end == "txt":
+        np.savetxt(path, np.stack(columns, axis=1), "%d")
+    else:
+        write_graph(path, EdgeSource.of(mstflow.EdgeList(*columns)))
+    hold(monkeypatch, 0)
+    assert main(["plan", str(path), "--memory", "10GB", "--json"]) == 0
+    least = json.loads(capsys.readouterr().out)["least"]
+    assert main(["solve", str(path), "--memory", str(least), "--json"]) == 0
+    assert main(["solve", str(path), "--memory", str(least * 99 // 100)]) == 2
+    _, error = capsys.readouterr()
+    assert f"it must be at least {show_bytes(least)}" in error or "and maybe more" in error
+
+
+@pytest.mark.parametrize("options", [[], ["--strategy", "whole"], ["--scheduler", "threads"]])
+def test_plan_and_solve_load_the_same_graphs(options, folder, capsys):
+    facts = []
+    for name in ("plan", "solve"):
+        assert main([name, str(folder), "--json", *options]) == 0
+        facts.append(json.loads(capsys.readouterr().out))
+    for name in ("strategy", "partitions", "algorithm", "backend", "scheduler"):
+        assert facts[0][name] == facts[1][name]
+
+
 def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     """The process holds the numbered graph before a solve begins."""
     path, ends = tmp_path / "pairs.csv", ("left", "right")
     path.write_text("left,right,weight\na,b,3\nb,c,1\na,c,2\n")
-    monkeypatch.setattr(command, "rss_bytes", lambda: 10**9)
+    hold(monkeypatch, 10**9)
     assert main(["plan", str(path), "--ends", *ends, "--json", "--memory", "10GB"]) == 0
     least = json.loads(capsys.readouterr().out)["least"] - 10**9
     graph = mstflow.read(path, ends=ends)
     done = mstflow.minimum_spanning_forest(graph, memory=least)
     assert done.report.plan.least_memory == least
-    message = "^beside the numbered graph, which takes .*: memory: .* is not enough; strategy"
+    message = "^memory=.* is too small; .* vertices, beside .* of the numbered graph"
     with pytest.raises(MemoryBoundError, match=message) as refusal:
         mstflow.minimum_spanning_forest(path, ends=ends, memory=least + graph.nbytes - 1)
     assert refusal.value.needed == least + graph.nbytes
@@ -92,7 +138,7 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("threads", [None, 3])
 def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
-    monkeypatch.setattr(command, "rss_bytes", lambda: 0)
+    hold(monkeypatch, 0)
     options = ["--scheduler", "tcp://host:8786", "--workers", "2", "--memory", "10GB"]
     options += [] if threads is None else ["--threads", str(threads)]
     assert main(["plan", str(folder), *options, "--json"]) == 0
