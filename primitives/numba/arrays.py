@@ -18,7 +18,7 @@ from ..hierarchies import TALLY, level_dtype
 from ..joins import FEW, helper_parts
 from ..numpy_arrays import NumpyArrays
 from ..paths import BLOCK
-from .runs import DIGIT, Runs, find_runs
+from .runs import DIGIT, Runs, choose_buckets, find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -465,18 +465,19 @@ class NumbaArrays(NumpyArrays):
         length, shares = len(key), len(self._team.shares(len(key)))
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
-        words = _words(key)
-        ranges = self._team.share(sorting.find_range, length, words)
-        lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
-        highest = max(high % 2**64 for _, high in ranges) if limit is None else limit
-        bits = max(0, highest - lowest).bit_length()
-        cut, dealt = max(0, bits - 32), min(DIGIT, bits, length.bit_length() - 1)
-        buckets = words, key.dtype.type(highest), np.uint64(lowest), bits - dealt
-        counts, total = np.zeros((shares, 2**dealt), np.uint64), np.zeros(2**dealt, np.uint64)
+        words, lowest, highest = _words(key), 0, limit
+        if highest is None or key.itemsize > 4:
+            ranges = self._ranges(words)
+            lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
+            highest = max(high % 2**64 for _, high in ranges) if limit is None else limit
+        cut = max(0, max(0, highest - lowest).bit_length() - 32)
+        shift, floor, dealt = choose_buckets(words, lowest, highest, cut)
+        buckets = words, key.dtype.type(highest), np.uint64(lowest), shift, floor
+        counts, total = np.zeros((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
         self._team.share(kruskal.count_buckets, length, *buckets, Each(counts))
         sorting.make_places(counts, total)
-        ends, unlike = find_runs(total)
-        unlike += bits - dealt - cut
+        ends, unlike = find_runs(total, floor)
+        unlike += shift - cut
         count, longest = int(ends[-1]), int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
         if longest > max(_LONG_RUN, count // (4 * shares)):
             return None

@@ -51,41 +51,49 @@ _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 ROOT = _BELOW << _HALF
 
 
-@kernel(0, 3, [4, 5, 9], 5, 4, 1, [0] * 3)
-def count_buckets(start, stop, key, limit, lowest, shift, counts):
+@helper
+def bucket(key, lowest, shift, floor):
+    """Return the bucket of a key; see `choose_buckets`."""
+    return max((key - lowest) >> shift, floor) - floor
+
+
+@kernel(0, 3, [4, 5, 9], 5, 4, 1, 0, [0] * 3)
+def count_buckets(start, stop, key, limit, lowest, shift, floor, counts):
     """Count the pairs of each bucket with keys up to the limit."""
-    shift = np.uint64(shift)
+    shift, floor = np.uint64(shift), np.uint64(floor)
     for first in range(start, stop, 64):
         word = light(key, np.uint64(first), np.uint64(stop), limit)
         while word:
             i = np.uint64(first) + lowest_bit(word)
             word &= word - ONE
-            counts[(np.uint64(key[i]) - lowest) >> shift] += ONE
+            counts[bucket(np.uint64(key[i]), lowest, shift, floor)] += ONE
 
 
 @kernel(
-    *(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, [2, 0, 1], [[0, 0]] * 4, 0, 2, [0] * 3)
+    *(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, 0, [2, 0, 1]),
+    *([[0, 0]] * 4, 0, 2, [0] * 3),
 )
 def deal(
-    start, stop, u, v, key, limit, lowest, shift, cut, places, records, first_node, end_node, links
-):
+    start, stop, u, v, key, limit, lowest, shift, floor,
+    cut, places, records, first_node, end_node, links,
+):  # fmt: skip
     """Write each of these pairs to the next place of its bucket, without `cut` bits of its key.
 
     Make the nodes from `first_node` to `end_node` - 1 roots.
     """
     for node in range(np.uint64(first_node), np.uint64(end_node)):
         links[node] = ROOT | node
-    cut, shift = np.uint64(cut), np.uint64(shift)
+    cut, shift, floor = np.uint64(cut), np.uint64(shift), np.uint64(floor)
     for first in range(start, stop, 64):
         word = light(key, np.uint64(first), np.uint64(stop), limit)
         while word:
             i = np.uint64(first) + lowest_bit(word)
             word &= word - ONE
-            above = np.uint64(key[i]) - lowest
-            place = places[above >> shift]
-            places[above >> shift] = place + ONE
+            own = bucket(np.uint64(key[i]), lowest, shift, floor)
+            place = places[own]
+            places[own] = place + ONE
             fetch(records, (place << ONE) + LINE)
-            records[place, 0] = above >> cut << _HALF | i
+            records[place, 0] = (np.uint64(key[i]) - lowest) >> cut << _HALF | i
             records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
