@@ -124,20 +124,22 @@ def compact_light_pairs(
 
 
 @helper
-def find_outside(first, end, backward, outside, u, v, hits):
-    """List the pairs in ``[first, end)`` that have a bit in `outside` at an end; maybe backward.
+def find_outside(first, end, backward, label, outside, u, v, hits):
+    """List the pairs in ``[first, end)`` whose labels may differ; maybe backward.
 
     `outside` has a bit for each node: whether its label is not the most frequent one. This table is
     32 times smaller than the labels. If most pairs have the most frequent label at both ends, the
-    table is enough to reject them. If it is empty, all pairs are listed.
+    table is enough to reject them. If it is empty, the labels are compared.
     """
     count, i = np.uint64(0), end - ONE if backward else first
     step = NONE if backward else ONE  # adding NONE subtracts 1
-    if not len(outside):
-        for hit in range(end - first):
-            hits[hit] = i + step * hit
-        return end - first
     six, low = np.uint64(6), np.uint64(63)
+    if not len(outside):
+        for _ in range(end - first):
+            hits[count] = i
+            count += np.uint64(label[u[i]] != label[v[i]])
+            i += step
+        return count
     for _ in range(end - first):
         hits[count] = i
         a, b = np.uint64(u[i]), np.uint64(v[i])
@@ -156,7 +158,7 @@ def relabel_pairs(
     step = NONE if backward else ONE
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        found = find_outside(first, end, backward, outside, u, v, hits)
+        found = find_outside(first, end, backward, label, outside, u, v, hits)
         for hit in range(found):
             i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
             fetch(label, u[ahead])
@@ -183,7 +185,7 @@ def relabel_light_pairs(
     step = NONE if backward else ONE
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        found = find_outside(first, end, backward, outside, u, v, hits)
+        found = find_outside(first, end, backward, label, outside, u, v, hits)
         for hit in range(found):
             i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
             fetch(label, u[ahead])
