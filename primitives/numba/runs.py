@@ -40,9 +40,7 @@ class Runs(NamedTuple):
     longest: int
 
 
-def choose_buckets(
-    key: NDArray[Any], lowest: int, highest: int, cut: int
-) -> tuple[int, int, int]:
+def choose_buckets(key: NDArray[Any], lowest: int, highest: int, cut: int) -> tuple[int, int, int]:
     """Choose the buckets of keys in ``[lowest, highest]``.
 
     The bucket of a key is ``max((key - lowest) >> shift, floor) - floor``. The first bucket has the
@@ -55,9 +53,9 @@ def choose_buckets(
     """
     every = max(1, len(key) >> DIGIT)
     sample = np.sort(key[::every])
-    sample = sample[: sample.searchsorted(highest, "right")]
+    sample = sample[: sample.searchsorted(key.dtype.type(highest), "right")]
     first = int(sample[len(sample) >> _SMALLEST]) if len(sample) else lowest
-    digit = min(DIGIT, max(0, (len(sample) * every // _RUN).bit_length()))
+    digit = min(DIGIT, max(1, (len(sample) * every // _RUN).bit_length()))
     shift = max(cut, max(0, highest - first).bit_length() - digit)
     floor = (first - lowest) >> shift
     return shift, floor, (max(lowest, highest) - lowest >> shift) - floor + 1
