@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import threading
@@ -17,7 +18,7 @@ from .commands import SUMMARIES
 from .errors import MstflowError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 on success; 1 if `verify` found a wrong forest; 2 after a line ``error: ...`` on standard
         error; 130 after an interrupt; 128 plus the number of any other signal.
     """
+    options = argparse.Namespace()
     try:
         if arguments is None:
             _silence_libraries()
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as in `mstflow algorithms | head -1`
         return 128 + signal.SIGPIPE
     except (MstflowError, OSError) as error:
-        return _fail("", error)
+        return _fail("", error, vars(options))
     except MemoryError as error:
         return _fail("not enough memory", error)
     except ImportError as error:
@@ -58,12 +60,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-def _fail(problem: str, error: Exception | None = None) -> int:
-    """Print one line about an error, and return the exit code of errors."""
+def _fail(problem: str, error: Exception | None = None, options: Iterable[str] = ()) -> int:
+    """Print one line about an error, and return the exit code of errors.
+
+    `options` are names of keyword arguments, which the line shows as options of the command.
+    """
     reason = "" if error is None else " ".join(str(error).split())
+    if options:
+        keyword = rf'(?<![^\s(])({"|".join(options)})="?(\w*)"?'
+        reason = re.sub(keyword, lambda found: _option(*found.groups()), reason)
     message = ": ".join(filter(None, [problem, reason])) or type(error).__name__
     print(f"error: {message}", file=sys.stderr)
     return 2
+
+
+def _option(name: str, value: str) -> str:
+    """Return a keyword argument as an option of the command line."""
+    return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
 def _silence_libraries() -> None:

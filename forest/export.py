@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..graphs.libraries.networkx import edges_of as networkx_edges
+from ..graphs.tables import class_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,6 +67,8 @@ def edges_of(columns: NamedColumns, num_vertices: int, graph: Any) -> list[tuple
     GraphError
         If the graph does not have these edges.
     """
+    if "networkx.Graph" not in class_names(graph):
+        raise GraphError(f"edges_of expects a networkx graph, not {type(graph).__name__}")
     edges = networkx_edges(graph)
     ids, u, v = (columns[name] for name in ("edge_id", "u", "v"))
     is_same = len(edges.nodes) == num_vertices and bool((ids < len(edges.u)).all())

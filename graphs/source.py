@@ -288,7 +288,7 @@ class EdgeSource:
         raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
             f"({show_bytes(needed)}; available are {show_bytes(known)}); if vertex ids are sparse, "
-            "renumber them from 0, or take them as names by ends= (--ends); if the graph has that "
+            "renumber them from 0, or take them as names by ends=; if the graph has that "
             "number of vertices, pass num_vertices="
         )
 

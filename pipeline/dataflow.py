@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import PipelineError
+from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
@@ -130,7 +130,9 @@ class Dataflow:
         return as_text(title, self.steps, self._in_partitions, self.result)
 
     def draw(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the data flow as SVG; also write it to `path` if given."""
+        """Return the data flow as SVG; also write it to the .svg file `path` if given."""
+        if path is not None and Path(path).suffix.lower() != ".svg":
+            raise OptionError(f"{path}: a drawing is SVG; choose a name that ends with .svg")
         read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
         given = [name for name in (*self.inputs, *self.values) if name in read]
         picture = as_svg(self.name, self.steps, self._in_partitions, given)

@@ -177,10 +177,12 @@ class Team:
         try:
             for other in others:
                 tasks += [self._others.submit(function, *other)]
-            result = function(*own)
-        finally:  # calls may write to the arguments until they end
-            for task in tasks:
-                task.exception()  # waits; takes half the time of `concurrent.futures.wait`
+        finally:
+            try:
+                result = function(*own)  # first if no thread starts: others may wait for its end
+            finally:  # calls may write to the arguments until they end
+                for task in tasks:
+                    task.exception()  # waits; takes half the time of `concurrent.futures.wait`
         return [result, *(task.result() for task in tasks)]
 
     def _run_sections(self, sections: Sequence[Section]) -> None:

@@ -111,7 +111,11 @@ class Stage:
 
 
 def stage(
-    *, writes: str | tuple[str, ...], combine: str | Combine | None = None
+    bare: Any = None,
+    /,
+    *,
+    writes: str | tuple[str, ...] = (),
+    combine: str | Combine | None = None,
 ) -> Callable[[Callable[..., Any]], Stage]:
     """Return a decorator that converts a function to a `Stage`.
 
@@ -127,6 +131,9 @@ def stage(
     PipelineError
         If the declaration is inconsistent or does not match the function. Names the stage.
     """
+    if bare is not None:
+        given = getattr(bare, "__name__", bare)
+        raise PipelineError(f'stage {given!r}: name what it writes, as in @stage(writes="NAME")')
     names = writes if isinstance(writes, tuple | list) else (writes,)
     if not all(isinstance(name, str) for name in names):
         raise PipelineError(f"expected a name or a tuple of names for writes, got {writes!r}")

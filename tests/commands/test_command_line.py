@@ -185,15 +185,20 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "--algorithm", "dijkstra"], "argument --algorithm: invalid choice"),
         (["solve", "{graph}", "--strategy", "half"], "argument --strategy: invalid choice"),
         (["solve", "{graph}", "--scheduler", "elsewhere"], "scheduler 'elsewhere' is not known"),
+        (["solve", "{graph}", "--memory", "1MB"], "--memory 1 MB is too small; it must"),
         (
-            ["solve", "{graph}", "--memory", "1MB"],
-            "--memory 1 MB is too small; it must",
+            ["solve", "{graph}", "--strategy", "whole", "--memory", "1GB"],
+            "holds all edges and does not support --memory; choose another",
         ),
+        (["solve", "{folder}/format=x/g.gr"], "format=x/g.gr: No such file"),
         (["solve", "{graph}", "--performance-report", "x.html"], "needs the address of a cluster"),
         (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
         (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
         (["solve", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
-        (["solve", "{graph}", "-o", "{folder}/out.geojson"], "no other format, needs coord"),
+        (
+            ["solve", "{graph}", "-o", "{folder}/out.geojson"],
+            "no other format, needs --coordinates",
+        ),
         (
             ["solve", "{graph}", "--weight", "length"],
             "no weights called 'length'; it has: 'weight'",

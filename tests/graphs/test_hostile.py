@@ -318,7 +318,7 @@ def test_large_ids_are_refused_before_arrays_are_made(tmp_path):
     for command, (code, error) in zip(commands, outcomes, strict=True):
         assert code == 2, (command, error)
         assert error.startswith(f"error: {command[-1]}: edge 2: vertex id {LARGE}: not enough memo")
-        assert "renumber them from 0, or take them as names by ends= (--ends)" in error
+        assert "renumber them from 0, or take them as names by --ends" in error
         assert error.count("\n") == 1
     assert peak < 300e6
 

@@ -266,6 +266,8 @@ def test_edges_of_a_forest(graph, kind):
     made.add_node("another")
     with pytest.raises(GraphError, match="the forest is not of this graph, which has"):
         forest.edges_of(made)
+    with pytest.raises(GraphError, match="edges_of expects a networkx graph, not str"):
+        forest.edges_of("x")
 
 
 @given(edge_lists(), st.sampled_from(KINDS))

@@ -529,6 +529,8 @@ def test_description_and_picture(algorithm, tmp_path):
     text = pipeline.describe()
     picture = pipeline.draw(tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").read_text() == picture
+    with pytest.raises(OptionError, match=r"x\.png: a drawing is SVG"):
+        pipeline.draw("x.png")
     assert (IMAGES / f"{algorithm}.svg").read_text() == picture  # as the documentation shows it
     check_described(pipeline, text, picture)
 

@@ -1,6 +1,10 @@
 """Tests of teams: several threads return the results and raise the errors of one thread."""
 
+import operator
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -86,3 +90,21 @@ def test_an_error_propagates_after_all_calls_have_ended():
     with pytest.raises(ValueError, match="0"):
         team.Team(4).call(work, [(place,) for place in range(4)])
     assert sorted(finished) == [2, 3]
+
+
+def test_helpers_end_if_a_thread_does_not_start(monkeypatch):
+    """The helpers of `join_with_helpers` run until the first call ends."""
+    submit, started = ThreadPoolExecutor.submit, []
+
+    def submit_once(pool, *call):
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(call)
+        return submit(pool, *call)
+
+    ended = threading.Event()
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit_once)
+    calls = [(ended.set,), (partial(ended.wait, 60),), (ended.wait,)]
+    with pytest.raises(RuntimeError, match="start new thread"):
+        team.Team(3).call(operator.call, calls)
+    assert ended.is_set()

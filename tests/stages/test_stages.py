@@ -108,6 +108,14 @@ def test_invalid_stages():
         check_stage(5)
     with pytest.raises(PipelineError, match=r"expected a name or a tuple of names .* got 5"):
         stage(writes=5)(lambda key: key)
+    with pytest.raises(
+        PipelineError, match=r"stage 'f': name what it writes, as in @stage\(writes"
+    ):
+
+        @stage
+        def f(key):
+            return key
+
     with pytest.raises(PipelineError, match="stage 'max': cannot read its signature"):
         stage(writes="a")(max)
     for hint in ("int | 5", "a b", "np.nope"):
