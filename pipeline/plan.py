@@ -12,7 +12,7 @@ from ..errors import MemoryBoundError, OptionError
 from ..primitives import resolve_backend, suggest_gpu
 from .report.report import Estimate, Plan
 from .strategies import SCANNING
-from .streaming.bounds import FOLD_SHARE, Graph, ScanMemory, tiles_bytes
+from .streaming.bounds import FOLD_SHARE, LAST_SHARE, Graph, ScanMemory, tiles_bytes
 
 if TYPE_CHECKING:
     from .dataflow import Dataflow
@@ -294,7 +294,7 @@ def edges_taken(graph: Graph, capacity: int, parts: int, num_light: int) -> list
         return [edges]
     taken = [num_light or _STOPPED * held]
     fragments = vertices * math.exp(-1.5 * taken[0] / max(1, vertices))
-    while fragments > capacity / 2:
+    while fragments > capacity / LAST_SHARE:
         taken.append(_STOPPED * held)
         fragments *= math.exp(-1.5 * taken[-1] / fragments)
     return [*taken, _LEFT * edges]

@@ -101,7 +101,7 @@ two_scan = _scanning(
     scan.sample_weights,
     scan.choose_limit,
     *_SCAN,
-    Loop(scan.join_fragments, *_SCAN, until=scan.nothing_left_out),
+    Loop(scan.join_fragments, scan.raise_limit, *_SCAN, until=scan.nothing_left_out),
     can_rescan=True,
 )
 

@@ -40,6 +40,8 @@ _COMFORTABLE, _PARTS = 2**24, 16
 #: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
 #: 1 / `FOLD_SHARE` of the buffer. Otherwise a second scan takes less time.
 FOLD_SHARE = 8
+#: A later scan has no limit if a forest of its fragments is at most 1 / `LAST_SHARE` of the buffer.
+LAST_SHARE = 3
 
 
 @dataclass(frozen=True)

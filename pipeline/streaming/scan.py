@@ -32,7 +32,7 @@ from ...progress import report_progress
 from ...stages.declare import stage
 from ...stages.fields import Chosen, Columns, Count, Verdict
 from ..run.partitions import as_index
-from .bounds import FOLD_SHARE
+from .bounds import FOLD_SHARE, LAST_SHARE
 from .buffer import EdgeBuffer, Selected
 from .solver import Cut, Solver
 from .star import Star
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
 
 T = TypeVar("T")
+
+#: The ratio of the ranks of two consecutive limits. If a limit is too high, the buffer lowers it.
+_RAISED = 3
 
 
 class Candidates(NamedTuple):
@@ -178,25 +181,42 @@ def choose_limit(
 ) -> Any:
     """Choose a limit for the keys of about `num_light` edges; None if all edges are light."""
     rank = len(sample) * num_light // max(1, num_edges or 0)
-    if rank >= len(sample):
-        return None
-    return int(ops.partition(solver.keys(ops.asarray(sample)), rank)[rank])
+    return _key_of_rank(ops, solver.keys(ops.asarray(sample)), rank)
 
 
-@stage(writes=("labels", "num_fragments", "limit", "num_scans"))
+@stage(writes=("labels", "num_fragments", "num_scans"))
 def join_fragments(
     ops: ArrayModule, found: Any, labels: Any, num_fragments: Count, num_scans: Count
-) -> tuple[Any, Count, Any, Count]:
+) -> tuple[Any, Count, Count]:
     """Join fragments along the forest of a scan, before the next scan."""
     _, root = ops.join_in_order(found.u, found.v, num_fragments)
     number, left = ops.number_roots(root)
-    return number if labels is None else ops.gather(number, labels), left, None, num_scans + 1
+    return number if labels is None else ops.gather(number, labels), left, num_scans + 1
+
+
+@stage(writes="limit")
+def raise_limit(
+    ops: ArrayModule, sample: Any, solver: Any, cut: Any, num_fragments: Count, capacity: Count
+) -> Any:
+    """Choose the limit of the next scan; None if few fragments remain.
+
+    A scan with a limit skips heavier edges without looking up the fragments of their ends.
+    """
+    if num_fragments <= capacity // LAST_SHARE:
+        return None
+    keys = solver.keys(ops.asarray(sample))
+    return _key_of_rank(ops, keys, _RAISED * (1 + ops.count(keys <= cut.key)))
 
 
 @stage(writes="nothing_left_out")
 def nothing_left_out(cut: Any) -> Verdict:
     """Return whether no further scan is needed."""
     return cut is None
+
+
+def _key_of_rank(ops: ArrayModule, keys: Any, rank: int) -> int | None:
+    """Return the key of a rank in a sample; None if the sample is smaller."""
+    return int(ops.partition(keys, rank)[rank]) if rank < len(keys) else None
 
 
 def _reduced(

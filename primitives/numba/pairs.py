@@ -87,6 +87,33 @@ def compact_pairs(
     return abs(np.int64(place) - target)
 
 
+@helper
+def write_keys(first, end, bits, top, signed, is_float, descending, key):
+    """Write the keys of the pairs in ``[first, end)``."""
+    for i in range(first, end):
+        key[i - first] = key_of(np.uint64(bits[i]), top, signed, is_float, descending)
+
+
+@helper
+def list_light(first, end, backward, key, limit, hits):
+    """List the pairs in ``[first, end)`` whose keys are at most the limit; maybe backward.
+
+    `key` has the keys of these pairs only.
+    """
+    count, length = np.uint64(0), end - first
+    words = (length + WORD - ONE) // WORD
+    for n in range(words):
+        low = WORD * (words - ONE - n if backward else n)
+        word = at_most(key, low, limit)
+        if length - low < WORD:  # the keys after these are undefined
+            word &= (ONE << (length - low)) - ONE
+        while word:
+            bit = highest_bit(word) if backward else lowest_bit(word)
+            hits[count] = first + low + bit
+            count, word = count + ONE, word ^ (ONE << bit)
+    return count
+
+
 @kernel(
     *(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], 6, True, True, False, 127, [], 7),
     *[[0] * 3] * 4,
@@ -100,26 +127,16 @@ def compact_light_pairs(
     `top` and the flags are those of `key_of`, which computes the keys of the pairs.
     """
     backward, target = target < 0, first_place(stop, target)
-    key, place = scratch(bits.dtype, BLOCK), np.uint64(target)
+    key, hits, place = scratch(bits.dtype, BLOCK), scratch(np.uint64, BLOCK), np.uint64(target)
     step = NONE if backward else ONE  # adding NONE subtracts 1
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        count = end - first
-        for j in range(count):
-            key[j] = key_of(np.uint64(bits[first + j]), top, signed, is_float, descending)
-        words = (count + WORD - ONE) // WORD
-        for n in range(words):
-            low = WORD * (words - ONE - n if backward else n)
-            word = at_most(key, low, limit)
-            if count - low < WORD:  # the keys after these are undefined
-                word &= (ONE << (count - low)) - ONE
-            while word:
-                bit = highest_bit(word) if backward else lowest_bit(word)
-                j, word = low + bit, word ^ (ONE << bit)
-                i = first + j
-                new_u[place], new_v[place] = u[i], v[i]
-                new_key[place], new_ids[place] = key[j], id_at(i, ids, first_id)
-                place += step * np.uint64(u[i] != v[i])
+        write_keys(first, end, bits, top, signed, is_float, descending, key)
+        for hit in range(list_light(first, end, backward, key, limit, hits)):
+            i = hits[hit]
+            new_u[place], new_v[place] = u[i], v[i]
+            new_key[place], new_ids[place] = key[i - first], id_at(i, ids, first_id)
+            place += step * np.uint64(u[i] != v[i])
     return abs(np.int64(place) - target)
 
 
@@ -181,22 +198,25 @@ def relabel_light_pairs(
 ):  # fmt: skip
     """Write the selected pairs, see `first_place`; return their number."""
     backward, target = target < 0, first_place(stop, target)
-    hits, place = scratch(np.uint64, BLOCK), np.uint64(target)
-    step = NONE if backward else ONE
+    key, hits, place = scratch(bits.dtype, BLOCK), scratch(np.uint64, BLOCK), np.uint64(target)
+    step, are_all_light = NONE if backward else ONE, limit == bits.dtype.type(NONE)
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        found = find_outside(first, end, backward, label, outside, u, v, hits)
+        if are_all_light:
+            found = find_outside(first, end, backward, label, outside, u, v, hits)
+        else:
+            write_keys(first, end, bits, top, signed, is_float, descending, key)
+            found = list_light(first, end, backward, key, limit, hits)
         for hit in range(found):
             i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
             fetch(label, u[ahead])
             fetch(label, v[ahead])
             fetch(bits, ahead)
             a, b = label[u[i]], label[v[i]]
-            key = bits.dtype.type(key_of(np.uint64(bits[i]), top, signed, is_float, descending))
+            own = bits.dtype.type(key_of(np.uint64(bits[i]), top, signed, is_float, descending))
             new_u[place], new_v[place] = a, b
-            new_key[place], new_ids[place] = key, id_at(i, ids, first_id)
-            is_light = (key <= limit) & (key <= max(bound[a], bound[b]))
-            place += step * np.uint64((a != b) & is_light)
+            new_key[place], new_ids[place] = own, id_at(i, ids, first_id)
+            place += step * np.uint64((a != b) & (own <= max(bound[a], bound[b])))
     return abs(np.int64(place) - target)
 
 
