@@ -30,6 +30,9 @@ _SMALLEST = 2**20
 #: Blocks consist of whole, aligned huge pages. Otherwise they would end with small pages, and the
 #: first write to a small page takes as long as the first write to 50 kB of a huge page.
 _PAGE = 2**21
+#: The pool maps this many bytes at once, because only adjacent blocks of one mapping can be joined.
+#: Linux provides their memory page by page, on the first write.
+_RESERVE = 2**32 if hasattr(mmap, "MADV_HUGEPAGE") else 0
 
 
 class _Block(NamedTuple):
@@ -52,6 +55,11 @@ class _Block(NamedTuple):
         """Return whether another block begins where this one ends."""
         return self.mapping is other.mapping and self.start + self.size == other.start
 
+    def joined(self, other: _Block) -> _Block:
+        """Return this block and an adjacent one as one block."""
+        start = min(self.start, other.start)
+        return _Block(self.mapping, start, self.size + other.size)
+
     def release(self) -> None:
         """Return whole pages to the system; other parts of the mapping may be in use."""
         if hasattr(mmap, "MADV_DONTNEED"):
@@ -69,6 +77,7 @@ class _Pool:
         self.lock = threading.Lock()
         self.returned: deque[_Block] = deque()
         self.idle: list[_Block] = []  # ascending by size; none is adjacent to another one
+        self.reserve: _Block | None = None  # addresses that were never used
         self.leases = self.keepers = 0
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
@@ -83,9 +92,7 @@ class _Pool:
                 if rest.size:
                     bisect.insort_left(self.idle, rest, key=_SIZE)
             else:
-                self._trim(most - size)  # the pool never holds more than the peak in use
-                block = _mapped(size)
-                self.held += size
+                block = self._new(size, most)
             self.leases, self.used, self.most = self.leases + 1, self.used + size, most
         self._settle()
         return block
@@ -113,6 +120,23 @@ class _Pool:
             self.keepers += step
         self.clear()
 
+    def _new(self, size: int, most: int) -> _Block:
+        """Return a block that begins with the last idle block of the mapping and ends after it.
+
+        Release other blocks, so that the pool never holds more than the peak in use (`most`).
+        """
+        if not self.reserve or self.reserve.size < size:
+            self.reserve = _reserved(size)
+        self.held += size
+        for place, block in enumerate(self.idle):
+            if block.precedes(self.reserve):
+                self.reserve = self.idle.pop(place).joined(self.reserve)
+                self.held -= block.size
+                break
+        self._trim(most)
+        block, self.reserve = self.reserve.split(size)
+        return block
+
     def _settle(self) -> None:
         """Process the queue. If another thread has the lock, that thread processes the queue."""
         while self.returned and self.lock.acquire(blocking=False):
@@ -132,11 +156,10 @@ class _Pool:
             for place, other in reversed([*enumerate(self.idle)]):
                 if other.precedes(block) or block.precedes(other):
                     del self.idle[place]  # `remove` would compare mappings, which may be arrays
-                    start = min(block.start, other.start)
-                    block = _Block(block.mapping, start, block.size + other.size)
+                    block = block.joined(other)
             bisect.insort_left(self.idle, block, key=_SIZE)  # the last one is still in the cache
         if not self.leases and not self.keepers:
-            self.most = 0
+            self.most, self.reserve = 0, None
 
     def _trim(self, size: int) -> None:
         """Return memory of the largest idle blocks until at most `size` bytes are held."""
@@ -147,6 +170,13 @@ class _Pool:
             self.held -= freed.size
             if kept.size:
                 bisect.insort_left(self.idle, kept, key=_SIZE)
+
+
+def _reserved(size: int) -> _Block:
+    """Return new memory of `size` bytes, or of more if there is no limit of addresses."""
+    with contextlib.suppress(MemoryError):
+        return _mapped(max(size, _RESERVE))
+    return _mapped(size)
 
 
 def _mapped(size: int) -> _Block:

@@ -40,6 +40,7 @@ def test_the_pool_holds_at_most_the_peak(sizes, data):
 def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
     """Windows has no anonymous mappings."""
     monkeypatch.delattr(mmap, "MAP_ANONYMOUS", raising=False)
+    monkeypatch.setattr(memory, "_RESERVE", 0)
     pool = memory._Pool()
     first, other = pool.take(2), pool.take(1)
     pool.give_back(first)
@@ -59,7 +60,7 @@ def test_released_memory_is_returned_to_the_system():
 
     size = 2**26
     pool, before = memory._Pool(), resident()
-    block = pool.take(2 * size)
+    block, after = pool.take(2 * size), pool.take(2**21)
     block.array()[:] = 1
     pool.keep(1)
     pool.give_back(block)
@@ -68,6 +69,7 @@ def test_released_memory_is_returned_to_the_system():
     pool.take(3 * size)  # there is no such block: the rest of the first one is released
     assert resident() - before < size
     assert (small.array() == 1).all()
+    assert after.size == 2**21  # if no block were in use here, the first one would be extended
 
 
 def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
@@ -119,4 +121,4 @@ def test_a_block_may_return_while_another_is_taken():
     pool.held += 8
     assert pool.take(7).size == 7
     assert not pool.returned
-    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 3)
+    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 2)
