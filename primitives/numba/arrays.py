@@ -221,14 +221,19 @@ class NumbaArrays(NumpyArrays):
         none, shares = len(values), len(self._team.shares(len(values)))
         is_packed = values.itemsize <= 4 and none < 2**32
         # Each of two threads lowers records in its own row. More threads share one row to save
-        # memory: they use atomic operations or, if a record has two words, divide the places.
+        # memory: they divide the places, or use atomic operations where their places overlap.
         rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
         records = empty(rows * size * words, np.uint64).reshape(rows, -1)
         own = records[0] if rows < shares else Each(records)
         step, arrays = self._team.step, [_words(array) for array in (u, v, values)]
-        if is_packed:
-            kernel = pairs.lower_together if rows < shares else pairs.lower_packed
-            lower = step(kernel, none, *arrays, own)
+        steps = [step(elements.fill, records.size, _NONE, records.ravel())]
+        if is_packed and rows < shares:
+            places = np.empty((shares, 2), np.uint64)
+            steps.append(step(pairs.find_places, none, *arrays[:2], Each(places)))
+            arguments = Each(range(shares)), places, *arrays, own
+            lower = step(pairs.lower_together, none, *arguments)
+        elif is_packed:
+            lower = step(pairs.lower_packed, none, *arrays, own)
         elif rows == shares:
             lower = step(pairs.lower_wide, none, 0, size, *arrays, own)
         else:
@@ -237,8 +242,7 @@ class NumbaArrays(NumpyArrays):
         join = pairs.join_packed if is_packed else pairs.join_wide
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
         outs = np.uint64(none), _words(smallest), _words(position)
-        fill = step(elements.fill, records.size, _NONE, records.ravel())
-        return [fill, lower, step(join, size, records, *outs)], smallest, position
+        return [*steps, lower, step(join, size, records, *outs)], smallest, position
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size, step = len(target), self._team.step
@@ -278,7 +282,8 @@ class NumbaArrays(NumpyArrays):
         given = [array for array in arrays if len(array)]
         filled = [*map(_words, given)]
         total = sum(map(len, filled))
-        ends = [[*itertools.chain.from_iterable(self._ranges(array))] for array in filled]
+        ranges = [self._ranges(array) for array in filled]  # of each share
+        ends = [[*itertools.chain.from_iterable(each)] for each in ranges]
         lowest, highest = min(map(min, ends), default=0), max(map(max, ends), default=0)
         # Negative values exceed the largest value of their dtype when they are viewed as words.
         is_signed = any(
@@ -296,10 +301,13 @@ class NumbaArrays(NumpyArrays):
         rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
         base, step = np.uint64(lowest), self._team.step
         steps = [step(elements.fill, rows.size, np.uint64(0), rows.ravel())]
-        for array in filled:
-            kernel = sorting.mark_together if is_shared else sorting.mark
-            own = rows[0] if is_shared else Each(rows)
-            steps.append(step(kernel, len(array), array, base, own))
+        for array, own in zip(filled, ranges, strict=True):
+            if is_shared:
+                places = (np.array(own, np.uint64) - base) // np.uint64(64)
+                arguments = Each(range(len(own))), places, array, base, rows[0]
+                steps.append(step(sorting.mark_together, len(array), *arguments))
+                continue
+            steps.append(step(sorting.mark, len(array), array, base, Each(rows)))
         out = empty(total, np.result_type(*arrays))
         (count, share), _ = self._counts(words, each=64)
         self._team.run_all(

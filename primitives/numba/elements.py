@@ -34,6 +34,22 @@ def sum_before(share, counts):
     return np.int64(total)
 
 
+@helper
+def alone(share, places):
+    """Return the first place that only this share can reach, and the number of such places.
+
+    `places` has the smallest and the largest place of each share. Such places are found only if
+    later shares reach larger places.
+    """
+    first, end = np.uint64(0), np.uint64(2**64 - 1)
+    for other in range(len(places)):
+        if other < share:
+            first = max(first, places[other, 1] + np.uint64(1))
+        elif other > share:
+            end = min(end, places[other, 0])
+    return first, max(first, end) - first
+
+
 @kernel(1, 0, 2, [3, 4, 5], [0] * 3)
 def move(source, target, count, values, out):
     """Copy `count` values from place `source` to place `target`."""

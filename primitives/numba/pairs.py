@@ -18,7 +18,7 @@ from ...runtime.intrinsics import (
     lowest_bit,
     scratch,
 )
-from .elements import key_of
+from .elements import alone, key_of
 from .sorting import count_ones
 
 WORD = np.uint64(64)
@@ -233,19 +233,36 @@ def lower_packed(start, stop, u, v, key, records):
         records[v[i]] = min(records[v[i]], record)
 
 
-@kernel(0, 3, [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
-def lower_together(start, stop, u, v, key, records):
+@kernel(0, 3, [0, 1, 2], [1, 2, 0], [0, 0])
+def find_places(start, stop, u, v, places):
+    """Write the smallest and the largest place of these pairs."""
+    low, high, other_low, other_high = u[start], u[start], v[start], v[start]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        low, high = min(low, u[i]), max(high, u[i])
+    for i in range(np.uint64(start), np.uint64(stop)):
+        other_low, other_high = min(other_low, v[i]), max(other_high, v[i])
+    places[0] = min(np.uint64(low), np.uint64(other_low))
+    places[1] = max(np.uint64(high), np.uint64(other_high))
+
+
+@kernel(0, 3, 0, [[0, 2], [1, 2]], [0, 1, 2], [1, 2, 0], [6, 4, 5], [127] * 3)
+def lower_together(start, stop, share, places, u, v, key, records):
     """Lower records of one word at all places, while other threads lower them for other pairs.
 
-    Most pairs only read a record, because they find a lower one there.
+    Most pairs only read a record, because they find a lower one there. `places` has the smallest
+    and the largest place of each share.
     """
     half = np.uint64(32)
+    first, count = alone(share, places)
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
         fetch(records, u[ahead])
         fetch(records, v[ahead])
         record = np.uint64(key[i]) << half | np.uint64(i)
         for end in (np.uint64(u[i]), np.uint64(v[i])):
+            if end - first < count:
+                records[end] = min(records[end], record)
+                continue
             now = load(records, end)
             while record < now and not compare_and_swap(records, end, now, record):
                 now = load(records, end)

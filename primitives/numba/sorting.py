@@ -12,7 +12,7 @@ from ...runtime.intrinsics import (
     load,
     lowest_bit,
 )
-from .elements import sum_before
+from .elements import alone, sum_before
 
 
 @helper
@@ -42,12 +42,19 @@ def mark(start, stop, values, lowest, bits):
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
 
 
-@kernel(0, 3, [4, 9, 70], 4, [0, 0])
-def mark_together(start, stop, values, lowest, bits):
-    """Set the bit of each value, while other threads set bits of the same words."""
+@kernel(0, 3, 0, [[0, 0], [1, 1]], [4, 9, 70], 4, [0, 0])
+def mark_together(start, stop, share, places, values, lowest, bits):
+    """Set the bit of each value, while other threads set bits of the same words.
+
+    `places` has the smallest and the largest word of each share.
+    """
+    first, count = alone(share, places)
     for i in range(start, stop):
         value = np.uint64(values[i]) - lowest
         word, bit = value >> np.uint64(6), ONE << (value & np.uint64(63))
+        if word - first < count:
+            bits[word] |= bit
+            continue
         now = load(bits, word)
         while not compare_and_swap(bits, word, now, now | bit):
             now = load(bits, word)
