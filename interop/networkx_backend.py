@@ -81,13 +81,16 @@ class ConvertedGraph:
     def __len__(self) -> int:
         return len(self.edges.nodes)
 
-    def with_edges(self, edge_ids: NDArray[np.int64]) -> Any:
-        """Return a networkx graph of the same class, nodes and attributes, with these edges."""
+    def with_edges(self, edge_ids: NDArray[np.int64], *, parallel: bool = False) -> Any:
+        """Return a networkx graph of the same class, nodes and attributes, with these edges.
+
+        `parallel` allows more than one edge between two nodes.
+        """
         made = self.kind()
         made.graph.update(self.attributes)
         nodes, data = self.edges.nodes, self.node_data or [{}] * len(self)
         with without_collection():
-            if self.kind is networkx.Graph:
+            if self.kind in (networkx.Graph, networkx.MultiGraph) and not parallel:
                 made._node.update(zip(nodes, map(dict.copy, data), strict=True))
                 made._adj.update(zip(nodes, _rows(self.edges, edge_ids), strict=True))
             else:
@@ -163,7 +166,7 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
         raise NotImplementedError(message)
     if not isinstance(result, ConvertedGraph):
         return result
-    return result.with_edges(np.arange(len(result.edges.u)))
+    return result.with_edges(np.arange(len(result.edges.u)), parallel=result.is_multigraph())
 
 
 def _spanning_edges(
@@ -177,7 +180,10 @@ def _spanning_edges(
     maximum: bool,
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the edges of a spanning forest, the preferred ones first."""
-    yield from G.edges.tuples(_chosen(G, weight, maximum, ignore_nan), keys=keys, data=data)
+    edge_ids = _chosen(G, weight, maximum, ignore_nan)
+    with without_collection():
+        found = list(G.edges.tuples(edge_ids, keys=keys, data=data))
+    yield from found
 
 
 def _spanning_tree(
@@ -250,12 +256,16 @@ def _chosen(graph: ConvertedGraph, weight: Any, maximum: bool, ignore_nan: bool)
 
 
 def _rows(edges: Edges, edge_ids: NDArray[np.int64]) -> list[dict[Any, dict[Any, Any]]]:
-    """Return the neighbors of each node in a `networkx.Graph` of these edges, with attributes."""
+    """Return the neighbors of each node in a graph of these edges, none of which are parallel."""
     nodes, data = edges.nodes, edges.data[edge_ids]
     order = by_address(data)
     data[order] = list(map(dict.copy, data[order].tolist()))
+    values = data.tolist()
+    if edges.keys is not None:
+        pairs = zip(edges.keys[edge_ids].tolist(), values, strict=True)
+        values = [{key: attributes} for key, attributes in pairs]
     rows: list[dict[Any, dict[Any, Any]]] = [{} for _ in nodes]
     u, v = edges.u[edge_ids].tolist(), edges.v[edge_ids].tolist()
-    for a, b, attributes in zip(u, v, data.tolist(), strict=True):
-        rows[a][nodes[b]] = rows[b][nodes[a]] = attributes
+    for a, b, value in zip(u, v, values, strict=True):
+        rows[a][nodes[b]] = rows[b][nodes[a]] = value
     return rows

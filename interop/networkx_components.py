@@ -154,7 +154,11 @@ def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[An
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would visit all dictionaries of a graph repeatedly."""
+    """Pause the garbage collector, which would visit all dictionaries of a graph repeatedly.
+
+    Freezing and unfreezing at the end moves new objects to the oldest generation, so the next
+    collection of the youngest one does not visit them.
+    """
     if not gc.isenabled():
         yield
         return
@@ -162,6 +166,9 @@ def without_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # else unfreezing would change what the caller has frozen
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
 
 

@@ -33,8 +33,8 @@ class Edges:
     #: Positions of both ends in `nodes`.
     u: NDArray[np.int64]
     v: NDArray[np.int64]
-    #: The keys of a multigraph's edges.
-    keys: list[Any] | None
+    #: An object array with the keys of a multigraph's edges.
+    keys: NDArray[Any] | None
     #: An object array with the attributes of each edge: the dictionaries of the graph, not copies.
     data: NDArray[Any]
 
@@ -45,7 +45,7 @@ class Edges:
         node = self.nodes.__getitem__
         columns: list[Iterable[Any]] = [map(node, at[edge_ids].tolist()) for at in (self.u, self.v)]
         if self.keys is not None and keys:
-            columns.append(map(self.keys.__getitem__, edge_ids.tolist()))
+            columns.append(self.keys[edge_ids].tolist())
         if data:
             columns.append(self.data[edge_ids].tolist())
         return zip(*columns, strict=True)
@@ -81,10 +81,7 @@ def edges_of(graph: Any) -> Edges:
         u, v, values = u[first], v[first], values[first]
     if not graph.is_multigraph():
         return Edges(nodes, u, v, None, values)
-    parallel = np.fromiter(map(len, values), np.int64, len(values))
-    keys: list[Any] = list(chain.from_iterable(values))
-    data = np.fromiter(chain.from_iterable(by_key.values() for by_key in values), object, len(keys))
-    return Edges(nodes, np.repeat(u, parallel), np.repeat(v, parallel), keys, data)
+    return _of_multigraph(nodes, u, v, values)
 
 
 def by_address(objects: NDArray[Any]) -> NDArray[np.intp]:
@@ -160,6 +157,26 @@ def _other_ends(
     v = u.copy()
     v[one], v[other] = u[other], u[one]
     return v
+
+
+def _of_multigraph(
+    nodes: list[Any], u: NDArray[np.int64], v: NDArray[np.int64], values: NDArray[Any]
+) -> Edges:
+    """Return the edges of the pairs (u, v), whose `values` map keys to attributes."""
+    order = by_address(values)
+    rows = values[order].tolist()
+    if not all(map(isinstance, rows, repeat(dict))):
+        rows = list(map(dict, rows))
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    count = int(lengths.sum())
+    keys = np.fromiter(chain.from_iterable(rows), object, count)
+    data = np.fromiter(chain.from_iterable(map(dict.values, rows)), object, count)
+    parallel = np.empty_like(lengths)
+    parallel[order] = lengths
+    shift = (np.cumsum(parallel) - parallel)[order] - (np.cumsum(lengths) - lengths)
+    place = np.repeat(shift, lengths) + np.arange(count)
+    keys[place], data[place] = keys.copy(), data.copy()
+    return Edges(nodes, np.repeat(u, parallel), np.repeat(v, parallel), keys, data)
 
 
 def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
