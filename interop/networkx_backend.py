@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.libraries.networkx import Edges, by_address, edges_of
 from ..primitives import array_module, resolve_backend
-from .networkx_components import ConvertedNodes, grouped, new_sets, without_collection
+from .networkx_components import ConvertedNodes, labels_of, sets_of, without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,21 +54,24 @@ class ConvertedGraph:
         self._is_multigraph = graph.is_multigraph()
         self._weights: dict[Any, NDArray[Any]] = {}
 
-    @property
-    def nodes(self) -> list[Any]:
-        """The nodes in the order of networkx."""
-        return self.edges.nodes
-
     @cached_property
-    def components(self) -> list[set[Any] | None]:
-        """The components; see `grouped`."""
+    def _labels(self) -> NDArray[Any]:
         u, v = self.edges.u, self.edges.v
-        return grouped(self.nodes, u, v, array_module(resolve_backend("auto", len(u))))
+        return labels_of(len(self), u, v, array_module(resolve_backend("auto", len(u))))
+
+    @property
+    def number(self) -> int:
+        """The number of components."""
+        return int(self._labels.max(initial=-1)) + 1
+
+    def sets(self) -> list[set[Any]]:
+        """Return a new set of the nodes of each component, in the order of first nodes."""
+        return sets_of(self.edges.nodes, self._labels)
 
     @property
     def is_connected(self) -> bool:
         """Whether there is one component."""
-        return len(self.components) == 1
+        return self.number == 1
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -206,12 +209,12 @@ maximum_spanning_tree = partial(_spanning_tree, maximum=True)
 
 def connected_components(G: ConvertedGraph | ConvertedNodes) -> Iterator[set[Any]]:  # noqa: N803
     """Return the nodes of each component, in the order of first nodes."""
-    return iter(new_sets(G.nodes, G.components))
+    return iter(G.sets())
 
 
 def number_connected_components(G: ConvertedGraph | ConvertedNodes) -> int:  # noqa: N803
     """Return the number of components."""
-    return len(G.components)
+    return G.number
 
 
 def is_connected(G: ConvertedGraph | ConvertedNodes) -> bool:  # noqa: N803

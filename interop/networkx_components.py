@@ -1,7 +1,7 @@
-"""Components of a networkx graph: by kernels if the graph is large, else by a search.
+"""Components of a networkx graph: by kernels or arrays if the graph is large, else by a search.
 
 The kernels pair the arcs of each edge by the address of the dictionary that both ends share. So
-they look up no node.
+they look up no node. Arrays do the same in several passes, which pays if there are few arcs.
 
 The search from a node proceeds in levels. A small level is read by a loop, as in networkx. For a
 larger level, all its neighbors are united by one operation on sets. When only a few nodes are
@@ -18,17 +18,18 @@ import gc
 import sysconfig
 from contextlib import contextmanager
 from functools import cache
-from itertools import compress, filterfalse, islice, pairwise
+from itertools import compress, filterfalse, islice, repeat
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graphs.libraries.networkx import ends_of
 from ..primitives import array_module, why_not
 from ..runtime.native import Kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,10 +43,11 @@ _MANY_OUTSIDE = 8
 _FEW_OUTSIDE = 2
 #: The number of nodes from which kernels are faster than the search, also if degrees are large.
 _LARGE = 30_000
-#: The assumed number of edges of a node, because counting them takes time.
-_EDGES = 4
-#: The number of rows that are read at a time, so that they stay in a cache.
-_BLOCK = 4096
+#: The number of edges of one component that the kernels find as fast as a node of a sparse graph.
+_EDGES = 6
+#: The mean degree up to which levels are small, as measured on the first nodes.
+_SPARSE = 3
+_SAMPLE = 200
 
 kernels = Kernels(f"{__package__}.row_kernels")
 
@@ -57,35 +59,53 @@ class ConvertedNodes:
     functions as possible, because networkx finds the components of small graphs in microseconds.
     """
 
-    __slots__ = ("_adjacency", "_components", "_is_multigraph", "_shares")
+    __slots__ = ("_adjacency", "_is_multigraph", "_labels", "_sets", "_shares")
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
         self._adjacency: Mapping[Any, Mapping[Any, Any]] = graph._adj
-        self._components: list[set[Any] | None] | None = None
+        self._labels: NDArray[Any] | None = None
+        self._sets: list[set[Any]] | None = None
         self._is_multigraph = graph.is_multigraph()
         self._shares = graph.edge_attr_dict_factory is dict  # else edges may share one
 
     @property
-    def nodes(self) -> Collection[Any]:
-        """The nodes in the order of networkx."""
-        return self._adjacency
+    def number(self) -> int:
+        """The number of components."""
+        labels = self._find_labels()
+        return len(self._search()) if labels is None else int(labels.max()) + 1
 
-    @property
-    def components(self) -> list[set[Any] | None]:
-        """The components; see `grouped`."""
-        if self._components is None:
-            is_large = len(self._adjacency) >= _LARGE
-            found = _by_kernels(self._adjacency) if is_large and self._shares else None
-            self._components = list(components_of(self._adjacency)) if found is None else found
-        return self._components
+    def sets(self) -> list[set[Any]]:
+        """Return a new set of the nodes of each component, in the order of first nodes."""
+        labels = self._find_labels()
+        if labels is None:
+            return list(map(set.copy, self._search()))
+        return sets_of(self._adjacency, labels)
 
     @property
     def is_connected(self) -> bool:
-        """Whether the component of the first node has all nodes; no other is searched for."""
-        if self._components is not None:
-            return len(self._components) == 1
-        return len(next(components_of(self._adjacency))) == len(self)
+        """Whether there is one component; others are not searched for."""
+        if self._sets is None and self._labels is None:
+            if len(self) >= _LARGE and _is_small(self._adjacency, _LARGE // 8):
+                return False
+            if self._find_labels() is None:
+                return len(next(components_of(self._adjacency))) == len(self)
+        return self.number == 1
+
+    def _find_labels(self) -> NDArray[Any] | None:
+        """Return the labels of a large graph; None if a search is faster, or has been made."""
+        is_large = len(self) >= _LARGE and self._shares
+        if is_large and self._sets is None and self._labels is None:
+            self._labels = _by_kernels(self._adjacency)
+            if self._labels is None and _is_sparse(self._adjacency):
+                u, v = ends_of(self._adjacency)
+                self._labels = labels_of(len(self), u, v, array_module("numpy"))
+        return self._labels
+
+    def _search(self) -> list[set[Any]]:
+        if self._sets is None:
+            self._sets = list(components_of(self._adjacency))
+        return self._sets
 
     def is_directed(self) -> bool:
         """Return False; networkx does not convert directed graphs for these functions."""
@@ -99,47 +119,45 @@ class ConvertedNodes:
         return len(self._adjacency)
 
 
-def grouped(
-    nodes: Collection[Any], u: NDArray[Any], v: NDArray[Any], ops: ArrayModule
-) -> list[set[Any] | None]:
-    """Return the nodes of each component of a graph with these edges, in the order of first nodes.
+def labels_of(size: int, u: NDArray[Any], v: NDArray[Any], ops: ArrayModule) -> NDArray[Any]:
+    """Return the number of each node's component, in the order of first nodes."""
+    labels, _ = ops.number_roots(ops.join_in_order(u, v, size)[1])
+    return np.asarray(labels)
 
-    The largest component is None, because it is what the others leave.
+
+def sets_of(nodes: Collection[Any], labels: NDArray[Any]) -> list[set[Any]]:
+    """Return a new set of the nodes of each component.
+
+    The largest component is what the others leave. So its nodes are not grouped.
     """
     if not nodes:
         return []
-    labels, _ = ops.number_roots(ops.join_in_order(u, v, len(nodes))[1])
     sizes = np.bincount(labels)
-    largest = sizes.argmax()
+    largest = int(sizes.argmax())
     sizes[largest] = 0
     others: list[Any] = []
     if len(sizes) > 1:
         is_other = labels != largest
-        others = list(compress(nodes, is_other.tolist()))
+        others = list(compress(nodes, is_other.tobytes()))
         order = np.argsort(labels[is_other], kind="stable")
         others = list(map(others.__getitem__, order.tolist()))
     with without_collection():
-        ends = pairwise([0, *np.cumsum(sizes).tolist()])
-        return [set(others[start:end]) or None for start, end in ends]
-
-
-def new_sets(nodes: Collection[Any], components: Sequence[set[Any] | None]) -> list[set[Any]]:
-    """Return a new set for each component; None stands for the nodes that the others leave."""
-    sets = [set(nodes) if each is None else each.copy() for each in components]
-    if None in components:
-        largest = sets[components.index(None)]
-        largest.difference_update(*filter(None, components))
+        grouped = repeat(iter(others))
+        sets = list(map(set, map(islice, grouped, sizes.tolist())))
+        sets[largest] = set(nodes)
+        sets[largest].difference_update(others)
     return sets
 
 
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
     """Yield the nodes of each component, in the order of first nodes."""
     size = len(adjacency)
+    few = size if _is_sparse(adjacency) else _FEW
     outside: Collection[Any] = adjacency
     while True:
         earlier: set[Any] = set()
         for first in filterfalse(earlier.__contains__, outside):
-            component, rest = _component(adjacency, first, earlier, outside, size)
+            component, rest = _component(adjacency, first, earlier, outside, size, few)
             yield component
             size -= len(component)
             if not size:
@@ -150,6 +168,23 @@ def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[An
             earlier |= component
         else:
             return
+
+
+def _is_sparse(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool:
+    """Return whether the first nodes have few neighbors."""
+    degrees = list(map(len, islice(adjacency.values(), _SAMPLE)))
+    return sum(degrees) < _SPARSE * len(degrees)
+
+
+def _is_small(adjacency: Mapping[Any, Mapping[Any, Any]], limit: int) -> bool:
+    """Return whether the component of the first node has at most this number of nodes."""
+    reached = dict.fromkeys(islice(adjacency, 1))
+    unread = list(reached)
+    while unread and len(reached) <= limit:
+        row = adjacency[unread.pop()]
+        unread += filterfalse(reached.__contains__, row)
+        reached.update(row)
+    return len(reached) <= limit
 
 
 @contextmanager
@@ -172,23 +207,19 @@ def without_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _by_kernels(adjacency: Any) -> list[set[Any] | None] | None:
-    """Return the components; None if kernels do not pay, or if rows do not share dictionaries."""
+def _by_kernels(adjacency: Any) -> NDArray[Any] | None:
+    """Return the labels; None if kernels do not pay, or if rows do not share dictionaries."""
     if why_not("numba") or not kernels.pay_after(_EDGES * len(adjacency)):
         return None
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return None  # another thread could change a dictionary while a kernel reads it
-    rows: list[Any] = []
-    address = np.empty(len(adjacency), np.int64)
-    count, unread = 0, iter(adjacency.values())
-    while block := list(islice(unread, _BLOCK)):
-        if set(map(type, block)) != {dict}:
-            return None
-        count += sum(map(len, block))
-        address[len(rows) : len(rows) + len(block)] = list(map(id, block))
-        rows += block
+    if type(adjacency) is not dict or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None  # a view, or another thread could change a dictionary while a kernel reads it
+    rows, none = np.empty(len(adjacency), np.int64), np.empty(0, np.int64)
+    graph = (_functions(), id(adjacency), id(dict), rows)
+    count = kernels.read_rows(*graph, none.astype(np.int32), none)
+    if count < 0:
+        return None
     row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
-    if kernels.read_rows(_functions(), address, row_of, value) != count:
+    if kernels.read_rows(*graph, row_of, value) != count:
         return None  # another thread changed the graph
     bits = count.bit_length()
     seen, edge_at = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32)
@@ -197,33 +228,40 @@ def _by_kernels(adjacency: Any) -> list[set[Any] | None] | None:
     if count < 0:
         return None
     u, v = u[:count], v[:count]
-    loops = u[u == v].tolist()
-    nodes = list(adjacency) if loops else []
-    if len(set(loops)) < len(loops) or not all(nodes[row] in rows[row] for row in loops):
+    if (u == v).any() and not _are_loops(adjacency, u[u == v]):
         return None
-    return grouped(adjacency, u, v, array_module("numba"))
+    return labels_of(len(adjacency), u, v, array_module("numba"))
+
+
+def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
+    """Return whether these rows differ, and each has its own node as a neighbor."""
+    nodes = list(adjacency)
+    return len(set(rows.tolist())) == len(rows) and all(
+        node in adjacency[node] for node in map(nodes.__getitem__, rows.tolist())
+    )
 
 
 @cache
 def _functions() -> NDArray[np.uint64]:
     """Return the addresses of the functions that the kernels call."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyDict_Next")
+    names = ("PyGILState_Ensure", "PyGILState_Release", "PyDict_Next", "PyDict_Size")
     pointers = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in names]
     return np.array([pointer.value for pointer in pointers], np.uint64)
 
 
 def _component(
-    adjacency: Any, first: Any, earlier: set[Any], outside: Iterable[Any], size: int
+    adjacency: Any, first: Any, earlier: set[Any], outside: Iterable[Any], size: int, few: int
 ) -> tuple[set[Any], list[Any] | None]:
     """Return the component of a node, and the nodes that were read from outside, if any.
 
     `outside` has the `size` nodes that are in no component yet, and those of `earlier` components.
+    A loop reads levels of up to `few` nodes.
     """
     reached = {first}
     level: Collection[Any] = [first]
     rest: list[Any] | None = None
     while True:
-        while 0 < len(level) <= _FEW:
+        while 0 < len(level) <= few:
             new: list[Any] = []
             for node in level:
                 for other in adjacency[node]:

@@ -1,8 +1,10 @@
 """Kernels that read the rows of a networkx graph, which are dictionaries, and pair their arcs.
 
 They call functions of Python's C API, in an array of addresses: `PyGILState_Ensure`,
-`PyGILState_Release` and `PyDict_Next`. So they hold the GIL while they read dictionaries. They
-change no reference count, and use only the addresses of values.
+`PyGILState_Release`, `PyDict_Next` and `PyDict_Size`. So they hold the GIL while they read
+dictionaries. They change no reference count, and use only the addresses of values. The second word
+of an object is its type. The fifth word of a dictionary is the address of its table, which is only
+prefetched, so a version of Python with another layout would only be slower.
 """
 
 import numpy as np
@@ -12,7 +14,7 @@ from numba.extending import intrinsic
 
 from ..runtime.intrinsics import AHEAD, array_at, fetch, kernel, scratch
 
-_ENSURE, _RELEASE, _NEXT = np.arange(3, dtype=np.uint64)
+_ENSURE, _RELEASE, _NEXT, _SIZE = np.arange(4, dtype=np.uint64)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio, for hashing by multiplication
 _WORD, _INT, _VOID = ir.IntType(64), ir.IntType(32), ir.VoidType()
 
@@ -45,6 +47,16 @@ def restore_gil(_, release, state):
 
 
 @intrinsic
+def size_of(_, function, row):
+    """Return the number of items of a dictionary."""
+
+    def generate(context, builder, signature, arguments):
+        return _call(builder, arguments[0], _WORD, arguments[1])
+
+    return types.int64(types.uint64, types.int64), generate
+
+
+@intrinsic
 def next_item(_, function, row, item):
     """Advance a position in a dictionary, and write its key and value after it; False at the end.
 
@@ -61,25 +73,39 @@ def next_item(_, function, row, item):
     return signature, generate
 
 
-@kernel([0, 0, 0], [], [0] * 2, [0] * 2)
-def read_rows(functions, rows, row_of, value):
-    """Write the row and the value of each item of dictionaries; return the number of items.
+@kernel([0] * 4, 0, 0, [], [], [])
+def read_rows(functions, graph, dict_type, rows, row_of, value):
+    """Write the row and the value of each item of the rows; return the number of items.
 
-    Return -1 if there are more items than places.
+    The rows are the values of the dictionary at the address `graph`, and `rows` has a place for
+    the address of each. Only count the items if there are not exactly as many places for them.
+    Return -1 if there is another number of rows, or if the type of one is not `dict_type`.
     """
     if not len(rows):
         return 0
-    item, count, last = scratch(np.int64, 3), 0, len(rows) - 1
     gil = take_gil(functions[_ENSURE])
+    item, count, last = scratch(np.int64, 3), 0, len(rows) - 1
+    item[0] = 0
+    while count <= last and next_item(functions[_NEXT], graph, item):
+        rows[count] = item[2]
+        count += 1
+    count = 0 if count > last and not next_item(functions[_NEXT], graph, item) else -1
     for i in range(len(rows)):
-        fetch(array_at(rows[min(i + AHEAD, last)], np.int64, (1,)), np.uint64(0))
-        item[0] = 0
-        while count >= 0 and next_item(functions[_NEXT], rows[i], item):
-            if count < len(value):
+        if count >= 0:
+            fetch(array_at(rows[min(i + AHEAD, last)], np.int64, (1,)), np.uint64(0))
+            is_dict = array_at(rows[i], np.int64, (2,))[1] == dict_type
+            count = count + size_of(functions[_SIZE], rows[i]) if is_dict else -1
+    if count == len(value):
+        count = 0
+        for i in range(len(rows)):
+            fetch(array_at(rows[min(i + 2 * AHEAD, last)], np.int64, (1,)), np.uint64(0))
+            table = array_at(rows[min(i + AHEAD, last)], np.int64, (5,))[4]
+            fetch(array_at(table, np.int64, (9,)), np.uint64(0))
+            fetch(array_at(table, np.int64, (9,)), np.uint64(8))
+            item[0] = 0
+            while next_item(functions[_NEXT], rows[i], item):
                 row_of[count], value[count] = i, item[2]
                 count += 1
-            else:
-                count = -1
     restore_gil(functions[_RELEASE], gil)
     return count
 

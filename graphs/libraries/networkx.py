@@ -64,24 +64,22 @@ class Edges:
 
 def edges_of(graph: Any) -> Edges:
     """Return the edges of a networkx graph or multigraph, directed or not."""
-    nodes, rows = list(graph._adj), list(graph._adj.values())
-    if not all(map(isinstance, rows, repeat(dict))):
-        rows = list(map(dict, rows))  # the length of a view may count neighbors that it hides
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    u = np.repeat(np.arange(len(rows)), lengths)
-    values = np.fromiter(chain.from_iterable(map(dict.values, rows)), object, len(u))
-    v = None
-    if not graph.is_directed() and graph.edge_attr_dict_factory is dict:  # else edges may share one
-        v = _other_ends(nodes, rows, u, values)
-    if v is None:
-        position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
-        v = np.fromiter(map(position_of, chain.from_iterable(rows)), np.int64, len(u))
+    nodes, rows = list(graph._adj), _rows(graph._adj)
+    shares = not graph.is_directed() and graph.edge_attr_dict_factory is dict
+    u, v, values = _arcs(nodes, rows, shares=shares)
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
         first = np.flatnonzero(u <= v)
         u, v, values = u[first], v[first], values[first]
     if not graph.is_multigraph():
         return Edges(nodes, u, v, None, values)
     return _of_multigraph(nodes, u, v, values)
+
+
+def ends_of(adjacency: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return both ends of each pair of neighbors in an undirected graph, by position."""
+    u, v, _ = _arcs(list(adjacency), _rows(adjacency), shares=True)
+    first = u <= v
+    return u[first], v[first]
 
 
 def by_address(objects: NDArray[Any]) -> NDArray[np.intp]:
@@ -122,6 +120,30 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
 def _addresses(objects: NDArray[Any]) -> NDArray[np.intp]:
     """Return the addresses of the objects of an array, which shares them with the result."""
     return np.ndarray(len(objects), np.intp, objects)
+
+
+def _rows(adjacency: Any) -> list[dict[Any, Any]]:
+    rows = list(adjacency.values())
+    if not all(map(isinstance, rows, repeat(dict))):
+        rows = list(map(dict, rows))  # the length of a view may count neighbors that it hides
+    return rows
+
+
+def _arcs(
+    nodes: list[Any], rows: list[dict[Any, Any]], *, shares: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Return both ends and the value of each item of rows.
+
+    `shares` allows to pair items by their values, which no two edges may have in common.
+    """
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    u = np.repeat(np.arange(len(rows)), lengths)
+    values = np.fromiter(chain.from_iterable(map(dict.values, rows)), object, len(u))
+    v = _other_ends(nodes, rows, u, values) if shares else None
+    if v is None:
+        position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
+        v = np.fromiter(map(position_of, chain.from_iterable(rows)), np.int64, len(u))
+    return u, v, values
 
 
 def _other_ends(

@@ -157,7 +157,7 @@ LIMITS = st.sampled_from([0, 1, 100])
 def test_levels_of_a_search(graph, name, few, few_outside, many_outside):
     """Small graphs have small levels; the limits decide how these are read."""
     made = as_networkx(graph, networkx.Graph, name)
-    limits = {"_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
+    limits = {"_SPARSE": 0, "_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
     with mock.patch.multiple(components, **limits):
         found = list(backend.connected_components(backend.convert_from_nx(made)))
     assert found == list(networkx.connected_components(made))
@@ -165,7 +165,7 @@ def test_levels_of_a_search(graph, name, few, few_outside, many_outside):
 
 @pytest.fixture
 def by_kernels(monkeypatch):
-    """Let kernels find the components of any graph; return None where they cannot."""
+    """Let kernels label the components of any graph; return None where they cannot."""
     pytest.importorskip("numba")
     monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
     return components._by_kernels
@@ -177,15 +177,36 @@ def test_components_by_kernels(by_kernels, graph, kind, name):
     made = as_networkx(graph, kind, name)
     expected = list(networkx.connected_components(made))
     found = by_kernels(made._adj)
-    assert components.new_sets(made._adj, found or []) == expected
-    assert bool(found) == bool(expected)
+    assert components.sets_of(made._adj, found) == expected
 
 
 def test_large_graphs_have_components_by_kernels(by_kernels):
     made = networkx.gnm_random_graph(components._LARGE, components._LARGE, seed=1)
     with mock.patch.object(components, "components_of", side_effect=AssertionError):
         found = list(networkx.connected_components(made, backend="mstflow"))
+        assert backend.is_connected(backend.convert_from_nx(made)) is False
     assert found == list(networkx.connected_components(made))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
+    monkeypatch.setattr(components, "_by_kernels", lambda _: None)
+    made = kind(networkx.path_graph(components._LARGE))
+    made.add_edge("a", "b")
+    made.add_edge("c", "c")
+    ours = backend.convert_from_nx(made)
+    with mock.patch.object(components, "components_of", side_effect=AssertionError):
+        assert not backend.is_connected(ours)
+        assert backend.number_connected_components(ours) == 3
+        found = list(backend.connected_components(ours))
+    assert found == list(networkx.connected_components(made))
+
+
+def test_a_small_component_of_a_large_graph_is_enough(monkeypatch):
+    made = networkx.Graph([("a", "b")])
+    networkx.add_path(made, range(components._LARGE))
+    monkeypatch.setattr(components, "_by_kernels", mock.Mock(side_effect=AssertionError))
+    assert networkx.is_connected(made, backend="mstflow") is False
 
 
 @pytest.mark.parametrize("kind", [Thin, networkx.DiGraph])
@@ -196,14 +217,16 @@ def test_rows_that_share_no_dictionaries_or_too_many(by_kernels, kind):
     assert by_kernels(part._adj) is None
 
 
-def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch):
+@pytest.mark.parametrize("new", [(0, 8), (0, 9)], ids=["edge", "node"])
+def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch, new):
     read = components.kernels.read_rows
 
-    def read_after(functions, rows, row_of, value):
-        made.add_edge(0, 8)
-        return read(functions, rows, row_of, value)
+    def read_before(*arguments):
+        count = read(*arguments)
+        made.add_edge(*new)
+        return count
 
-    monkeypatch.setattr(components.kernels, "read_rows", read_after)
+    monkeypatch.setattr(components.kernels, "read_rows", read_before)
     made = networkx.path_graph(9)
     assert by_kernels(made._adj) is None
 
