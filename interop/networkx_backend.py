@@ -18,7 +18,14 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.libraries.networkx import Edges, by_address, edges_of
 from ..primitives import array_module, resolve_backend
-from .networkx_components import ConvertedNodes, labels_of, sets_of, without_collection
+from .networkx_components import (
+    LARGE,
+    ConvertedNodes,
+    is_sparse,
+    labels_of,
+    sets_of,
+    without_collection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,9 +144,14 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why networkx is faster at a call."""
+    adjacency = _graph(args, kwargs)._adj
     least = FOREST_FROM if name in _SPANNING else COMPONENTS_FROM
-    rows = islice(_graph(args, kwargs)._adj.values(), 2 * least)  # counting all takes time
-    return sum(map(len, rows)) >= 2 * least or f"networkx is faster below {least} edges"
+    rows = islice(adjacency.values(), 2 * least)  # counting all takes time
+    if sum(map(len, rows)) < 2 * least:
+        return f"networkx is faster below {least} edges"
+    if name not in _SPANNING and len(adjacency) < LARGE and is_sparse(adjacency):
+        return f"networkx is as fast below {LARGE} nodes if these have few neighbors"
+    return True
 
 
 def convert_from_nx(

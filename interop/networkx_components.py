@@ -42,11 +42,11 @@ _MANY_OUTSIDE = 8
 #: The number of nodes outside, relative to a level, up to which these are read instead.
 _FEW_OUTSIDE = 2
 #: The number of nodes from which kernels are faster than the search, also if degrees are large.
-_LARGE = 30_000
-#: The number of edges of one component that the kernels find as fast as a node of a sparse graph.
+LARGE = 30_000
+#: The assumed number of edges of a node if kernels are in the cache; counting them takes time.
 _EDGES = 6
 #: The mean degree up to which levels are small, as measured on the first nodes.
-_SPARSE = 3
+_SPARSE = 4
 _SAMPLE = 200
 
 kernels = Kernels(f"{__package__}.row_kernels")
@@ -86,7 +86,7 @@ class ConvertedNodes:
     def is_connected(self) -> bool:
         """Whether there is one component; others are not searched for."""
         if self._sets is None and self._labels is None:
-            if len(self) >= _LARGE and _is_small(self._adjacency, _LARGE // 8):
+            if len(self) >= LARGE and _is_small(self._adjacency, LARGE // 8):
                 return False
             if self._find_labels() is None:
                 return len(next(components_of(self._adjacency))) == len(self)
@@ -94,10 +94,10 @@ class ConvertedNodes:
 
     def _find_labels(self) -> NDArray[Any] | None:
         """Return the labels of a large graph; None if a search is faster, or has been made."""
-        is_large = len(self) >= _LARGE and self._shares
+        is_large = len(self) >= LARGE and self._shares
         if is_large and self._sets is None and self._labels is None:
             self._labels = _by_kernels(self._adjacency)
-            if self._labels is None and _is_sparse(self._adjacency):
+            if self._labels is None and is_sparse(self._adjacency):
                 u, v = ends_of(self._adjacency)
                 self._labels = labels_of(len(self), u, v, array_module("numpy"))
         return self._labels
@@ -152,7 +152,7 @@ def sets_of(nodes: Collection[Any], labels: NDArray[Any]) -> list[set[Any]]:
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
     """Yield the nodes of each component, in the order of first nodes."""
     size = len(adjacency)
-    few = size if _is_sparse(adjacency) else _FEW
+    few = size if is_sparse(adjacency) else _FEW
     outside: Collection[Any] = adjacency
     while True:
         earlier: set[Any] = set()
@@ -170,7 +170,7 @@ def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[An
             return
 
 
-def _is_sparse(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool:
+def is_sparse(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool:
     """Return whether the first nodes have few neighbors."""
     degrees = list(map(len, islice(adjacency.values(), _SAMPLE)))
     return sum(degrees) < _SPARSE * len(degrees)
@@ -209,7 +209,8 @@ def without_collection() -> Iterator[None]:
 
 def _by_kernels(adjacency: Any) -> NDArray[Any] | None:
     """Return the labels; None if kernels do not pay, or if rows do not share dictionaries."""
-    if why_not("numba") or not kernels.pay_after(_EDGES * len(adjacency)):
+    edges_of_node = _EDGES if kernels.are_cached() else 1
+    if why_not("numba") or not kernels.pay_after(edges_of_node * len(adjacency)):
         return None
     if type(adjacency) is not dict or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None  # a view, or another thread could change a dictionary while a kernel reads it

@@ -181,7 +181,7 @@ def test_components_by_kernels(by_kernels, graph, kind, name):
 
 
 def test_large_graphs_have_components_by_kernels(by_kernels):
-    made = networkx.gnm_random_graph(components._LARGE, components._LARGE, seed=1)
+    made = networkx.gnm_random_graph(components.LARGE, components.LARGE, seed=1)
     with mock.patch.object(components, "components_of", side_effect=AssertionError):
         found = list(networkx.connected_components(made, backend="mstflow"))
         assert backend.is_connected(backend.convert_from_nx(made)) is False
@@ -191,7 +191,7 @@ def test_large_graphs_have_components_by_kernels(by_kernels):
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
     monkeypatch.setattr(components, "_by_kernels", lambda _: None)
-    made = kind(networkx.path_graph(components._LARGE))
+    made = kind(networkx.path_graph(components.LARGE))
     made.add_edge("a", "b")
     made.add_edge("c", "c")
     ours = backend.convert_from_nx(made)
@@ -204,7 +204,7 @@ def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
 
 def test_a_small_component_of_a_large_graph_is_enough(monkeypatch):
     made = networkx.Graph([("a", "b")])
-    networkx.add_path(made, range(components._LARGE))
+    networkx.add_path(made, range(components.LARGE))
     monkeypatch.setattr(components, "_by_kernels", mock.Mock(side_effect=AssertionError))
     assert networkx.is_connected(made, backend="mstflow") is False
 
@@ -263,7 +263,8 @@ def test_a_graph_converted_for_its_components_has_no_edges():
 
 
 def test_can_run_and_should_run():
-    small, large = networkx.path_graph(9), networkx.cycle_graph(backend.COMPONENTS_FROM)
+    small, large = networkx.path_graph(9), networkx.circulant_graph(2500, [1, 2])
+    assert large.number_of_edges() == backend.COMPONENTS_FROM
     assert backend.can_run("minimum_spanning_tree", (small,), {}) is True
     assert "undirected" in backend.can_run("minimum_spanning_tree", (networkx.DiGraph(),), {})
     for args, options in (((small, "weight", "prim"), {}), ((), {"G": small, "algorithm": "prim"})):
@@ -274,6 +275,11 @@ def test_can_run_and_should_run():
     assert backend.should_run("connected_components", (large,), {}) is True
     large.remove_edge(0, 1)
     assert "faster" in backend.should_run("connected_components", (large,), {})
+    sparse = networkx.cycle_graph(components.LARGE)
+    assert backend.should_run("connected_components", (sparse,), {}) is True
+    sparse.remove_node(0)
+    assert "few neighbors" in backend.should_run("connected_components", (sparse,), {})
+    assert backend.should_run("minimum_spanning_tree", (sparse,), {}) is True
     assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
 
 
