@@ -22,6 +22,9 @@ from .elements import alone, key_of
 from .sorting import count_ones
 
 WORD = np.uint64(64)
+FOUR = np.uint64(4)
+#: The number of ids of 32 bits in a cache line.
+IDS = np.uint64(16)
 
 
 @helper
@@ -95,22 +98,19 @@ def write_keys(first, end, bits, top, signed, is_float, descending, key):
 
 
 @helper
-def list_light(first, end, backward, key, limit, hits):
-    """List the pairs in ``[first, end)`` whose keys are at most the limit; maybe backward.
+def list_light(first, end, key, limit, hits):
+    """List the pairs in ``[first, end)`` whose keys are at most the limit; return their number.
 
     `key` has the keys of these pairs only.
     """
     count, length = np.uint64(0), end - first
-    words = (length + WORD - ONE) // WORD
-    for n in range(words):
-        low = WORD * (words - ONE - n if backward else n)
+    for low in range(np.uint64(0), length, WORD):
         word = at_most(key, low, limit)
         if length - low < WORD:  # the keys after these are undefined
             word &= (ONE << (length - low)) - ONE
         while word:
-            bit = highest_bit(word) if backward else lowest_bit(word)
-            hits[count] = first + low + bit
-            count, word = count + ONE, word ^ (ONE << bit)
+            hits[count] = first + low + lowest_bit(word)
+            count, word = count + ONE, word & (word - ONE)
     return count
 
 
@@ -132,8 +132,10 @@ def compact_light_pairs(
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
         write_keys(first, end, bits, top, signed, is_float, descending, key)
-        for hit in range(list_light(first, end, backward, key, limit, hits)):
-            i = hits[hit]
+        found = list_light(first, end, key, limit, hits)
+        front = found - ONE if backward else np.uint64(0)
+        for hit in range(found):
+            i = hits[front + step * hit]
             new_u[place], new_v[place] = u[i], v[i]
             new_key[place], new_ids[place] = key[i - first], id_at(i, ids, first_id)
             place += step * np.uint64(u[i] != v[i])
@@ -141,27 +143,46 @@ def compact_light_pairs(
 
 
 @helper
-def find_outside(first, end, backward, label, outside, u, v, hits):
-    """List the pairs in ``[first, end)`` whose labels may differ; maybe backward.
+def may_differ(i, label, outside, u, v):
+    """Return 1 if the labels of a pair's ends may differ, otherwise 0; see `find_outside`."""
+    if not len(outside):
+        return np.uint64(label[u[i]] != label[v[i]])
+    six, low = np.uint64(6), np.uint64(63)
+    a, b = np.uint64(u[i]), np.uint64(v[i])
+    return (outside[a >> six] >> (a & low) | outside[b >> six] >> (b & low)) & ONE
+
+
+@helper
+def find_outside(first, end, away, label, outside, u, v, hits):
+    """List the pairs in ``[first, end)`` whose labels may differ; return their number.
 
     `outside` has a bit for each node: whether its label is not the most frequent one. This table is
     32 times smaller than the labels. If most pairs have the most frequent label at both ends, the
     table is enough to reject them. If it is empty, the labels are compared.
+
+    Prefetch the ends `away` pairs from each of these, because the processor itself prefetches only
+    up to the end of a page of 4 kB.
     """
-    count, i = np.uint64(0), end - ONE if backward else first
-    step = NONE if backward else ONE  # adding NONE subtracts 1
-    six, low = np.uint64(6), np.uint64(63)
-    if not len(outside):
-        for _ in range(end - first):
-            hits[count] = i
-            count += np.uint64(label[u[i]] != label[v[i]])
-            i += step
-        return count
-    for _ in range(end - first):
+    count, rest = np.uint64(0), end - (end - first) % FOUR
+    for i in range(first, rest, FOUR):
+        if not (i - first) % IDS:
+            fetch(u, i + away)
+            fetch(v, i + away)
+        # LLVM does not move loads before the stores to `hits`, so four pairs are loaded at once.
+        j, k, m = i + ONE, i + ONE + ONE, i + FOUR - ONE
+        at_i, at_j = may_differ(i, label, outside, u, v), may_differ(j, label, outside, u, v)
+        at_k, at_m = may_differ(k, label, outside, u, v), may_differ(m, label, outside, u, v)
         hits[count] = i
-        a, b = np.uint64(u[i]), np.uint64(v[i])
-        count += (outside[a >> six] >> (a & low) | outside[b >> six] >> (b & low)) & ONE
-        i += step
+        count += at_i
+        hits[count] = j
+        count += at_j
+        hits[count] = k
+        count += at_k
+        hits[count] = m
+        count += at_m
+    for i in range(rest, end):
+        hits[count] = i
+        count += may_differ(i, label, outside, u, v)
     return count
 
 
@@ -175,9 +196,12 @@ def relabel_pairs(
     step = NONE if backward else ONE
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
-        found = find_outside(first, end, backward, label, outside, u, v, hits)
+        found = find_outside(first, end, step * np.uint64(BLOCK), label, outside, u, v, hits)
+        last = found - ONE
+        front = last if backward else np.uint64(0)
         for hit in range(found):
-            i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+            i = hits[front + step * hit]
+            ahead = hits[front + step * min(hit + np.uint64(AHEAD), last)]
             fetch(label, u[ahead])
             fetch(label, v[ahead])
             fetch(key, ahead)
@@ -203,12 +227,15 @@ def relabel_light_pairs(
     for k in range((stop - start + BLOCK - 1) // BLOCK):
         first, end = block(start, stop, backward, k, BLOCK)
         if are_all_light:
-            found = find_outside(first, end, backward, label, outside, u, v, hits)
+            found = find_outside(first, end, step * np.uint64(BLOCK), label, outside, u, v, hits)
         else:
             write_keys(first, end, bits, top, signed, is_float, descending, key)
-            found = list_light(first, end, backward, key, limit, hits)
+            found = list_light(first, end, key, limit, hits)
+        last = found - ONE
+        front = last if backward else np.uint64(0)
         for hit in range(found):
-            i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+            i = hits[front + step * hit]
+            ahead = hits[front + step * min(hit + np.uint64(AHEAD), last)]
             fetch(label, u[ahead])
             fetch(label, v[ahead])
             fetch(bits, ahead)
