@@ -95,15 +95,15 @@ class Sections:
             self.taken[self.stage] = taken
         return results[::-1]
 
-    def call_kernels(self, calls: Sequence[Callable[[], Any]]) -> None:
+    def call_kernels(self, call: Callable[[int], None], places: range) -> None:
         """Call the kernels of a section; count it by the time since the one before."""
-        if len(calls) == 1:  # in the calling thread
-            calls[0]()
+        if len(places) == 1:  # in the calling thread
+            call(places[0])
             return
         is_short = time.thread_time() - self.last < _LOOKS
         self.to_awake += is_short
         self.to_asleep += not is_short
-        self.call(calls)
+        self.call(partial(call, place) for place in places)
         self.last = time.thread_time()
 
     def even(self) -> None:
@@ -218,7 +218,7 @@ def _medians_in_turns(calls: Sequence[Callable[[], object]], gap: float) -> list
 
 @contextmanager
 def _in_turn(sections: Sections) -> Iterator[None]:
-    from mstflow.runtime.native import call_block
+    from mstflow.runtime.native import address_of, call_block
     from mstflow.runtime.team import Team
 
     run = Team.run
@@ -230,7 +230,9 @@ def _in_turn(sections: Sections) -> Iterator[None]:
 
     def run_sections(_: Team, steps: Iterable[Section]) -> None:
         for step in steps:
-            sections.call_kernels([partial(call_block, each.ctypes.data) for each in step.blocks])
+            first, stride = address_of(step.blocks), step.blocks.strides[0]
+            places = range(first, first + len(step.blocks) * stride, stride)
+            sections.call_kernels(call_block, places)
             if step.drains:
                 sections.even()
 

@@ -54,7 +54,7 @@ def small_shares(monkeypatch):
     """Give a share to each thread, even for few elements."""
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
     monkeypatch.setattr("mstflow.primitives.numba.arrays._SORTED_TOGETHER", 2)
-    monkeypatch.setattr("mstflow.primitives.numba.runs._RUN", 8)
+    monkeypatch.setattr("mstflow.primitives.numba.arrays._RUN", 8)
 
 
 def solve(columns, num_vertices, pipeline, threads):
@@ -111,7 +111,9 @@ def test_later_runs_may_be_joined_first(seed):
     key = rng.integers(0, 2 ** rng.integers(3, 20), 600, np.uint32)
     expected, _ = NumpyArrays().join_by_key(u, v, key, 150)
     for share in (0.1, 0.5, 0.9):
-        runs = NumbaArrays(4)._deal(u, v, key, 150)
+        arrays = NumbaArrays(4)
+        runs, steps = arrays._deal(u, v, key, 150)
+        arrays._team.run_all(*steps)
         ends, bits, no_key, records, links, longest = runs
         cut, none = max(1, int(share * len(ends))), np.uint64(2**64 - 1)
         other, failed = np.zeros((2 * longest, 2), np.uint64), np.zeros(1, np.uint8)

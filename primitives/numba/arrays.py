@@ -18,7 +18,7 @@ from ..hierarchies import TALLY, level_dtype
 from ..joins import FEW, helper_parts
 from ..numpy_arrays import NumpyArrays
 from ..paths import BLOCK
-from .runs import DIGIT, Runs, choose_buckets, find_runs
+from .runs import DIGIT, Runs, choose_buckets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,6 +54,8 @@ _DTYPE = operator.attrgetter("dtype")
 #: The number of pairs of small graphs that a thread joins at once. Their results are parts of one
 #: array: if one of them is kept, the whole array is kept.
 _JOINED_AT_ONCE = 2**16
+#: The approximate number of pairs of a run. A larger bucket is a separate run.
+_RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
@@ -383,20 +385,21 @@ class NumbaArrays(NumpyArrays):
     def join_by_key(
         self, u: Array, v: Array, key: Array, size: int, /, *, limit: int | None = None
     ) -> tuple[Array, Array]:
-        runs = self._deal(u, v, key, size, limit)
+        runs, steps = self._deal(u, v, key, size, limit)
         if runs is None:
             return super().join_by_key(u, v, key, size, limit=limit)
         failed = np.zeros(1, np.uint8)
         join = self._join_together if len(runs.links) else self._join_with_sorters
-        joining, root = join(runs, size, failed, self.index_dtype(len(u)))
+        joining, root = join(steps, runs, size, failed, self.index_dtype(len(u)))
         if failed[0]:
             return super().join_by_key(u, v, key, size, limit=limit)
         return joining, root
 
     def _join_with_sorters(
-        self, runs: Runs, size: int, failed: Array, dtype: Any
+        self, steps: list[Step], runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join all runs in this thread, while the other threads sort later runs."""
+        self._team.run_all(*steps)
         *common, _, longest = runs
         shares = len(self._team.shares(len(runs.records)))
         if shares < _JOINED_TOGETHER <= self._team.size:
@@ -417,23 +420,27 @@ class NumbaArrays(NumpyArrays):
         return joining[:count], root
 
     def _join_together(
-        self, runs: Runs, size: int, failed: Array, dtype: Any
+        self, steps: list[Step], runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join runs in all threads, which take them from a common queue."""
         *common, links, longest = runs
-        shares = len(self._team.shares(len(runs.records)))
+        records, length, step = runs.records, len(runs.records), self._team.step
+        shares = len(self._team.shares(length))
         # The number of the next run. Then, in a cache line for each thread, the run that it joins.
         queue = self.full((shares + 1) * _LINE, _NONE, np.uint64)
         queue[0] = 0
         other = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
         arguments = Each(range(shares)), queue, *common, Each(other), failed, links
-        self._team.drain(kruskal.join_runs_together, shares, *arguments)
-        root = empty(size, self.index_dtype(size))
-        listed = [*_spread(size, shares), links, _words(root), runs.records]
-        (joining,) = self._select(
-            kruskal.list_joining, elements.move, len(runs.records), listed, dtype
+        root, joining = empty(size, self.index_dtype(size)), empty(min(length, size), dtype)
+        (count, share), counts = self._counts(length)
+        listed = *_spread(size, shares), links, _words(root), records, count
+        self._team.run_all(
+            *steps,
+            Step(kruskal.join_runs_together, shares, arguments, drains=True),
+            step(kruskal.list_joining, length, *listed),
+            step(kruskal.gather_joining, length, *share, records, _words(joining)),
         )
-        return joining, root
+        return joining[: counts.sum()], root
 
     def join_by_weight(
         self, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
@@ -465,39 +472,42 @@ class NumbaArrays(NumpyArrays):
 
     def _deal(
         self, u: Array, v: Array, key: Array, size: int, limit: int | None = None
-    ) -> Runs | None:
-        """Distribute the pairs with keys up to a limit to runs.
+    ) -> tuple[Runs, list[Step]] | tuple[None, list[Step]]:
+        """Return runs of the pairs with keys up to a limit, and the steps that write them.
 
-        Return None if a run is too long, or a record cannot hold a pair.
+        The runs are None if one is too long, or if a record cannot hold a pair.
         """
-        length, shares = len(key), len(self._team.shares(len(key)))
+        length, shares, step = len(key), len(self._team.shares(len(key))), self._team.step
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
-            return None
+            return None, []
         words, lowest, highest = _words(key), 0, limit
         if highest is None or key.itemsize > 4:
             ranges = self._ranges(words)
             lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
             highest = max(high % 2**64 for _, high in ranges) if limit is None else limit
         cut = max(0, max(0, highest - lowest).bit_length() - 32)
-        shift, floor, dealt = choose_buckets(words, lowest, highest, cut)
+        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, _RUN)
         buckets = words, key.dtype.type(highest), np.uint64(lowest), shift, floor
-        counts, total = np.zeros((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
-        self._team.share(kruskal.count_buckets, length, *buckets, Each(counts))
-        sorting.make_places(counts, total)
-        ends, unlike = find_runs(total, floor)
-        unlike += shift - cut
-        count, longest = int(ends[-1]), int(np.diff(ends, prepend=0)[unlike > 0].max(initial=0))
+        counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
+        ends, unlike = np.empty((2, dealt), np.int64)
+        *_, ((num_runs, longest),) = self._team.run_all(
+            step(kruskal.count_buckets, length, *buckets, Each(counts)),
+            Step(sorting.make_places, 1, (counts, total)),
+            Step(kruskal.find_runs, 1, (total, floor, _RUN, shift - cut, ends, unlike)),
+        )
+        ends, unlike = ends[:num_runs], unlike[:num_runs]
+        count = int(ends[-1])
         if longest > max(_LONG_RUN, count // (4 * shares)):
-            return None
+            return None, []
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
         together = size < 2**31 and count < 2**32
         together &= len(self._team.shares(count)) >= _JOINED_TOGETHER
         links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
         records = records.reshape(-1, 2)
+        steps = [step(kruskal.make_roots, size, links, records)] if together else []
         arguments = _words(u), _words(v), *buckets, cut, Each(counts), records
-        nodes = _spread(len(links), shares)
-        self._team.share(kruskal.deal, length, *arguments, *nodes, links)
-        return Runs(ends, unlike, words if cut else words[:0], records, links, longest)
+        steps.append(step(kruskal.deal, length, *arguments))
+        return Runs(ends, unlike, words if cut else words[:0], records, links, longest), steps
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = _words(self.arange(size, self.index_dtype(size)))

@@ -24,17 +24,21 @@ from ...runtime.intrinsics import (
     compare_and_swap,
     fetch,
     helper,
+    highest_bit,
     kernel,
     load,
     lowest_bit,
     scratch,
     store,
 )
+from .elements import sum_before
 from .pairs import light
 from .runs import DIGIT
 from .trees import join
 
 _DIGITS = 2**DIGIT
+#: The number of records in a page of memory, or in a smaller part of it.
+_PAGE = 256
 #: The largest number of pairs that is sorted by insertion.
 FEW = 24
 #: The state of a run: 0 if no thread has taken it, `TAKEN` while a thread sorts it, then `SORTED`
@@ -61,6 +65,7 @@ def bucket(key, lowest, shift, floor):
 def count_buckets(start, stop, key, limit, lowest, shift, floor, counts):
     """Count the pairs of each bucket with keys up to the limit."""
     shift, floor = np.uint64(shift), np.uint64(floor)
+    counts[:] = 0
     for first in range(start, stop, 64):
         word = light(key, np.uint64(first), np.uint64(stop), limit)
         while word:
@@ -69,20 +74,44 @@ def count_buckets(start, stop, key, limit, lowest, shift, floor, counts):
             counts[bucket(np.uint64(key[i]), lowest, shift, floor)] += ONE
 
 
-@kernel(
-    *(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, 0, [2, 0, 1]),
-    *([[0, 0]] * 4, 0, 2, [0] * 3),
-)
-def deal(
-    start, stop, u, v, key, limit, lowest, shift, floor,
-    cut, places, records, first_node, end_node, links,
-):  # fmt: skip
-    """Write each of these pairs to the next place of its bucket, without `cut` bits of its key.
+@kernel([3, 0, 2], 5, 4, 1, [0] * 3, [0] * 3)
+def find_runs(counts, floor, size, low, ends, bits):
+    """Combine buckets to runs of about `size` pairs, or one bucket.
 
-    Make the nodes from `first_node` to `end_node` - 1 roots.
+    Return the number of runs, and the length of the longest run whose keys differ. Write the
+    position after the last pair of each run, and the number of low bits in which the keys of its
+    pairs may differ. In all but the first bucket, these are `low` bits. A run may be empty.
     """
-    for node in range(np.uint64(first_node), np.uint64(end_node)):
+    runs = end = start = longest = np.int64(0)
+    lowest = np.int64(0)  # the keys of the first bucket may differ in all bits up to its own
+    for i in range(len(counts)):
+        end += np.int64(counts[i])
+        if i + 1 == len(counts) or end // size != (end + np.int64(counts[i + 1])) // size:
+            unlike = np.uint64(lowest ^ (floor + i))
+            bits[runs] = low + (np.int64(highest_bit(unlike)) + 1 if unlike else 0)
+            if bits[runs]:
+                longest = max(longest, end - start)
+            ends[runs] = start = end
+            runs, lowest = runs + 1, floor + i + 1
+    return runs, longest
+
+
+@kernel(0, 3, [0] * 3, [[1, 2], [3, 4]])
+def make_roots(start, stop, links, records):
+    """Make the nodes in the range roots; write to each page of the same part of the records.
+
+    The system clears pages on the first write. Otherwise the first threads that deal would wait.
+    """
+    for node in range(np.uint64(start), np.uint64(stop)):
         links[node] = ROOT | node
+    first, end = len(records) * start // len(links), len(records) * stop // len(links)
+    for i in range(first, end, _PAGE):
+        records[i, 0] = 0
+
+
+@kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, 0, [2, 0, 1], [[0, 0]] * 4)
+def deal(start, stop, u, v, key, limit, lowest, shift, floor, cut, places, records):
+    """Write each of these pairs to the next place of its bucket, without `cut` bits of its key."""
     cut, shift, floor = np.uint64(cut), np.uint64(shift), np.uint64(floor)
     for first in range(start, stop, 64):
         word = light(key, np.uint64(first), np.uint64(stop), limit)
@@ -399,15 +428,23 @@ def write_roots(first, last, links, root):
         root[i] = node
 
 
-@kernel(0, 2, 0, 0, 3, [1, 2 + 2**33, ROOT + 2], [0] * 3, [[1, 2], [3, 4]], [0] * 2)
-def list_joining(start, stop, target, first, last, links, root, records, joining):
-    """Write the root of each node in ``[first, last)``, and the positions of unmarked records.
+@kernel(0, 2, 0, 3, [1, 2 + 2**33, ROOT + 2], [0] * 3, [[1, 2], [3, 4]], [0])
+def list_joining(start, stop, first, last, links, root, records, count):
+    """Write the root of each node in ``[first, last)``; move the positions of unmarked records.
 
-    Return the number of these positions.
+    They move to the front of the range, into the first words of records. Write their number.
     """
     write_roots(first, last, links, root)
-    place = np.uint64(target)
+    place = np.uint64(start)
     for i in range(np.uint64(start), np.uint64(stop)):
-        joining[place] = records[i, 0] & _BELOW
+        records[place, 0] = records[i, 0] & _BELOW
         place += np.uint64(records[i, 1] != NONE)
-    return np.int64(place) - target
+    count[0] = place - np.uint64(start)
+
+
+@kernel(0, 2, 0, [2], [[1, 2], [3, 4]], [0] * 2)
+def gather_joining(start, stop, share, counts, records, joining):
+    """Copy the positions that `list_joining` moved, after those of earlier shares."""
+    place = np.uint64(sum_before(share, counts))
+    for i in range(counts[share]):
+        joining[place + i] = records[np.uint64(start) + i, 0]

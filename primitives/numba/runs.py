@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 #: The largest number of bits of a digit in a radix sort.
 DIGIT = 11
-#: The approximate number of pairs of a run. A larger bucket is a separate run.
-_RUN = 2**12
 #: The first bucket has one of 2 to this power of the pairs.
 _SMALLEST = 7
 
@@ -40,11 +38,14 @@ class Runs(NamedTuple):
     longest: int
 
 
-def choose_buckets(key: NDArray[Any], lowest: int, highest: int, cut: int) -> tuple[int, int, int]:
+def choose_buckets(
+    key: NDArray[Any], lowest: int, highest: int, cut: int, size: int
+) -> tuple[int, int, int]:
     """Choose the buckets of keys in ``[lowest, highest]``.
 
     The bucket of a key is ``max((key - lowest) >> shift, floor) - floor``. The first bucket has the
-    smallest keys of a sample, because the keys of floats are spread far below most others.
+    smallest keys of a sample, because the keys of floats are spread far below most others. There
+    are about `size` pairs for each of the others, or more.
 
     Returns
     -------
@@ -55,30 +56,7 @@ def choose_buckets(key: NDArray[Any], lowest: int, highest: int, cut: int) -> tu
     sample = np.sort(key[::every])
     sample = sample[: sample.searchsorted(key.dtype.type(highest), "right")]
     first = int(sample[len(sample) >> _SMALLEST]) if len(sample) else lowest
-    digit = min(DIGIT, max(1, (len(sample) * every // _RUN).bit_length()))
+    digit = min(DIGIT, max(1, (len(sample) * every // size).bit_length()))
     shift = max(cut, max(0, highest - first).bit_length() - digit)
     floor = (first - lowest) >> shift
     return shift, floor, (max(lowest, highest) - lowest >> shift) - floor + 1
-
-
-def find_runs(counts: NDArray[Any], floor: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Combine buckets to runs.
-
-    Parameters
-    ----------
-    counts : integer array
-        The number of pairs of each bucket.
-    floor : int
-        See `choose_buckets`.
-
-    Returns
-    -------
-    ends : int64 array
-        The position after the last pair of each run; a run may be empty.
-    bits : int64 array
-        The number of low bits in which the keys of each run differ above the shift.
-    """
-    ends = counts.cumsum().astype(np.int64)
-    last = np.flatnonzero(np.diff(ends // _RUN, append=-1))
-    first = np.append(-floor, last[:-1] + 1)  # the first bucket has all keys from 0 on
-    return ends[last], np.frexp((first + floor) ^ (last + floor))[1].astype(np.int64)

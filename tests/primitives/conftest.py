@@ -29,7 +29,7 @@ def module(request):
         patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
         patch.setattr("mstflow.runtime.memory._SMALLEST", 8)
         patch.setattr("mstflow.primitives.numba.arrays._LONG_RUN", 8)
-        patch.setattr("mstflow.primitives.numba.runs._RUN", 4)
+        patch.setattr("mstflow.primitives.numba.arrays._RUN", 4)
         yield type(array_module(name))(4)
 
 
