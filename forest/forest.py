@@ -511,7 +511,8 @@ class Forest:
 
     def __repr__(self) -> str:
         return (
-            f"<Forest: {len(self.edge_ids)} edges on {self.num_vertices} vertices, "
+            f"<Forest: {len(self.edge_ids)} edge{'s' * (len(self.edge_ids) != 1)} on "
+            f"{self.num_vertices} {'vertex' if self.num_vertices == 1 else 'vertices'}, "
             f"{self.num_components} component{'s' * (self.num_components != 1)}, "
             f"total weight {self.total_weight}>"
         )

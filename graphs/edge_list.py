@@ -285,7 +285,8 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise GraphError(f"{name} must hold integers, not {array.dtype}; names need ends=")
+        hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "names need ends="
+        raise GraphError(f"{name} must hold integers, not {array.dtype}; {hint}")
     return array
 
 

@@ -24,6 +24,8 @@ def paths_of(value: Any) -> list[Path]:
     """Return a path or a sequence of paths as a list, and an empty list for anything else."""
     items = value if isinstance(value, list | tuple) else [value]
     are_paths = all(isinstance(item, str | os.PathLike) for item in items)
+    if are_paths and "" in items:
+        raise OptionError("a path is empty")
     return list(map(Path, items)) if are_paths else []
 
 

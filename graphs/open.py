@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from io import IOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +137,8 @@ def _source(
         return EdgeSource(tuple(Delayed(chunk, adopt, str(chunk.key)) for chunk in chunks))
     if all("dask.Array" in class_names(table) for table in tables):
         return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
-    is_other = isinstance(graph, Mapping | list | tuple | EdgeList) or hasattr(graph, "__array__")
+    is_other = isinstance(graph, Mapping | list | tuple | EdgeList | IOBase)
+    is_other |= hasattr(graph, "__array__")
     if isinstance(graph, Iterable) and not is_other and not is_known(graph):
         return EdgeSource((Chunks(graph, adopt),))
     return None

@@ -67,7 +67,8 @@ def choose_columns(
     repeated = {name for name in names if list(names).count(name) > 1}
     if chosen is None or repeated & {*chosen, weight}:
         pairs = ", or ".join(" and ".join(pair) for pair in known)
-        raise GraphError(f"expected one column each for {pairs}; found {found}")
+        hint = " (name columns of names or numbers with ends=)" if ends is None else ""
+        raise GraphError(f"expected one column each for {pairs}; found {found}{hint}")
     if weight is None or weight in names:
         return ColumnNames(*chosen, weight)
     if weight == "weight" and not set(names) - {*chosen, "edge_id"}:

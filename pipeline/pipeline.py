@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import PipelineError
+from ..errors import OptionError, PipelineError
 from ..stages.fields import ANYTHING, EDGES
 from .dataflow import Dataflow, Known
 from .engine import run_on
@@ -114,8 +114,10 @@ class Pipeline(Dataflow):
             If the graph, a file or an option is invalid, the steps do not fit together, or a stage
             fails.
         """
-        names = (result,) if isinstance(result, str) else tuple(result or self.result)
-        fields, report, _ = run_on(Candidates(self._copy(result=names)), graph, **options)
+        names = (result,) if isinstance(result, str) else result or self.result
+        if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
+            raise OptionError(f"result must be names of fields, not {result!r}")
+        fields, report, _ = run_on(Candidates(self._copy(result=tuple(names))), graph, **options)
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:

@@ -68,7 +68,7 @@ def check_steps(steps: Iterable[Any], pipeline: str) -> None:
         if not isinstance(step, Stage):
             raise PipelineError(
                 f"pipeline {pipeline!r}: {step!r} is not a stage, Loop or When; "
-                "decorate functions with @mstflow.stage"
+                "decorate functions with @mstflow.stage, and unpack the .steps of a pipeline"
             )
 
 

@@ -1,5 +1,6 @@
 """minimum_spanning_forest: accepted forms of graphs, options, and errors."""
 
+import io
 import math
 import subprocess
 import sys
@@ -171,11 +172,9 @@ def test_bad_graphs(graph, options, message):
         ({"split_every": 1}, "split_every must be an integer of at least 2"),
         ({"memory": "2 gallons"}, "'2 gallons'"),
         ({"memory": 0}, "a size like '2GB', not 0"),
-        (
-            {"memory": "1MB"},
-            "memory=1 MB is too small; .* at least 2.* for strategy 'two-scan'",
-        ),
+        ({"memory": "1MB"}, "memory=1 MB is too small; .* 2.* for strategy 'two-scan'"),
         ({"weight": "length"}, "no weights called 'length'"),
+        ({"algorithm": mstflow.Pipeline("none")}, "no stage of pipeline 'none' writes 'forest'"),
     ],
 )
 def test_bad_options(options, message):
@@ -275,6 +274,22 @@ def test_auto_chooses_kernels_for_large_graphs(kernels, monkeypatch):
 def test_repr_of_a_forest():
     text = repr(minimum_spanning_forest((U, V, W)))
     assert text == "<Forest: 3 edges on 4 vertices, 1 component, total weight 8.0>"
+    text = repr(minimum_spanning_forest(([], []), num_vertices=1))
+    assert text == "<Forest: 0 edges on 1 vertex, 1 component, total weight 0>"
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ("", "a path is empty"),
+        ((U.astype(float), V, W), r"u must hold integers, not float64; convert it by astype\(int"),
+        ((U.astype(str), V, W), "u must hold integers, not .*; names need ends="),
+        (io.StringIO("0 1 2"), "expected a graph: .*; found StringIO"),
+    ],
+)
+def test_slips(graph, message):
+    with pytest.raises(ValueError, match=message):
+        minimum_spanning_forest(graph)
 
 
 @given(

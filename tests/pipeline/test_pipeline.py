@@ -519,6 +519,8 @@ def test_minimum_spanning_forest_accepts_only_forests(result):
     message = r"pipeline 'p' has the result .*'levels'.*; use Pipeline\.run"
     with pytest.raises(OptionError, match=message):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
+    with pytest.raises(OptionError, match="result must be names of fields, not 5"):
+        pipeline.run(GRAPH, result=5)
     fields, _ = pipeline.run(GRAPH)
     assert tuple(fields) == result
     assert fields["levels"] == ()
