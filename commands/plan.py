@@ -12,7 +12,7 @@ from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import candidates
 from ..pipeline.engine import streams
 from ..pipeline.options import check_count, parse_bytes
-from ..pipeline.plan import Rates, planned
+from ..pipeline.plan import Rates, Request, plan
 from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.bounds import Graph
 from ..runtime.host import processors, show_bytes
@@ -32,10 +32,16 @@ def run(options: argparse.Namespace) -> None:
     check_count("threads", options.threads, 1)
     check_count("partitions", options.partitions, 1)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
-    where, asked = _where(options), {"strategy": options.strategy, "partitions": options.partitions}
+    where = _where(options)
     own = rss_bytes() + SLACK  # as in a solve, which has also opened the graph before
     with within(options.memory) as memory:
-        found = planned(candidates("auto"), graph, where, rates, memory=memory, **asked)
+        request = Request(
+            candidates("auto"),
+            strategy=options.strategy,
+            partitions=options.partitions,
+            memory=memory,
+        )
+        found = plan(request, graph, where, rates)
     facts = _facts(found, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))

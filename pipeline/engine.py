@@ -19,7 +19,7 @@ from ..runtime.memory import keeping_blocks
 from ..runtime.team import sharing
 from ..stages.fields import rebuilt
 from .options import check_count, check_flag, parse_bytes
-from .plan import Candidates, planned
+from .plan import Candidates, Request, plan
 from .run.execute import execute, forest_ids
 from .run.partitions import fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline, Scheduler
@@ -85,19 +85,18 @@ def run_on(
         with _beside(numbered, bound) as free:
             source = _measured(opened, where, free, may_check=num_vertices is None)
             facts, device_memory = _facts(source, backend, where)
-            decided = planned(
+            request = Request(
                 candidates,
-                facts,
-                where,
-                backend=backend,
+                backend,
+                strategy,
+                partitions,
+                split_every,
+                free,
+                keeps_checkpoint=checkpoint is not None,
                 on_device=source.is_on_device,
                 device_memory=device_memory,
-                strategy=strategy,
-                partitions=partitions,
-                split_every=split_every,
-                memory=free,
-                keeps_checkpoint=checkpoint is not None,
             )
+            decided = plan(request, facts, where)
         using = Backend(decided.backend, where.task_threads)
         flow = _flow(decided, candidates, source)
         solver = Solver(from_columns(candidates.in_scans), using, bool(maximum))

@@ -6,7 +6,7 @@ import math
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import resolve_backend, suggest_gpu
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .dataflow import Dataflow
     from .run.schedulers import Workers
 
-#: The largest number of edges for which `Request.for_few` replaces the pipeline.
+#: The largest number of edges for which `Candidates.for_few` replaces the pipeline.
 FEW = 2**16
 
 STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
@@ -42,37 +42,6 @@ _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 _STOPPED, _LEFT = 0.75, 0.03
 
 
-@dataclass(frozen=True)
-class Request:
-    """The options of a run that a plan depends on."""
-
-    #: Names of the pipeline, and of the pipeline that replaces it in scans.
-    algorithm: str
-    for_scans: str
-    backend: str
-    strategy: str = "auto"
-    partitions: int | None = None
-    split_every: int = 4
-    #: Limit in bytes of all tasks that run at once; on a cluster, of each task.
-    memory: int | None = None
-    #: Whether the caller defined the pipeline: it may not find the minimum forest.
-    is_own: bool = False
-    #: Whether the caller requests fields other than the forest.
-    gives_fields: bool = False
-    keeps_checkpoint: bool = False
-    #: Free bytes of the device, if tasks compute on one.
-    device_memory: int | None = None
-    #: Names of the pipeline that replaces `algorithm`, and of its array module, for at most `FEW`
-    #: edges in memory in one partition. None if no pipeline replaces it.
-    for_few: tuple[str, str] | None = None
-
-    @property
-    def bound(self) -> int | None:
-        """The lower of both limits; on a device, a forest needs 1.5 times its share of memory."""
-        device = None if self.device_memory is None else self.device_memory * 2 // 3
-        return min((each for each in (self.memory, device) if each is not None), default=None)
-
-
 class Candidates(NamedTuple):
     """Pipelines from which a plan chooses. They find the same forest."""
 
@@ -80,7 +49,7 @@ class Candidates(NamedTuple):
     #: Replaces it on the edges in the buffer of a scan, which are few per vertex. None if the
     #: caller defined the pipeline: it may not find the minimum forest.
     for_scans: Dataflow | None = None
-    #: Replaces it on graphs with few edges.
+    #: Replaces it on at most `FEW` edges in memory in one partition.
     for_few: Dataflow | None = None
 
     @property
@@ -89,40 +58,45 @@ class Candidates(NamedTuple):
         return self.for_scans or self.pipeline
 
 
+@dataclass(frozen=True)
+class Request:
+    """The options of a run that a plan depends on."""
+
+    candidates: Candidates
+    backend: str = "auto"
+    strategy: str = "auto"
+    partitions: int | None = None
+    split_every: int = 4
+    #: Limit in bytes of all tasks that run at once; on a cluster, of each task.
+    memory: int | None = None
+    keeps_checkpoint: bool = False
+    #: Whether the edges are on a GPU.
+    on_device: bool = False
+    #: Free bytes of the device, if tasks compute on one.
+    device_memory: int | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the caller defined the pipeline: it may not find the minimum forest."""
+        return self.candidates.for_scans is None
+
+    @property
+    def gives_fields(self) -> bool:
+        """Whether the caller requests fields other than the forest."""
+        return self.candidates.pipeline.result != ("forest",)
+
+    @property
+    def bound(self) -> int | None:
+        """The lower of both limits; on a device, a forest needs 1.5 times its share of memory."""
+        device = None if self.device_memory is None else self.device_memory * 2 // 3
+        return min((each for each in (self.memory, device) if each is not None), default=None)
+
+
 class Rates(NamedTuple):
     """Bytes per second of a worker: from its disk, and over the network."""
 
     disk: float = 2e9
     network: float = 1e9
-
-
-def planned(
-    candidates: Candidates,
-    graph: Graph,
-    where: Workers,
-    rates: Rates | None = None,
-    *,
-    backend: str = "auto",
-    on_device: bool = False,
-    **options: Any,
-) -> Plan:
-    """Plan a run with options of `Request`; `on_device` states that the edges are on a GPU."""
-    pipeline, for_scans, for_few = candidates
-    choose = partial(resolve_backend, backend, graph.num_edges, on_device=on_device)
-    few = for_few if graph.num_edges <= FEW else None
-    request = Request(
-        pipeline.name,
-        candidates.in_scans.name,
-        choose(),
-        is_own=for_scans is None,
-        gives_fields=pipeline.result != ("forest",),
-        for_few=None if few is None else (few.name, choose(are_few=True)),
-        **options,
-    )
-    advises = backend == "auto" and graph.is_in_memory and not on_device
-    advice = suggest_gpu(graph.num_edges) if advises else ""
-    found = plan(request, graph, where, rates)
-    return replace(found, advice=advice) if advice else found
 
 
 def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = None) -> Plan:
@@ -133,6 +107,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     """
     _check(request, graph)
     strategy, partitions, reason = request.strategy, request.partitions, "as asked"
+    edges = graph.num_edges
     if partitions is None:
         partitions = 1 if strategy in ("whole", "fold") else graph.num_chunks or where.workers
     partitions = max(1, min(partitions, graph.num_edges))
@@ -141,12 +116,23 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     if strategy == "fold":
         partitions = 1
     _check_strategy(request, graph, strategy)
-    algorithm, backend = request.algorithm, request.backend
+    choose = partial(resolve_backend, request.backend, edges, on_device=request.on_device)
+    pipeline, few, are_few = request.candidates.pipeline, request.candidates.for_few, False
     if strategy in SCANNING:
-        algorithm = request.for_scans
-    elif strategy == "whole" and request.for_few and graph.num_edges <= FEW:
-        algorithm, backend = request.for_few
-    found = Plan(strategy, partitions, graph.num_edges, reason, where.name, algorithm, backend)
+        pipeline = request.candidates.in_scans
+    elif strategy == "whole" and few is not None and edges <= FEW:
+        pipeline, are_few = few, True
+    advises = request.backend == "auto" and graph.is_in_memory and not request.on_device
+    found = Plan(
+        strategy,
+        partitions,
+        edges,
+        reason,
+        where.name,
+        pipeline.name,
+        choose(are_few=are_few),
+        advice=suggest_gpu(edges) if advises else "",
+    )
     if strategy == "tiles":
         return _tiled(found, request, graph, where)
     is_bounded = strategy in SCANNING

@@ -79,8 +79,7 @@ def writer_of(
     if found is None and suffix[1:] in _plugins():
         found = _named(suffix[1:])
     if has_coordinates != (found is not None and found.needs_coordinates):
-        message = f"{path}: .geojson, and no other format, needs coordinates="
-        raise OptionError(message)
+        raise OptionError(f"{path}: .geojson, and no other format, needs coordinates=")
     if found is None or found.write is None:
         message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)

@@ -283,11 +283,7 @@ def test_a_forest_is_a_set_of_edges(forest, message):
 
 def test_failures_to_combine_name_the_stage():
     with pytest.raises(PipelineError, match="stage 'minimum_of_uneven' failed on least: int64"):
-        mstflow.minimum_spanning_forest(
-            tuple(np.tile(column, 2) for column in GRAPH),
-            algorithm=Pipeline("p", uneven),
-            partitions=3,
-        )
+        Pipeline("p", uneven).run(tuple(np.tile(column, 2) for column in GRAPH), partitions=3)
 
 
 @pytest.mark.parametrize(
@@ -352,10 +348,8 @@ def test_given_values_are_not_kept():
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads"])
 def test_without_a_choice_a_forest_is_empty(scheduler):
-    forest = mstflow.minimum_spanning_forest(
-        GRAPH, algorithm=Pipeline("p", drop_loops), scheduler=scheduler, partitions=2
-    )
-    assert forest.num_components == 4
+    fields, _ = Pipeline("p", drop_loops).run(GRAPH, scheduler=scheduler, partitions=2)
+    assert fields["forest"].tolist() == []
 
 
 def test_edges_are_added_only_to_chosen_fields():

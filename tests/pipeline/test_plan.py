@@ -17,7 +17,8 @@ from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
-from mstflow.pipeline.plan import Request, plan
+from mstflow.pipeline.catalogue import candidates
+from mstflow.pipeline.plan import Candidates, Request, plan
 from mstflow.pipeline.run.schedulers import Workers
 from mstflow.pipeline.streaming.bounds import Graph
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
@@ -163,12 +164,15 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     graph = Graph(10**6, 10**9)
     roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=10**12)
     tight = replace(roomy, worker_memory=10**9)
-    request = Request("p", "p", "numpy", "iterate", partitions=4)
+    kruskal = mstflow.algorithm("kruskal")
+    known = Candidates(kruskal, kruskal)
+    request = Request(known, "numpy", "iterate", partitions=4)
     assert not plan(request, graph, roomy).holds_forests
     assert plan(request, graph, tight).holds_forests
     # Something other than a forest must not be taken from forests.
-    assert not plan(replace(request, is_own=True), graph, tight).holds_forests
-    assert not plan(replace(request, gives_fields=True), graph, tight).holds_forests
+    assert not plan(replace(request, candidates=Candidates(kruskal)), graph, tight).holds_forests
+    fields = Candidates(Pipeline("p", result=("num_edges",)), kruskal)
+    assert not plan(replace(request, candidates=fields), graph, tight).holds_forests
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
@@ -191,9 +195,13 @@ def test_tiles_give_nothing_but_the_forest():
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = Graph.of(open_files([folder]).with_sizes())
-    found = plan(Request("a", "b", "numpy"), graph, Workers())
+    found = plan(Request(candidates("auto"), "numpy"), graph, Workers())
     assert (found.strategy, found.partitions) == ("two-scan", 1)
-    assert (found.algorithm, found.backend, found.scheduler) == ("b", "numpy", "inline")
+    assert (found.algorithm, found.backend, found.scheduler) == (
+        "filter-kruskal",
+        "numpy",
+        "inline",
+    )
     assert found.estimate.scans == 2
     assert "two-scan: the graph is streamed" in str(found)
 
