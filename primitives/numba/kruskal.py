@@ -410,7 +410,7 @@ def join_runs_together(thread, queue, ends, bits, key, records, other, failed, l
         joined = _ZERO
         for i in range(size):
             joined += np.uint64(own[i, 1] != NONE)
-        is_late = bool(joined << ONE < np.uint64(len(own)))
+        is_late = bool(4 * np.int64(joined) < 3 * len(own))
         run, lowest = take_run(thread, queue)
     store(queue, (np.uint64(thread) + ONE) * LINE, NONE)
 
