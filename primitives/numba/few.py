@@ -30,6 +30,11 @@ _KEPT = np.uint64(48)
 _PATIENCE = 4
 #: The number of pairs that are filtered before they are joined.
 _BLOCK = 32
+#: If there are more pairs than this number for each node, about this number of the lightest ones is
+#: joined before the others are filtered.
+_LIGHT_PAIRS = 1.5
+#: The size of the sample from which the key of the heaviest light pair is chosen.
+_SAMPLE = 32
 
 
 @helper
@@ -123,47 +128,53 @@ def sort_by_insertion(records, key):
 
 
 @helper
-def sort_pairs(key, low, high, records, other):
-    """Write records of all pairs, sorted by (key, position).
-
-    The top bits of random keys almost sort them. Insertion then takes few moves.
-    """
-    size = np.uint64(len(key))
-    bits = highest_bit(high - low) + ONE if high > low else _ZERO
-    cut = max(bits, _KEPT) - _KEPT
-    for i in range(size):
-        records[i] = ((key[i] - low) >> cut) << _PLACE | i
-    stop = bits - cut + _PLACE
-    width = _TWO * min(max(_TWO, highest_bit(size)) - ONE, np.uint64(DIGIT))
-    start = max(stop, _PLACE + width) - width
-    sort_by_two_digits(records, other, start, stop)
-    if (start == _PLACE and not cut) or sort_by_insertion(records, key):
-        return
-    for i in range(size):
-        records[i] = i
-    for shift in range(_ZERO, np.uint64(64), _PLACE):  # digits of 16 bits, the lowest first
-        for i in range(size):
+def sort_by_all_digits(records, other, key):
+    """Sort records by (key, position), by digits of 16 bits, the lowest first."""
+    sort_by_two_digits(records, other, _ZERO, _PLACE)
+    for shift in range(_ZERO, np.uint64(64), _PLACE):
+        for i in range(len(records)):
             place = records[i] & _PLACES
             records[i] = ((key[place] >> shift) & _PLACES) << _PLACE | place
         sort_by_two_digits(records, other, _PLACE, _PLACE + _PLACE)
 
 
 @helper
-def join_sorted(records, u, v, parent, is_joining):
-    """Join pairs in the order of records; mark the pairs that joined two sets."""
-    left, size = len(parent) - 1, len(records)
+def sort_pairs(key, low, high, records, other):
+    """Replace ascending positions of pairs by records of them, sorted by (key, position).
+
+    Keys are from `low` to `high`. The top bits of random keys almost sort them. Insertion then
+    takes few moves.
+    """
+    size = np.uint64(len(records))
+    bits = highest_bit(high - low) + ONE if high > low else _ZERO
+    cut = max(bits, _KEPT) - _KEPT
+    for i in range(size):
+        place = records[i]
+        records[i] = ((key[place] - low) >> cut) << _PLACE | place
+    stop = bits - cut + _PLACE
+    width = _TWO * min(max(_TWO, highest_bit(size)) - ONE, np.uint64(DIGIT))
+    start = max(stop, _PLACE + width) - width
+    sort_by_two_digits(records, other[:size], start, stop)
+    if not ((start == _PLACE and not cut) or sort_by_insertion(records, key)):
+        sort_by_all_digits(records, other[:size], key)
+
+
+@helper
+def join_sorted(records, u, v, parent, is_joining, left):
+    """Join pairs in the order of records; mark the pairs that joined two sets.
+
+    Stop when no set is `left` to join with another one; return the number of those left.
+    """
+    size = len(records)
     pairs = scratch(np.uint64, _BLOCK)
-    for node in range(len(parent)):
-        parent[node] = node
-    is_joining[:] = 0
     for first in range(0, size, _BLOCK):
         count = _ZERO
         for i in range(first, min(first + _BLOCK, size)):  # most pairs are dropped without a branch
             place = records[i] & _PLACES
             a, b = np.uint64(u[place]), np.uint64(v[place])
-            pairs[count] = place << _HALF | a << _PLACE | b
-            parent[a], parent[b] = parent[parent[a]], parent[parent[b]]
-            count += np.uint64(parent[a] != parent[b])
+            parent[a], parent[b] = above, other = parent[parent[a]], parent[parent[b]]
+            pairs[count] = place << _HALF | np.uint64(above) << _PLACE | np.uint64(other)
+            count += np.uint64(above != other)
         for i in range(count):
             pair = pairs[i]
             a, b = find_root((pair >> _PLACE) & _PLACES, parent), find_root(pair & _PLACES, parent)
@@ -171,7 +182,79 @@ def join_sorted(records, u, v, parent, is_joining):
             is_joining[pair >> _HALF] = a != b
             left -= np.int64(a != b)
         if not left:
-            return
+            break
+    return left
+
+
+@helper
+def choose_pivot(key, share):
+    """Return a key; about this share of all keys is at most as large, by an evenly spaced sample."""
+    sample, step = scratch(np.uint64, _SAMPLE), np.uint64(len(key)) // np.uint64(_SAMPLE)
+    for i in range(_SAMPLE):
+        sample[i] = key[np.uint64(i) * step]
+    pivot, wanted = _LARGEST, np.uint64(share * _SAMPLE)
+    for i in range(_SAMPLE):
+        smaller = _ZERO
+        for j in range(_SAMPLE):
+            smaller += np.uint64(sample[j] < sample[i])
+        if smaller >= wanted:
+            pivot = min(pivot, sample[i])
+    return pivot
+
+
+@helper
+def divide_pairs(key, pivot, places):
+    """Write the places of keys up to the pivot, then those of others from the last one backwards.
+
+    Return the number of keys up to the pivot.
+    """
+    count, last = _ZERO, np.uint64(len(key) - 1)
+    for i in range(np.uint64(len(key))):
+        places[count] = places[last - (i - count)] = i
+        count += np.uint64(key[i] <= pivot)
+    return count
+
+
+@helper
+def keep_between_sets(places, u, v, parent, kept):
+    """Write the places of pairs whose members are in different sets, in reverse order.
+
+    Return their number. A node is never smaller than its parent; make each parent a root first.
+    """
+    for node in range(len(parent)):
+        parent[node] = parent[parent[node]]
+    count, size = _ZERO, np.uint64(len(places))
+    for i in range(size):
+        place = places[size - ONE - i]
+        kept[count] = place
+        count += np.uint64(parent[np.uint64(u[place])] != parent[np.uint64(v[place])])
+    return count
+
+
+@helper
+def join_pairs(key, low, high, u, v, records, other, parent, is_joining):
+    """Join pairs in ascending order of keys; mark the pairs that joined two sets.
+
+    Most heavy pairs have both members in one set after the light pairs are joined. So heavy pairs
+    are not sorted before that.
+
+    Source: Osipov, Sanders, Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", 2009.
+    """
+    for node in range(len(parent)):
+        parent[node] = node
+    is_joining[:] = 0
+    size, left, pivot = np.uint64(len(key)), np.int64(len(parent) - 1), high
+    share = _LIGHT_PAIRS * len(parent) / len(key)
+    if share < 1 and len(key) > _SAMPLE:
+        pivot = min(high, choose_pivot(key, share))
+    light = divide_pairs(key, pivot, records)
+    sort_pairs(key, low, pivot, records[:light], other)
+    left = join_sorted(records[:light], u, v, parent, is_joining, left)
+    if not left or light == size:
+        return
+    count = keep_between_sets(records[light:], u, v, parent, other)
+    sort_pairs(key, pivot, high, other[:count], records)
+    join_sorted(other[:count], u, v, parent, is_joining, left)
 
 
 @helper
@@ -181,13 +264,13 @@ def fact(facts, place):
 
 
 @helper
-def join_graph(u_place, v_place, weight_place, facts, descending, words, ends, parent, out):
+def join_graph(u_place, v_place, weight_place, facts, descending, words, halves, parent, out):
     """Join the pairs of a graph; return how many joined two sets, and the number of nodes.
 
     Return -1 if there are more than `FEW` nodes, a node is negative, or a weight is NaN.
     """
     size = len(out)
-    u, v, key, records, other = ends[0], ends[1], words[0], words[1], words[2]
+    u, v, is_joining, key = halves[0], halves[1], halves[2][:size], words[0][:size]
     u_bytes, v_bytes, weight_bytes = fact(facts, 0), fact(facts, 1), fact(facts, 2)
     high_u = read(read_ends, u_place, u_bytes, 0, u[:size])
     high_v = read(read_ends, v_place, v_bytes, 0, v[:size])
@@ -196,16 +279,15 @@ def join_graph(u_place, v_place, weight_place, facts, descending, words, ends, p
         return -1, 0
     top, nans = weight_bytes * _BYTE - ONE, (ONE << fact(facts, 4)) - ONE  # positive NaN
     options = top, fact(facts, 3), nans > _ZERO, descending
-    low, highest = read(read_keys, weight_place, weight_bytes, options, key[:size])
+    low, highest = read(read_keys, weight_place, weight_bytes, options, key)
     if low < nans or highest > (_LARGEST >> (np.uint64(63) - top)) - nans:
         return -1, 0
-    sort_pairs(key[:size], low, highest, records[:size], other[:size])
     nodes = high + ONE
-    join_sorted(records[:size], u, v, parent[:nodes], other[:size])
+    join_pairs(key, low, highest, u, v, words[1], words[2], parent[:nodes], is_joining)
     count = _ZERO
     for i in range(size):
         out[count] = np.uint16(i)
-        count += other[i]
+        count += np.uint64(is_joining[i])
     return np.int64(count), np.int64(nodes)
 
 
@@ -223,16 +305,16 @@ def join_graphs(graphs, longest, descending, work, out, found):
     A column of `graphs` has the places of the columns u, v and weight of a graph, in bytes after
     the array `work`; the number of pairs; and bytes with the sizes of the elements of u, v and
     weight, whether weights are signed, and the bits of the mantissa of floats, from the lowest one
-    on. Graphs have at most `longest` pairs; longer graphs are refused. `work` has 28 bytes for each
-    pair of the longest graph, and 4 bytes for each node of the largest one.
+    on. Graphs have at most `longest` pairs; longer graphs are refused. `work` has 30 bytes for each
+    pair of the longest graph, and 2 bytes for each node of the largest one.
 
     Write the results of `join_graph` for each graph to `found`, and the positions of the pairs that
     joined two sets to `out`, without gaps between the graphs.
     """
     base, count = np.uint64(work.ctypes.data), 0
     words = array_at(base, np.uint64, (3, longest))
-    ends = array_at(base + np.uint64(24 * longest), np.uint16, (2, longest))
-    parent = array_at(base + np.uint64(28 * longest), np.uint32, (FEW,))
+    halves = array_at(base + np.uint64(24 * longest), np.uint16, (3, longest))
+    parent = array_at(base + np.uint64(30 * longest), np.uint16, (FEW,))
     for graph in range(graphs.shape[1]):
         size = graphs[3, graph]
         joined, nodes = np.int64(-1 if size > longest else 0), np.int64(0)
@@ -244,7 +326,7 @@ def join_graphs(graphs, longest, descending, work, out, found):
                 np.uint64(graphs[4, graph]),
                 descending,
                 words,
-                ends,
+                halves,
                 parent,
                 out[count : count + size],
             )
