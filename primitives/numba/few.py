@@ -188,7 +188,7 @@ def join_sorted(records, u, v, parent, is_joining, left):
 
 @helper
 def choose_pivot(key, share):
-    """Return a key; about this share of all keys is at most as large, by an evenly spaced sample."""
+    """Return a key that about this share of all keys does not exceed, by a sample of the keys."""
     sample, step = scratch(np.uint64, _SAMPLE), np.uint64(len(key)) // np.uint64(_SAMPLE)
     for i in range(_SAMPLE):
         sample[i] = key[np.uint64(i) * step]
@@ -252,9 +252,10 @@ def join_pairs(key, low, high, u, v, records, other, parent, is_joining):
     left = join_sorted(records[:light], u, v, parent, is_joining, left)
     if not left or light == size:
         return
-    count = keep_between_sets(records[light:], u, v, parent, other)
-    sort_pairs(key, pivot, high, other[:count], records)
-    join_sorted(other[:count], u, v, parent, is_joining, left)
+    count = keep_between_sets(records[light:size], u, v, parent, other)
+    if count:
+        sort_pairs(key, pivot, high, other[:count], records)
+        join_sorted(other[:count], u, v, parent, is_joining, left)
 
 
 @helper

@@ -87,6 +87,21 @@ def test_weights_that_differ_in_their_lowest_bits():
             assert found.edge_ids.tolist() == alone.edge_ids.tolist()
 
 
+def test_dense_graphs_of_different_sizes():
+    """Heavy pairs are filtered and sorted after the light ones; the arrays of a sort are shared."""
+    rng = np.random.default_rng(8)
+    many = [
+        (*rng.integers(0, m // 4 + 1, (2, m)), rng.integers(0, top, m))
+        for m in (1900, 40, 900, 33, 1500, 100)
+        for top in (2, 30, 2**60)
+    ]
+    for forest, graph in zip(
+        mstflow.minimum_spanning_forests(many, backend="numba", threads=1), many, strict=True
+    ):
+        alone = mstflow.minimum_spanning_forest(graph, backend="numpy")
+        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+
+
 def test_distant_vertices():
     """The kernel of small graphs refuses one graph, because its vertices are too many."""
     many = [GOOD, (np.array([0, 1, 7]), np.array([10**6, 10**6, 1]), np.array([2, 1, 3.0]))]
