@@ -56,7 +56,10 @@ def choose_buckets(
     sample = np.sort(key[::every])
     sample = sample[: sample.searchsorted(key.dtype.type(highest), "right")]
     first = int(sample[len(sample) >> _SMALLEST]) if len(sample) else lowest
-    digit = min(DIGIT, max(1, (len(sample) * every // size).bit_length()))
-    shift = max(cut, max(0, highest - first).bit_length() - digit)
+    bits, digit = max(0, highest - first).bit_length(), (len(sample) * every // size).bit_length()
+    shift = max(cut, bits - min(DIGIT, max(1, digit)))
+    many, top = 1 + len(sample) // 16, sample >> key.dtype.type(min(shift, 8 * key.itemsize - 1))
+    if (top[many:] == top[:-many]).any():  # many keys would be in one bucket
+        shift = max(cut, bits - DIGIT)
     floor = (first - lowest) >> shift
     return shift, floor, (max(lowest, highest) - lowest >> shift) - floor + 1
