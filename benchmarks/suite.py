@@ -189,10 +189,26 @@ SUITE = {
         ),
         {
             "edges": [10**3, 10**4, 10**5, 10**6],
-            "functions": ["minimum_spanning_tree", "connected_components"],
+            "functions": [
+                "minimum_spanning_tree",
+                "minimum_spanning_edges",
+                "connected_components",
+                "number_connected_components",
+            ],
+            "graphs": [
+                ("Graph", "integers", 8),
+                ("Graph", "strings", 8),
+                ("Graph", "strings", 2),
+                ("MultiGraph", "strings", 2),
+            ],
             "rounds": 5,
+            "budget": 5,
         },
-        {"edges": [50], "rounds": 1},
+        {
+            "edges": [50],
+            "functions": ["minimum_spanning_tree", "number_connected_components"],
+            "rounds": 1,
+        },
     ),
     "queries": Benchmark(
         "replacement edges, bottlenecks and added edges, beside the solve",

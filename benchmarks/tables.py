@@ -297,25 +297,25 @@ def readers(result: Result) -> Rows:
 
 def networkx_calls(result: Result) -> Rows:
     """Yield the milliseconds of calls of networkx, and how many times faster the backend is."""
-    yield (
-        "function",
-        "nodes",
-        "edges",
-        "networkx, ms",
-        "first call, ms",
-        "second call, ms",
-        "networkx / first call",
-        "networkx / second call",
-    )
-    names = ("function", "nodes", "edges")
+    first = result["rows"][0]
+    names = [name for name in ("function", "graph", "nodes", "degree", "edges") if name in first]
+    calls = {"process": "first call of a process", "first": "first call", "second": "second call"}
+    ours = [call for call in calls if call in first["seconds"]]
+    times = [f"{calls[call]}, ms" for call in ours]
+    yield (*names, "networkx, ms", *times, *(f"networkx / {calls[call]}" for call in ours))
     for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
         own = [row["seconds"] for row in result["rows"] if tuple(row[n] for n in names) == key]
-        theirs, *ours = (
-            statistics.median(each[who] for each in own) for who in ("networkx", "first", "second")
+        theirs, *seconds = (
+            statistics.median(each[who] for each in own) for who in ("networkx", *ours)
         )
-        function, nodes, edges = key
-        times = [_milliseconds(seconds) for seconds in (theirs, *ours)]
-        yield f"`{function}`", nodes, f"{edges:,}", *times, *map(_times, (theirs / s for s in ours))
+        function, *graph, edges = key
+        yield (
+            f"`{function}`",
+            *map(str, graph),
+            f"{edges:,}",
+            *map(_milliseconds, (theirs, *seconds)),
+            *map(_times, (theirs / each for each in seconds)),
+        )
 
 
 def queries(result: Result) -> Rows:
