@@ -297,7 +297,7 @@ def test_plan(capsys, tmp_path):
         return json.loads(capsys.readouterr().out)
 
     alone, many = plan(*sizes), plan(*sizes, "--workers", "100")
-    assert (alone["scans"], many["scans"]) == (2, 3)
+    assert alone["scans"] == many["scans"] == 2
     assert many["seconds"] < alone["seconds"]
     assert alone["sent"] == 0 < many["sent"]
     tight = plan(*sizes, "--memory", str(alone["least"] + 2**26))
