@@ -34,8 +34,8 @@ _SORTED, _SORTED_EDGE = 2**22, 48
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
-#: scan then fits twice.
-_COMFORTABLE, _PARTS = 2**24, 16
+#: scan then fits three times.
+_COMFORTABLE, _PARTS = 2**24, 12
 
 #: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
 #: 1 / `FOLD_SHARE` of the buffer. Otherwise a second scan takes less time.
