@@ -15,8 +15,9 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-#: Where Linux states free memory in kB, and the limit of a container.
+#: Where Linux states free memory in kB, the limit of a container, and whether mappings are limited.
 _FREE, _LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+_OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 
 
 class Resources(Protocol):
@@ -61,6 +62,14 @@ def available_bytes() -> int | None:
     if (limit_text := _text(_LIMIT).strip()).isdigit():
         found.append(int(limit_text))
     return min(found, default=None)
+
+
+def addresses_are_limited() -> bool:
+    """Return whether mapped memory counts against a limit even if it was never written to."""
+    if _text(_OVERCOMMIT).strip() == "2":
+        return True
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA) if resource is not None else ()
+    return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
 def processors() -> int:

@@ -13,12 +13,15 @@ import bisect
 import contextlib
 import mmap
 import operator
+import os
 import sys
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+
+from .host import addresses_are_limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,9 +176,10 @@ class _Pool:
 
 
 def _reserved(size: int) -> _Block:
-    """Return new memory of `size` bytes, or of more if there is no limit of addresses."""
-    with contextlib.suppress(MemoryError):
-        return _mapped(max(size, _RESERVE))
+    """Return new memory of `size` bytes, or of more if the system limits only memory in use."""
+    if not addresses_are_limited():
+        with contextlib.suppress(MemoryError):
+            return _mapped(max(size, _RESERVE))
     return _mapped(size)
 
 
@@ -193,8 +197,8 @@ def _mapped(size: int) -> _Block:
         return _Block(np.empty(size, np.uint8), 0, size)
     try:
         block = mmap.mmap(-1, size + _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError as error:
-        message = f"cannot allocate {size:,} bytes: {error.strerror}"
+    except (OSError, OverflowError) as error:  # a size may have more bits than an address
+        message = f"cannot allocate {size:,} bytes: {error.args[-1]}"
         raise MemoryError(message) from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # Linux may be built without huge pages
@@ -204,6 +208,11 @@ def _mapped(size: int) -> _Block:
 
 
 _pool = _Pool()
+if hasattr(os, "register_at_fork"):  # in a child, a lock of another thread is never released
+    _release = _pool.lock.release
+    os.register_at_fork(
+        before=_pool.lock.acquire, after_in_parent=_release, after_in_child=_release
+    )
 
 
 class _Lease:

@@ -2,7 +2,10 @@
 
 import errno
 import mmap
+import os
+import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -85,11 +88,54 @@ def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
     assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
 
 
-def test_too_large_arrays_raise_memory_error():
+@pytest.mark.parametrize("size", [2**60, 2**64])
+def test_too_large_arrays_raise_memory_error(size):
     state = [memory._pool.leases, memory._pool.used]
     with pytest.raises(MemoryError):
-        memory.empty(2**60, np.uint8)
+        memory.empty(size, np.uint8)
     assert [memory._pool.leases, memory._pool.used] == state
+
+
+def ended(program):
+    """Return the exit code of a process that runs a program."""
+    imports = "import numpy as np; from mstflow.runtime import memory\n"
+    return subprocess.run([sys.executable, "-c", imports + textwrap.dedent(program)]).returncode
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("kind", ["AS", "DATA"])
+def test_other_arrays_use_the_addresses_below_a_limit(kind):
+    program = f"""
+        import resource
+        from pathlib import Path
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + 5 * 2**30
+        resource.setrlimit(resource.RLIMIT_{kind}, (limit, limit))
+        pooled = memory.empty(2**21, np.uint8)
+        np.empty(4 * 2**30, np.uint8)
+    """
+    assert ended(program) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_can_use_the_pool_whose_lock_another_thread_had():
+    program = """
+        import os, signal, threading, time
+        locked = threading.Event()
+        def hold():
+            with memory._pool.lock:
+                locked.set()
+                time.sleep(0.2)
+        threading.Thread(target=hold).start()
+        locked.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)  # ends the process
+        memory.empty(2**21, np.uint8)
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+    """
+    assert ended(program) == 0
 
 
 def test_huge_pages_are_optional(monkeypatch):
