@@ -129,4 +129,4 @@ def cover_by_weight(
     u, v, key, edge_id = whole_edges
     a, b = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (forest_u, forest_v))
     first = ops.cover_paths(a, b, u, v, key, num_vertices)
-    return ops.asarray(ops.gather(edge_id, first, fill=-1), "int64")
+    return ops.gather(ops.asarray(edge_id, "int64"), first, fill=-1)

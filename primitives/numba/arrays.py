@@ -85,6 +85,11 @@ class NumbaArrays(NumpyArrays):
         self._team.share(elements.scatter, len(index), _words(index), values, _words(out))
         return out
 
+    def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Any:
+        if isinstance(values, Consecutive):
+            return self.consecutive(values.first, len(values), dtype or values.dtype)
+        return super().asarray(values, dtype)
+
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
         return Consecutive(first, size, dtype)
 
@@ -92,10 +97,10 @@ class NumbaArrays(NumpyArrays):
         if isinstance(values, Consecutive):
             if fill is None and not values.first and values.dtype == index.dtype:
                 return index
-            found = np.add(index, values.first, dtype=values.dtype, casting="unsafe")
-            if fill is not None:
-                found[index == len(values)] = fill
-            return found
+            out = empty(len(index), values.dtype)
+            options = values.first, len(values), int(fill or 0)
+            self._team.share(elements.add_or_fill, len(index), _words(index), *options, _words(out))
+            return out
         out = empty(len(index), values.dtype)
         arrays = _words(values), _words(index)
         if fill is None:

@@ -81,6 +81,15 @@ def gather_or_fill(start, stop, values, index, fill, out):
         out[i] = values[place] if place < len(values) else fill[np.uint64(i) * step]
 
 
+@kernel(0, 3, [1, 5, 0], 3, 5, 7, [0] * 3)
+def add_or_fill(start, stop, index, first, length, fill, out):
+    """Add `first` to each index below `length`; replace other indices by `fill`."""
+    first, length, fill = np.uint64(first), np.uint64(length), np.uint64(fill)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        place = np.uint64(index[i])
+        out[i] = first + place if place < length else fill
+
+
 @helper
 def key_of(word, top, signed, is_float, descending):
     """Flip the sign bit, whose index is `top`; flip all bits of a negative float.
