@@ -49,6 +49,9 @@ _EDGES = 6
 _SPARSE = 4
 _SAMPLE = 200
 
+#: The number of full collections when objects were last moved to the oldest generation.
+_moved_after = [-1]
+
 kernels = Kernels(f"{__package__}.row_kernels")
 
 
@@ -192,7 +195,8 @@ def without_collection() -> Iterator[None]:
     """Pause the garbage collector, which would visit all dictionaries of a graph repeatedly.
 
     Freezing and unfreezing at the end moves new objects to the oldest generation, so the next
-    collection of the youngest one does not visit them.
+    collection of the youngest one does not visit them. As it also delays the next full collection,
+    it is done once before each: otherwise frequent calls would keep all cyclic garbage.
     """
     if not gc.isenabled():
         yield
@@ -201,7 +205,10 @@ def without_collection() -> Iterator[None]:
     try:
         yield
     finally:
-        if not gc.get_freeze_count():  # else unfreezing would change what the caller has frozen
+        full = gc.get_stats()[-1]["collections"]
+        # Unfreezing would also change what the caller has frozen.
+        if full != _moved_after[0] and not gc.get_freeze_count():
+            _moved_after[0] = full
             gc.freeze()
             gc.unfreeze()
         gc.enable()

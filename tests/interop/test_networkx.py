@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import weakref
 from typing import ClassVar
 from unittest import mock
 
@@ -245,6 +246,17 @@ def test_nan_and_other_weights(kind):
             backend.minimum_spanning_tree(converted(made, preserve_edge_attrs=True))
     with pytest.raises(networkx.NetworkXPointlessConcept):
         backend.is_connected(converted(kind()))
+
+
+def test_the_collector_frees_trees_that_are_no_longer_used():
+    """A tree and its cached view of edges refer to each other."""
+    graph = networkx.gnm_random_graph(1000, 3000, seed=1)
+    ours, trees = converted(graph, preserve_edge_attrs=True), []
+    for _ in range(100):
+        tree = backend.minimum_spanning_tree(ours)
+        assert tree.edges
+        trees.append(weakref.ref(tree))
+    assert sum(tree() is not None for tree in trees) < 50
 
 
 def test_views_are_converted():
