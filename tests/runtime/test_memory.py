@@ -19,8 +19,15 @@ from mstflow.runtime import memory
 page_sizes = st.integers(1, 40).map(lambda pages: pages * mmap.PAGESIZE)
 
 
+@pytest.mark.parametrize("reserve", [0, 50 * mmap.PAGESIZE, memory._RESERVE])
 @given(sizes=st.lists(page_sizes, max_size=40), data=st.data())
-def test_the_pool_holds_at_most_the_peak(sizes, data):
+def test_the_pool_holds_at_most_the_peak(reserve, sizes, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "_RESERVE", reserve)
+        check_that_the_pool_holds_at_most_the_peak(sizes, data)
+
+
+def check_that_the_pool_holds_at_most_the_peak(sizes, data):
     pool, leases, most = memory._Pool(), [], 0
     for place, size in enumerate(sizes):
         block = pool.take(size)
@@ -88,12 +95,18 @@ def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
     assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
 
 
-@pytest.mark.parametrize("size", [2**60, 2**64])
-def test_too_large_arrays_raise_memory_error(size):
+def test_too_large_arrays_raise_memory_error():
     state = [memory._pool.leases, memory._pool.used]
     with pytest.raises(MemoryError):
-        memory.empty(size, np.uint8)
+        memory.empty(2**60, np.uint8)
     assert [memory._pool.leases, memory._pool.used] == state
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="Windows reserves no addresses")
+def test_a_system_may_have_fewer_addresses_than_the_pool_reserves(monkeypatch):
+    """Such as a system of 32 bits."""
+    monkeypatch.setattr(memory, "_RESERVE", 2**64)
+    assert memory._Pool().take(2**21).size == 2**21
 
 
 def ended(program):
