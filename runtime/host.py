@@ -83,8 +83,8 @@ def processors() -> int:
 def processor_quota(root: Path = Path("/")) -> int:
     """Return the processors whose time a container may use, rounded up; large without a quota.
 
-    The files are those of cgroup v2, or of v1 with two files for quota and period. The quotas of
-    parent groups hold, too.
+    The files are those of cgroup v2, or of v1 with two files for quota and period. Quotas of parent
+    groups apply, too.
     """
     found = [sys.maxsize]
     for line in _text(root / "proc/self/cgroup").splitlines():

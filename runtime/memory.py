@@ -124,7 +124,7 @@ class _Pool:
         self.clear()
 
     def _new(self, size: int, most: int) -> _Block:
-        """Return a block that begins with the last idle block of the mapping and ends after it.
+        """Return a block that ends in unused addresses; it includes the idle block before them.
 
         Release other blocks, so that the pool never holds more than the peak in use (`most`).
         """

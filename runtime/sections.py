@@ -19,16 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .intrinsics import (
-    BLOCK,
-    LINE,
-    array_at,
-    compare_and_swap,
-    exchange,
-    helper,
-    kernel,
-    load,
-)
+from .intrinsics import BLOCK, LINE, array_at, compare_and_swap, exchange, helper, kernel, load
 
 #: A thread is idle and looks for work, is asleep, runs its share, or runs it while the calling
 #: thread sleeps until it has finished.

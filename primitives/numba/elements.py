@@ -36,10 +36,10 @@ def sum_before(share, counts):
 
 @helper
 def alone(share, places):
-    """Return the first place that only this share can reach, and the number of such places.
+    """Return the first place that only this share can write to, and the number of such places.
 
-    `places` has the smallest and the largest place of each share. Such places are found only if
-    later shares reach larger places.
+    `places` has the smallest and the largest place of each share. The places returned are above
+    those of all earlier shares, and below those of all later shares.
     """
     first, end = np.uint64(0), np.uint64(2**64 - 1)
     for other in range(len(places)):

@@ -7,14 +7,7 @@ gets the addresses of columns, so it is compiled once for all dtypes, and nothin
 
 import numpy as np
 
-from ...runtime.intrinsics import (
-    ONE,
-    array_at,
-    helper,
-    highest_bit,
-    kernel,
-    scratch,
-)
+from ...runtime.intrinsics import ONE, array_at, helper, highest_bit, kernel, scratch
 from ..joins import FEW
 from .elements import key_of
 from .runs import DIGIT

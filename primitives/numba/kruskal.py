@@ -100,7 +100,7 @@ def find_runs(counts, floor, size, low, ends, bits):
 def make_roots(start, stop, links, records):
     """Make the nodes in the range roots; write to each page of the same part of the records.
 
-    The system clears pages on the first write. Otherwise the first threads that deal would wait.
+    The system clears a page on the first write, so threads that write to the same page would wait.
     """
     for node in range(np.uint64(start), np.uint64(stop)):
         links[node] = ROOT | node
