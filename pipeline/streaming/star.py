@@ -49,7 +49,8 @@ class Star:
         if not len(key):
             return selected
         if self._hub is None:
-            self._hub = self._most_frequent(u, v)
+            ends, counts = np.unique(ops.concat([u[:_SAMPLE], v[:_SAMPLE]]), return_counts=True)
+            self._hub = int(ends[counts.argmax()])
             self.bound[self._hub] = 0
         if len(key) > selected.seen // _SELECTED:
             heaviest = ops.maximum(ops.gather(self.bound, u), ops.gather(self.bound, v))
@@ -73,7 +74,3 @@ class Star:
         # A new array, because threads may be reading the bounds.
         self.bound = self._ops.minimum(self.bound, lightest)
         self._new, self._num_new = [], 0
-
-    def _most_frequent(self, u: Any, v: Any) -> int:
-        ends, counts = np.unique(self._ops.concat([u[:_SAMPLE], v[:_SAMPLE]]), return_counts=True)
-        return int(ends[counts.argmax()])
