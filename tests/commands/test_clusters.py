@@ -61,7 +61,7 @@ def test_numbered_pairs_and_a_picture(capsys, folder, bound):
         (["-o", "second.csv"], "second.csv: would overwrite the input second.csv"),
         (["-o", "out.csv", "--plot", "out.what"], "out.what: cannot draw 'what'; use one of"),
         (["--memory", "1MB"], "--memory 1 MB is too small"),
-        (["--checkpoint", "kept"], "'whole' does not support checkpoint="),
+        (["--checkpoint", "kept"], "'whole' does not support --checkpoint"),
     ],
 )
 def test_bad_options(capsys, folder, options, message):
