@@ -32,6 +32,7 @@ def arguments(size: int) -> dict[str, Call]:
     size : int
         Vertices; there are three edges for each.
     """
+    from mstflow.primitives.consecutive import Consecutive
     from mstflow.primitives.numpy_arrays import NumpyArrays
 
     random = np.random.default_rng(0)
@@ -83,6 +84,7 @@ def arguments(size: int) -> dict[str, Call]:
     found["compact_light_pairs"] = (u, v, weight, 2**30, "int32", ids), light
     found["relabel_light_pairs"] = (label, key[:size], u, v, weight, 2**31, ids), light
     found["consecutive"] = ((0, size), {"dtype": "int32"})
+    found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
     some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
     found["join_by_weight"] = some, {"descending": False}
     graph = u[:1024] % 512, v[:1024] % 512, weight[:1024]
