@@ -64,4 +64,4 @@ def test_on_the_command_line(tmp_path, capsys):
     ]
     assert lines == [[[-73.5, 40.1], [5e-6, -5e-6]], [[5e-6, -5e-6], [0, 1e-6]]]
     assert main([*command, str(tmp_path / "forest.csv")]) == 2
-    assert "and no other format, needs coordinates=" in capsys.readouterr().err
+    assert "and no other format, needs --coordinates" in capsys.readouterr().err
