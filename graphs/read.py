@@ -5,6 +5,7 @@ Libraries are recognised by the names of their classes, so none of them is impor
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +135,8 @@ def _adopted(graph: Any, weight: str | None) -> EdgeList:
 
 def _check_list(items: list[Any]) -> None:
     """Check that a list is a list of columns, and cannot be a list of edges."""
+    if any(isinstance(item, str | os.PathLike) for item in items):
+        raise GraphError("expected a list of paths only; it also contains other objects")
     rows = [item for item in items if isinstance(item, tuple | list)]
     is_narrow = all(len(row) in (2, 3) for row in rows)
     if len(items) in (2, 3) and all(isinstance(item, list) for item in items) and is_narrow:

@@ -8,15 +8,18 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-#: Where Linux states free memory in kB, the limit of a container, and whether mappings are limited.
-_FREE, _LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Where Linux states free memory in kB, and whether mappings are limited.
+_FREE = Path("/proc/meminfo")
 _OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 
 
@@ -59,8 +62,8 @@ def available_bytes() -> int | None:
         found += [limit] if limit != resource.RLIM_INFINITY else []
     if stated := re.search(r"MemAvailable: *(\d+)", _text(_FREE)):
         found.append(1024 * int(stated[1]))
-    if (limit_text := _text(_LIMIT).strip()).isdigit():
-        found.append(int(limit_text))
+    if (limit := memory_limit()) < sys.maxsize:
+        found.append(limit)
     return min(found, default=None)
 
 
@@ -81,22 +84,32 @@ def processors() -> int:
 
 @functools.cache
 def processor_quota(root: Path = Path("/")) -> int:
-    """Return the processors whose time a container may use, rounded up; large without a quota.
-
-    The files are those of cgroup v2, or of v1 with two files for quota and period. Quotas of parent
-    groups apply, too.
-    """
+    """Return the processors whose time a container may use, rounded up; large without a quota."""
     found = [sys.maxsize]
+    for text in _settings(root, "cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"):
+        words = text.split()
+        if len(words) == 2 and words[0].isdigit():  # without a quota, "max" or -1
+            found.append(max(1, -(-int(words[0]) // int(words[1]))))
+    return min(found)
+
+
+def memory_limit(root: Path = Path("/")) -> int:
+    """Return the bytes of memory that a container may use; large without a limit."""
+    found = _settings(root, "memory", "memory.max", "memory.limit_in_bytes")
+    return min((int(text) for text in found if text.isdigit()), default=sys.maxsize)
+
+
+def _settings(root: Path, controller: str, v2: str, *v1: str) -> Iterator[str]:
+    """Yield a setting of this process's control group and of each group above it.
+
+    `v2` is the name of its file in cgroup v2, and `v1` the names of its files in cgroup v1.
+    """
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
-        v1 = "cpu" in controllers.split(",")
-        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if v1 else ("cpu.max",)
-        folder = root / "sys/fs/cgroup" / ("cpu" if v1 else "") / group.lstrip("/")
+        is_v1 = controller in controllers.split(",")
+        folder = root / "sys/fs/cgroup" / (controller if is_v1 else "") / group.lstrip("/")
         for each in (folder, *folder.parents):
-            words = " ".join(_text(each / name) for name in names).split()
-            if len(words) == 2 and words[0].isdigit():  # without a quota, "max" or -1
-                found.append(max(1, -(-int(words[0]) // int(words[1]))))
-    return min(found)
+            yield " ".join(_text(each / name).strip() for name in (v1 if is_v1 else (v2,)))
 
 
 def _text(path: Path) -> str:

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -73,6 +74,12 @@ def test_a_list_that_may_be_columns_or_edges(items):
     with pytest.raises(GraphError, match=r"may be columns or edges: pass columns as a tuple, \(u"):
         mstflow.minimum_spanning_forest(items)
     assert len(mstflow.minimum_spanning_forest(tuple(zip(*items, strict=True))).edge_ids) == 2
+
+
+@pytest.mark.parametrize("items", [["a.csv", (U, V)], [(U, V), Path("a.csv")], ["a.csv", None]])
+def test_a_list_of_paths_and_other_objects(items):
+    with pytest.raises(GraphError, match="expected a list of paths only"):
+        mstflow.minimum_spanning_forest(items)
 
 
 def test_lists_of_edges_and_of_columns():

@@ -1,4 +1,4 @@
-"""The processors that a process may use."""
+"""The processors and the memory that a process may use."""
 
 import os
 
@@ -24,11 +24,34 @@ V1 = "4:memory:/group\n3:cpu,cpuacct:/outer/inner\n0::/\n"
     ],
 )
 def test_a_quota_limits_processors(groups, files, allowed, tmp_path, monkeypatch):
-    texts = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
-    for name, text in {**texts, "proc/self/cgroup": groups}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_groups(tmp_path, groups, files)
     quota = host.processor_quota(tmp_path)
     monkeypatch.setattr(host, "processor_quota", lambda: quota)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
     assert host.processors() == (allowed or 8)
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limit"),
+    [
+        ("0::/\n", {"memory.max": "max\n"}, None),
+        ("0::/\n", {"memory.max": "1000000\n"}, 10**6),
+        ("0::/a/b\n", {"a/memory.max": "500000\n", "a/b/memory.max": "900000\n"}, 500_000),
+        (V1, {"memory/group/memory.limit_in_bytes": "700000\n"}, 700_000),
+        ("", {}, None),
+    ],
+)
+def test_a_limit_of_memory(groups, files, limit, tmp_path, monkeypatch):
+    write_groups(tmp_path, groups, files)
+    found = host.memory_limit(tmp_path)
+    without = host.available_bytes()
+    monkeypatch.setattr(host, "memory_limit", lambda: found)
+    assert host.available_bytes() == (limit or pytest.approx(without, rel=0.2))
+
+
+def write_groups(root, groups, files):
+    """Write the settings of control groups as Linux shows them."""
+    texts = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+    for name, text in {**texts, "proc/self/cgroup": groups}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
