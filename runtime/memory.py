@@ -1,10 +1,10 @@
 """A pool that reuses the memory of freed arrays.
 
 The first write to a new page takes several times as long as a later write, and a run creates and
-frees arrays at every step. The pool keeps freed blocks while any block is in use, joins adjacent
-ones, and splits them for smaller arrays. So a run gets little more than its peak memory from the
-system. When the last block is freed, all memory is returned to the system, except within
-`keeping_blocks`.
+frees arrays at every step. The pool keeps freed blocks, joins adjacent ones, and splits them for
+smaller arrays. So a run gets little more than its peak memory from the system. Outside of
+`keeping_blocks`, idle blocks are offered to the system: it takes their pages when it is short of
+memory. Until then, the next run reuses them, and tools show them as memory of this process.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _PAGE = 2**21
 #: The pool maps this many bytes at once, because only adjacent blocks of one mapping can be joined.
 #: Linux provides their memory page by page, on the first write.
 _RESERVE = 2**32 if hasattr(mmap, "MADV_HUGEPAGE") else 0
+#: Whether the system can take pages later, when it is short of memory.
+_OFFERS = hasattr(mmap, "MADV_FREE")
 
 
 class _Block(NamedTuple):
@@ -63,6 +65,13 @@ class _Block(NamedTuple):
         start = min(self.start, other.start)
         return _Block(self.mapping, start, self.size + other.size)
 
+    def offer(self) -> None:
+        """Let the system take the pages, with their contents, when it is short of memory."""
+        try:
+            self.mapping.madvise(mmap.MADV_FREE, self.start, self.size)
+        except OSError:  # an old or emulated system
+            self.release()
+
     def release(self) -> None:
         """Return whole pages to the system; other parts of the mapping may be in use."""
         if hasattr(mmap, "MADV_DONTNEED"):
@@ -81,6 +90,7 @@ class _Pool:
         self.returned: deque[_Block] = deque()
         self.idle: list[_Block] = []  # ascending by size; none is adjacent to another one
         self.reserve: _Block | None = None  # addresses that were never used
+        self.returns_addresses = False  # whether idle blocks are unmapped instead of offered
         self.leases = self.keepers = 0
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
@@ -109,19 +119,21 @@ class _Pool:
         self.returned.append(block)
         self._settle()
 
-    def clear(self) -> None:
-        """Return all idle blocks to the system, unless they are kept."""
+    def keep(self, step: Literal[1, -1]) -> None:
+        """Change the number of contexts in which idle blocks are not offered to the system.
+
+        The first context begins a new peak. The last one trims idle blocks to its peak.
+        """
         with self.lock:
             self._take_back()
             if not self.keepers:
-                self._trim(0)
-        self._settle()
-
-    def keep(self, step: Literal[1, -1]) -> None:
-        """Change the number of contexts in which idle blocks are kept."""
-        with self.lock:
+                self.most = self.used
             self.keepers += step
-        self.clear()
+            if not self.keepers:
+                self._trim(0 if self.returns_addresses else self.most)
+                for block in self.idle:
+                    block.offer()
+        self._settle()
 
     def _new(self, size: int, most: int) -> _Block:
         """Return a block that ends in unused addresses; it includes the idle block before them.
@@ -129,7 +141,8 @@ class _Pool:
         Release other blocks, so that the pool never holds more than the peak in use (`most`).
         """
         if not self.reserve or self.reserve.size < size:
-            self.reserve = _reserved(size)
+            self.returns_addresses = not _OFFERS or addresses_are_limited()
+            self.reserve = _reserved(size, self.returns_addresses)
         self.held += size
         for place, block in enumerate(self.idle):
             if block.precedes(self.reserve):
@@ -145,8 +158,6 @@ class _Pool:
         while self.returned and self.lock.acquire(blocking=False):
             try:
                 self._take_back()
-                if not self.leases and not self.keepers:
-                    self._trim(0)
             finally:
                 self.lock.release()
 
@@ -156,12 +167,15 @@ class _Pool:
             block = self.returned.popleft()
             self.leases -= 1
             self.used -= block.size
+            if not (self.keepers or self.returns_addresses):
+                block.offer()
             for place, other in reversed([*enumerate(self.idle)]):
                 if other.precedes(block) or block.precedes(other):
                     del self.idle[place]  # `remove` would compare mappings, which may be arrays
                     block = block.joined(other)
             bisect.insort_left(self.idle, block, key=_SIZE)  # the last one is still in the cache
-        if not self.leases and not self.keepers:
+        if self.returns_addresses and not (self.leases or self.keepers):
+            self._trim(0)
             self.most, self.reserve = 0, None
 
     def _trim(self, size: int) -> None:
@@ -175,9 +189,9 @@ class _Pool:
                 bisect.insort_left(self.idle, kept, key=_SIZE)
 
 
-def _reserved(size: int) -> _Block:
-    """Return new memory of `size` bytes, or of more if the system limits only memory in use."""
-    if not addresses_are_limited():
+def _reserved(size: int, is_exact: bool) -> _Block:
+    """Return new memory of `size` bytes; unless `is_exact`, of more if possible."""
+    if not is_exact:
         with contextlib.suppress(MemoryError):
             return _mapped(max(size, _RESERVE))
     return _mapped(size)
@@ -241,7 +255,7 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised one-dimensional array, in huge pages of its own if it is large.
 
-    Use it for long-lived arrays, because the pool keeps its idle blocks while any block is in use.
+    Use it for long-lived arrays: the pool could not join the idle blocks around them.
 
     Raises
     ------
@@ -268,9 +282,9 @@ def _array(
 
 @contextlib.contextmanager
 def keeping_blocks() -> Iterator[None]:
-    """Return a context in which the pool keeps freed blocks even while none is in use.
+    """Return a context in which the pool does not offer freed blocks to the system.
 
-    At the end of the outermost context, idle blocks are returned to the system.
+    At the end of the outermost context, it keeps at most its peak memory within the context.
     """
     _pool.keep(1)
     try:

@@ -1,8 +1,10 @@
-"""Tests of the memory pool: it holds at most the peak in use, and nothing at the end."""
+"""Tests of the memory pool: it holds at most the peak in use, and offers it to the system."""
 
 import errno
 import mmap
 import os
+import re
+import resource
 import subprocess
 import sys
 import textwrap
@@ -19,11 +21,13 @@ from mstflow.runtime import memory
 page_sizes = st.integers(1, 40).map(lambda pages: pages * mmap.PAGESIZE)
 
 
+@pytest.mark.parametrize("offers", [False, memory._OFFERS])
 @pytest.mark.parametrize("reserve", [0, 50 * mmap.PAGESIZE, memory._RESERVE])
 @given(sizes=st.lists(page_sizes, max_size=40), data=st.data())
-def test_the_pool_holds_at_most_the_peak(reserve, sizes, data):
+def test_the_pool_holds_at_most_the_peak(offers, reserve, sizes, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "_RESERVE", reserve)
+        patch.setattr(memory, "_OFFERS", offers)
         check_that_the_pool_holds_at_most_the_peak(sizes, data)
 
 
@@ -44,12 +48,18 @@ def check_that_the_pool_holds_at_most_the_peak(sizes, data):
             assert not any(a.precedes(b) for a in pool.idle for b in pool.idle)
     for block, _ in leases:
         pool.give_back(block)
-    assert (pool.leases, pool.used, pool.held, pool.idle) == (0, 0, 0, [])
+    assert (pool.leases, pool.used) == (0, 0)
+    assert pool.held == sum(block.size for block in pool.idle) <= most
+    assert not (pool.returns_addresses and pool.idle)
+    pool.keep(1)
+    pool.keep(-1)
+    assert (pool.held, pool.idle) == (0, [])  # nothing was in use in the context
 
 
 def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
     """Windows has no anonymous mappings."""
     monkeypatch.delattr(mmap, "MAP_ANONYMOUS", raising=False)
+    monkeypatch.setattr(memory, "_OFFERS", False)
     monkeypatch.setattr(memory, "_RESERVE", 0)
     pool = memory._Pool()
     first, other = pool.take(2), pool.take(1)
@@ -82,7 +92,9 @@ def test_released_memory_is_returned_to_the_system():
     assert after.size == 2**21  # if no block were in use here, the first one would be extended
 
 
-def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
+@pytest.mark.parametrize("offers", [False, memory._OFFERS])
+def test_blocks_are_kept_until_the_outermost_context_ends(offers, monkeypatch):
+    monkeypatch.setattr(memory, "_OFFERS", offers)
     monkeypatch.setattr(memory, "_pool", pool := memory._Pool())
     with memory.keeping_blocks():
         with memory.keeping_blocks():
@@ -92,7 +104,52 @@ def test_blocks_are_kept_until_the_outermost_context_ends(monkeypatch):
         assert array.ctypes.data == block.array().ctypes.data
         del array
         assert (pool.leases, pool.held) == (0, 2**21)
-    assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
+    assert (pool.used, pool.held) == (0, 2**21 if offers else 0)
+
+
+def lazily_freed():
+    """Return the bytes that the system takes from this process when it is short of memory."""
+    rollup = Path("/proc/self/smaps_rollup").read_text()
+    return 1024 * int(re.search(r"LazyFree: *(\d+)", rollup)[1])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_idle_blocks_are_offered_to_the_system(monkeypatch):
+    size = 2**26
+    monkeypatch.setattr(memory, "_pool", memory._Pool())
+    before = lazily_freed()
+    with memory.keeping_blocks():
+        memory.empty(size, np.uint8)[:] = 1
+        assert lazily_freed() == before
+    assert lazily_freed() == before + size
+    array = memory.empty(size, np.uint8)
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    array[:] = 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults < size / 2**21
+    assert lazily_freed() == before
+    del array  # outside of a context
+    assert lazily_freed() == before + size
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_context_ends_with_at_most_its_peak(monkeypatch):
+    monkeypatch.setattr(memory, "_pool", pool := memory._Pool())
+    for size in (5 * 2**21, 2**21):
+        with memory.keeping_blocks():
+            memory.empty(size, np.uint8)[:] = 1
+        assert pool.held == size
+
+
+def test_a_system_that_cannot_take_pages_later_takes_them_now():
+    class Mapping:
+        def madvise(self, advice, *place):
+            if advice == mmap.MADV_FREE:
+                raise OSError(errno.EINVAL, "Invalid argument")
+            taken.append((advice, place))
+
+    taken = []
+    memory._Block(Mapping(), 3, 5).offer()
+    assert taken == [(mmap.MADV_DONTNEED, (3, 5))]
 
 
 def test_too_large_arrays_raise_memory_error():
