@@ -249,35 +249,12 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     MemoryError
         If the system has not enough memory.
     """
-    return _array(length, dtype, _leased)
-
-
-def fresh(length: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised one-dimensional array, in huge pages of its own if it is large.
-
-    Use it for long-lived arrays: the pool could not join the idle blocks around them.
-
-    Raises
-    ------
-    MemoryError
-        If the system has not enough memory.
-    """
-    return _array(length, dtype, lambda size: _mapped(size).array())
-
-
-def _leased(size: int) -> NDArray[np.uint8]:
-    return np.asarray(_Lease(_pool.take(size)))
-
-
-def _array(
-    length: int, dtype: DTypeLike, block_of: Callable[[int], NDArray[np.uint8]]
-) -> NDArray[Any]:
-    """Return an array; if it is large, in a block of whole pages."""
     dtype = np.dtype(dtype)
     size = length * dtype.itemsize
     if size < _SMALLEST:
         return np.empty(length, dtype)
-    return block_of(-(-size // _PAGE) * _PAGE)[:size].view(dtype)
+    lease = _Lease(_pool.take(-(-size // _PAGE) * _PAGE))
+    return np.asarray(lease)[:size].view(dtype)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, GraphError
-from ...runtime.memory import empty, fresh
+from ...runtime.memory import empty
 from ...runtime.team import in_shares
 from ..edge_list import LARGEST_ID, EdgeList, ones, unchecked
 from ..files import (
@@ -231,7 +231,7 @@ def _in_memory(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[
 
     Each thread reads a share of every column, and summarises blocks while they are in the cache.
     """
-    columns = [fresh(file.length, file.dtype) for file in files]
+    columns = [empty(file.length, file.dtype) for file in files]
     summaries: list[list[Any]] = [[] for _ in files]
 
     def read(start: int, stop: int) -> None:

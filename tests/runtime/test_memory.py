@@ -216,7 +216,8 @@ def test_huge_pages_are_optional(monkeypatch):
             raise OSError(errno.EINVAL, "Invalid argument")
 
     monkeypatch.setattr(mmap, "mmap", Mapping)
-    block = memory.fresh(2**20, np.uint8)
+    monkeypatch.setattr(memory, "_pool", memory._Pool())
+    block = memory.empty(2**20, np.uint8)
     block[:] = 1
     assert block.sum() == 2**20
 
