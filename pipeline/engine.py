@@ -112,7 +112,7 @@ def run_on(
             }
             records = open_checkpoint(checkpoint, identity)
         with memory_errors(source.num_vertices, source.num_edges):
-            with keeping_blocks():
+            with keeping_blocks(is_bounded=bound is not None):
                 fields, report = execute(
                     flow,
                     [{"source": part} for part in split(source, decided.partitions, where)],

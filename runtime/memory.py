@@ -2,9 +2,12 @@
 
 The first write to a new page takes several times as long as a later write, and a run creates and
 frees arrays at every step. The pool keeps freed blocks, joins adjacent ones, and splits them for
-smaller arrays. So a run gets little more than its peak memory from the system. Outside of
-`keeping_blocks`, idle blocks are offered to the system: it takes their pages when it is short of
-memory. Until then, the next run reuses them, and tools show them as memory of this process.
+smaller arrays. So a run gets little more than its peak memory from the system.
+
+After the first run of a process, all memory is returned to the system. A process that runs again
+may do so often: after later runs, idle blocks are offered to the system. It takes their pages when
+it is short of memory. Until then, the next run reuses them, and tools show them as memory of this
+process.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import os
 import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -90,8 +93,8 @@ class _Pool:
         self.returned: deque[_Block] = deque()
         self.idle: list[_Block] = []  # ascending by size; none is adjacent to another one
         self.reserve: _Block | None = None  # addresses that were never used
-        self.returns_addresses = False  # whether idle blocks are unmapped instead of offered
-        self.leases = self.keepers = 0
+        self.leases = self.keepers = self.runs = 0
+        self.reuses = False  # whether the next run reuses blocks that are idle between runs
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> _Block:
@@ -119,20 +122,28 @@ class _Pool:
         self.returned.append(block)
         self._settle()
 
-    def keep(self, step: Literal[1, -1]) -> None:
-        """Change the number of contexts in which idle blocks are not offered to the system.
-
-        The first context begins a new peak. The last one trims idle blocks to its peak.
-        """
+    def begin(self) -> None:
+        """Enter a context in which idle blocks are kept; the outermost one begins a new peak."""
         with self.lock:
             self._take_back()
             if not self.keepers:
                 self.most = self.used
-            self.keepers += step
+                self.runs += 1
+                if self.runs == 2:
+                    self.reuses = _OFFERS and not addresses_are_limited()
+            self.keepers += 1
+        self._settle()
+
+    def end(self, is_bounded: bool = False) -> None:
+        """Leave a context; keep at most its peak for the next one, and nothing if it is bounded."""
+        with self.lock:
+            self._take_back()
+            self.keepers -= 1
             if not self.keepers:
-                self._trim(0 if self.returns_addresses else self.most)
+                self._trim(self.most if self.reuses and not is_bounded else 0)
                 for block in self.idle:
                     block.offer()
+                self._rest()
         self._settle()
 
     def _new(self, size: int, most: int) -> _Block:
@@ -141,8 +152,7 @@ class _Pool:
         Release other blocks, so that the pool never holds more than the peak in use (`most`).
         """
         if not self.reserve or self.reserve.size < size:
-            self.returns_addresses = not _OFFERS or addresses_are_limited()
-            self.reserve = _reserved(size, self.returns_addresses)
+            self.reserve = _reserved(size)
         self.held += size
         for place, block in enumerate(self.idle):
             if block.precedes(self.reserve):
@@ -167,14 +177,18 @@ class _Pool:
             block = self.returned.popleft()
             self.leases -= 1
             self.used -= block.size
-            if not (self.keepers or self.returns_addresses):
+            if self.reuses and not self.keepers:
                 block.offer()
             for place, other in reversed([*enumerate(self.idle)]):
                 if other.precedes(block) or block.precedes(other):
                     del self.idle[place]  # `remove` would compare mappings, which may be arrays
                     block = block.joined(other)
             bisect.insort_left(self.idle, block, key=_SIZE)  # the last one is still in the cache
-        if self.returns_addresses and not (self.leases or self.keepers):
+        self._rest()
+
+    def _rest(self) -> None:
+        """If nothing is in use or kept, return all memory and its addresses to the system."""
+        if not (self.leases or self.keepers or self.reuses):
             self._trim(0)
             self.most, self.reserve = 0, None
 
@@ -189,9 +203,9 @@ class _Pool:
                 bisect.insort_left(self.idle, kept, key=_SIZE)
 
 
-def _reserved(size: int, is_exact: bool) -> _Block:
-    """Return new memory of `size` bytes; unless `is_exact`, of more if possible."""
-    if not is_exact:
+def _reserved(size: int) -> _Block:
+    """Return new memory of `size` bytes, or of more if the system limits only memory in use."""
+    if not addresses_are_limited():
         with contextlib.suppress(MemoryError):
             return _mapped(max(size, _RESERVE))
     return _mapped(size)
@@ -258,13 +272,14 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def keeping_blocks() -> Iterator[None]:
-    """Return a context in which the pool does not offer freed blocks to the system.
+def keeping_blocks(is_bounded: bool = False) -> Iterator[None]:
+    """Return a context in which the pool keeps freed blocks: a run.
 
-    At the end of the outermost context, it keeps at most its peak memory within the context.
+    If the memory of the run `is_bounded`, its idle blocks are returned to the system at the end,
+    because later arrays of the caller count against the same bound.
     """
-    _pool.keep(1)
+    _pool.begin()
     try:
         yield
     finally:
-        _pool.keep(-1)
+        _pool.end(is_bounded)

@@ -21,18 +21,21 @@ from mstflow.runtime import memory
 page_sizes = st.integers(1, 40).map(lambda pages: pages * mmap.PAGESIZE)
 
 
-@pytest.mark.parametrize("offers", [False, memory._OFFERS])
+@pytest.mark.parametrize("runs", [0, 1])
 @pytest.mark.parametrize("reserve", [0, 50 * mmap.PAGESIZE, memory._RESERVE])
 @given(sizes=st.lists(page_sizes, max_size=40), data=st.data())
-def test_the_pool_holds_at_most_the_peak(offers, reserve, sizes, data):
+def test_the_pool_holds_at_most_the_peak(runs, reserve, sizes, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "_RESERVE", reserve)
-        patch.setattr(memory, "_OFFERS", offers)
-        check_that_the_pool_holds_at_most_the_peak(sizes, data)
+        pool = memory._Pool()
+        for _ in range(2 * runs):
+            pool.begin()
+            pool.end()
+        check_that_the_pool_holds_at_most_the_peak(pool, sizes, data)
 
 
-def check_that_the_pool_holds_at_most_the_peak(sizes, data):
-    pool, leases, most = memory._Pool(), [], 0
+def check_that_the_pool_holds_at_most_the_peak(pool, sizes, data):
+    leases, most = [], 0
     for place, size in enumerate(sizes):
         block = pool.take(size)
         assert block.size == size
@@ -49,23 +52,18 @@ def check_that_the_pool_holds_at_most_the_peak(sizes, data):
     for block, _ in leases:
         pool.give_back(block)
     assert (pool.leases, pool.used) == (0, 0)
-    assert pool.held == sum(block.size for block in pool.idle) <= most
-    assert not (pool.returns_addresses and pool.idle)
-    pool.keep(1)
-    pool.keep(-1)
-    assert (pool.held, pool.idle) == (0, [])  # nothing was in use in the context
+    assert pool.held == sum(block.size for block in pool.idle) <= (most if pool.reuses else 0)
 
 
 def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
     """Windows has no anonymous mappings."""
     monkeypatch.delattr(mmap, "MAP_ANONYMOUS", raising=False)
-    monkeypatch.setattr(memory, "_OFFERS", False)
     monkeypatch.setattr(memory, "_RESERVE", 0)
     pool = memory._Pool()
     first, other = pool.take(2), pool.take(1)
     pool.give_back(first)
     half = pool.take(1)
-    pool.keep(1)
+    pool.begin()
     pool.give_back(other)
     pool.give_back(half)
     assert [block.size for block in pool.idle] == [1, 2]
@@ -82,7 +80,7 @@ def test_released_memory_is_returned_to_the_system():
     pool, before = memory._Pool(), resident()
     block, after = pool.take(2 * size), pool.take(2**21)
     block.array()[:] = 1
-    pool.keep(1)
+    pool.begin()
     pool.give_back(block)
     small = pool.take(2**21)
     pool.most = 0
@@ -92,10 +90,14 @@ def test_released_memory_is_returned_to_the_system():
     assert after.size == 2**21  # if no block were in use here, the first one would be extended
 
 
-@pytest.mark.parametrize("offers", [False, memory._OFFERS])
-def test_blocks_are_kept_until_the_outermost_context_ends(offers, monkeypatch):
-    monkeypatch.setattr(memory, "_OFFERS", offers)
-    monkeypatch.setattr(memory, "_pool", pool := memory._Pool())
+@pytest.fixture
+def pool(monkeypatch):
+    """A pool of its own."""
+    monkeypatch.setattr(memory, "_pool", found := memory._Pool())
+    return found
+
+
+def test_blocks_are_kept_until_the_outermost_context_ends(pool):
     with memory.keeping_blocks():
         with memory.keeping_blocks():
             memory.empty(2**21, np.uint8)
@@ -104,7 +106,25 @@ def test_blocks_are_kept_until_the_outermost_context_ends(offers, monkeypatch):
         assert array.ctypes.data == block.array().ctypes.data
         del array
         assert (pool.leases, pool.held) == (0, 2**21)
-    assert (pool.used, pool.held) == (0, 2**21 if offers else 0)
+    assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
+
+
+@pytest.mark.skipif(not memory._OFFERS, reason="the system cannot take pages later")
+def test_later_runs_keep_at_most_their_peak_for_the_next_run(pool):
+    held = []
+    for size, is_bounded in ((4, False), (5, False), (2, False), (3, True), (1, False), (0, False)):
+        with memory.keeping_blocks(is_bounded):
+            memory.empty(size * 2**21, np.uint8)
+        held.append(pool.held >> 21)
+    assert held == [0, 5, 2, 0, 1, 0]
+
+
+def test_a_limit_of_addresses(pool, monkeypatch):
+    monkeypatch.setattr(memory, "addresses_are_limited", lambda: True)
+    for _ in range(3):
+        with memory.keeping_blocks():
+            memory.empty(2**21, np.uint8)
+        assert (pool.held, pool.idle, pool.reserve) == (0, [], None)
 
 
 def lazily_freed():
@@ -114,30 +134,21 @@ def lazily_freed():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_idle_blocks_are_offered_to_the_system(monkeypatch):
+def test_idle_blocks_are_offered_to_the_system(pool):
     size = 2**26
-    monkeypatch.setattr(memory, "_pool", memory._Pool())
     before = lazily_freed()
-    with memory.keeping_blocks():
-        memory.empty(size, np.uint8)[:] = 1
-        assert lazily_freed() == before
-    assert lazily_freed() == before + size
+    for run in range(2):
+        with memory.keeping_blocks():
+            memory.empty(size, np.uint8)[:] = 1
+            assert lazily_freed() == before
+        assert lazily_freed() == before + run * size
     array = memory.empty(size, np.uint8)
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     array[:] = 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults < size / 2**21
     assert lazily_freed() == before
-    del array  # outside of a context
+    del array  # outside of a run
     assert lazily_freed() == before + size
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_a_context_ends_with_at_most_its_peak(monkeypatch):
-    monkeypatch.setattr(memory, "_pool", pool := memory._Pool())
-    for size in (5 * 2**21, 2**21):
-        with memory.keeping_blocks():
-            memory.empty(size, np.uint8)[:] = 1
-        assert pool.held == size
 
 
 def test_a_system_that_cannot_take_pages_later_takes_them_now():
@@ -208,7 +219,7 @@ def test_a_child_can_use_the_pool_whose_lock_another_thread_had():
     assert ended(program) == 0
 
 
-def test_huge_pages_are_optional(monkeypatch):
+def test_huge_pages_are_optional(pool, monkeypatch):
     """Linux without huge pages refuses the advice."""
 
     class Mapping(mmap.mmap):
@@ -216,7 +227,6 @@ def test_huge_pages_are_optional(monkeypatch):
             raise OSError(errno.EINVAL, "Invalid argument")
 
     monkeypatch.setattr(mmap, "mmap", Mapping)
-    monkeypatch.setattr(memory, "_pool", memory._Pool())
     block = memory.empty(2**20, np.uint8)
     block[:] = 1
     assert block.sum() == 2**20
