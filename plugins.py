@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -104,6 +103,8 @@ def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
 @functools.cache
 def plugins() -> list[Plugin]:
     """Return all registered plugins, sorted by kind, distribution and name."""
-    points = importlib.metadata.entry_points()
+    from importlib.metadata import entry_points  # takes a tenth of the time of a small command
+
+    points = entry_points()
     found = [Plugin(kind, point) for kind in GROUPS for point in points.select(group=GROUPS[kind])]
     return sorted(found, key=lambda plugin: (plugin.kind, plugin.distribution, plugin.point.name))

@@ -10,9 +10,12 @@ import argparse
 import ast
 import contextlib
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..plugins import registered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 #: The names of the registries, which load NumPy; a test compares them.
 ALGORITHMS = (
@@ -45,9 +48,9 @@ def solve(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     _add_output(parser, required=False)
     add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
-    _add_choice(parser, "--algorithm", _with_plugins("algorithm", ALGORITHMS))
-    _add_choice(parser, "--backend", _with_plugins("backend", BACKENDS))
-    _add_choice(parser, "--strategy", STRATEGIES)
+    _add_choice(parser, "--algorithm", _Names("algorithm", ALGORITHMS))
+    _add_choice(parser, "--backend", _Names("backend", BACKENDS))
+    _add_choice(parser, "--strategy", ("auto", *STRATEGIES))
     values = "set a parameter of the algorithm, such as few=1000; repeatable"
     add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
     add("--threads", type=int, metavar="T", help=_THREADS)
@@ -96,7 +99,7 @@ def plan(parser: argparse.ArgumentParser) -> None:
     add("--edges", type=_count, metavar="M", help="number of edges, if there are no files")
     widths = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
     add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
-    _add_choice(parser, "--strategy", STRATEGIES)
+    _add_choice(parser, "--strategy", ("auto", *STRATEGIES))
     add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
     add("--scheduler", default="inline", metavar="S", help="scheduler, as for solve")
     bound = "memory bound of the command or, on a cluster, of each task"
@@ -192,15 +195,29 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def _add_choice(parser: argparse.ArgumentParser, option: str, known: tuple[str, ...]) -> None:
-    """Add an option for one of the known names or "auto"."""
-    names, letter = ("auto", *known), option[2].upper()
-    listed = ", ".join(names)
-    parser.add_argument(option, default="auto", choices=names, metavar=letter, help=listed)
+class _Names:
+    """The names of one kind; those of plugins are looked up only if the known ones do not suffice.
+
+    Parameters
+    ----------
+    kind : str
+        A kind of plugin.
+    known : tuple of str
+        The names of mstflow itself.
+    """
+
+    def __init__(self, kind: str, known: tuple[str, ...]) -> None:
+        self._kind, self._known = kind, ("auto", *known)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._known
+        yield from registered(self._kind, self._known)
 
 
-def _with_plugins(kind: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    return (*known, *registered(kind, ("auto", *known)))
+def _add_choice(parser: argparse.ArgumentParser, option: str, choices: Iterable[str]) -> None:
+    """Add an option for one of the choices, by default "auto"."""
+    letter, listed = option[2].upper(), "%(choices)s"
+    parser.add_argument(option, default="auto", choices=choices, metavar=letter, help=listed)
 
 
 def _value(text: str) -> tuple[str, Any]:

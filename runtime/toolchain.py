@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import os
+import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +36,13 @@ def is_tested() -> bool:
 
 @functools.cache
 def versions() -> list[str]:
-    """Return the installed versions of Numba and llvmlite."""
-    return [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
+    """Return the installed versions of Numba and llvmlite.
+
+    Neither Numba nor `importlib.metadata` is imported: they would delay each first run.
+    """
+    specs = (importlib.util.find_spec(name) for name in ("numba", "llvmlite"))
+    files = (Path(str(spec and spec.origin)).with_name("_version.py") for spec in specs)
+    return [runpy.run_path(str(file))["get_versions"]()["version"] for file in files]
 
 
 def example(*arguments: Any) -> Callable[[Any], Any]:

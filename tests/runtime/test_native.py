@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import importlib.metadata
 import inspect
 import json
 import subprocess
@@ -104,7 +105,7 @@ def test_the_folder_depends_on_sources_versions_and_options(monkeypatch):
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert folder() != first
     monkeypatch.undo()
-    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.0")
+    monkeypatch.setattr("runpy.run_path", lambda _: {"get_versions": lambda: {"version": "0"}})
     assert folder() != first
     monkeypatch.undo()
     read = Path.read_text
@@ -115,6 +116,10 @@ def test_the_folder_depends_on_sources_versions_and_options(monkeypatch):
 
         monkeypatch.setattr(Path, "read_text", read_changed)
         assert folder() != first
+
+
+def test_versions_are_those_of_the_distributions():
+    assert toolchain.versions() == [importlib.metadata.version(x) for x in ("numba", "llvmlite")]
 
 
 def test_kernel_names_are_distinct():
