@@ -78,10 +78,10 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def pinned(threads: int) -> Iterator[None]:
-    """Restrict this thread, and the threads and processes it starts, to the first processors."""
+def pinned(threads: int, first: int = 0) -> Iterator[None]:
+    """Restrict this thread, and the threads and processes it starts, to consecutive processors."""
     processors = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(processors)[:threads])
+    os.sched_setaffinity(0, sorted(processors)[first : first + threads])
     try:
         yield
     finally:

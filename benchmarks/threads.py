@@ -178,9 +178,10 @@ def modelled(
 def hand_overs(threads: int) -> tuple[float, float, float]:
     """Return the median seconds to run an empty section: by a crew, awake or asleep, and by a pool.
 
-    Kernels run by a crew. Two of its threads are measured, on two processors. A thread wakes two
-    others, so each doubling of the threads adds the same time. Before each section, the calling
-    thread computes for a while, as in a run. NumPy functions run by a pool, with all its threads.
+    Kernels run by a crew. Two of its threads are measured, each on a processor of its own: the
+    system may leave both on one for milliseconds. A thread wakes two others, so each doubling of
+    the threads adds the same time. Before each section, the calling thread computes for a while, as
+    in a run. NumPy functions run by a pool, with all its threads.
     """
     from mstflow.primitives.numba.arrays import elements
     from mstflow.runtime.crew import Crew
@@ -188,16 +189,19 @@ def hand_overs(threads: int) -> tuple[float, float, float]:
 
     if threads == 1:
         return 0.0, 0.0, 0.0
-    crew = Crew(2, looks=len(os.sched_getaffinity(0)) > 1)
+    processors = len(os.sched_getaffinity(0))
+    with pinned(1, first=processors - 1):  # the other thread of the crew stays there
+        crew = Crew(2, looks=processors > 1)
     fill: Any = elements.fill
     function, words = fill.lowered((0, 0, 0, np.zeros(1, np.uint64)))
     blocks = np.tile(function.block(words), (2, 1))
     levels, runs = (threads - 1).bit_length(), []
-    for gap in (_SHORT, _LONG):
-        alone, both = _medians_in_turns(
-            [lambda: crew.run([blocks[:1]]), lambda: crew.run([blocks])], gap
-        )
-        runs.append(alone + levels * max(0.0, both - alone))
+    with pinned(1):
+        for gap in (_SHORT, _LONG):
+            alone, both = _medians_in_turns(
+                [lambda: crew.run([blocks[:1]]), lambda: crew.run([blocks])], gap
+            )
+            runs.append(alone + levels * max(0.0, both - alone))
     awake, asleep = runs
     (pooled,) = _medians_in_turns([lambda: team(threads).call(lambda: None, [()] * threads)], 0)
     return awake, asleep, pooled
