@@ -67,13 +67,12 @@ def set_listener(progress: bool | Listener) -> Iterator[None]:
     if not isinstance(progress, bool) and not callable(progress):
         message = f"progress must be True, False or a callable, not {progress!r}"
         raise OptionError(message)
-    with contextlib.ExitStack() as stack:
-        if progress is True:
-            display = _display()
-            listener = _listener.get(display and stack.enter_context(delayed(display)))
-        else:
-            listener = None if progress is False else progress
-        token = _listener.set(listener)
+    current: Any = None if progress is False else progress
+    if progress is True:
+        current = _listener.get(True)  # True if there was never a listener
+    display = _display() if current is True else None
+    with delayed(display) if display else contextlib.nullcontext() as bar:
+        token = _listener.set(bar if current is True else current)
         try:
             yield
         finally:

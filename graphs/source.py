@@ -137,7 +137,8 @@ class EdgeSource:
     @property
     def is_measured(self) -> bool:
         """Whether the numbers of vertices and edges and the dtype of the weights are known."""
-        return None not in (self.num_vertices, self.num_edges, self.weight_dtype)
+        are_known = self.num_vertices is not None and self.num_edges is not None
+        return are_known and self.weight_dtype is not None  # NumPy: float64 == None
 
     def tiles(self) -> tuple[tuple[int, ...], Iterator[Tile]]:
         """Return the extents of this partition of a grid, and the tiles that divide it."""
@@ -185,11 +186,11 @@ class EdgeSource:
         A scan determines the unknown values. If the edges can be read only once, the number of
         edges and the dtype remain unknown.
         """
+        if self.is_measured:
+            return self
         if self.is_read_once:
             if self.num_vertices is None:
                 raise GraphError("a graph that can be read only once needs num_vertices=")
-            return self
-        if self.is_measured:
             return self
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)

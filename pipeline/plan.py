@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,8 +58,7 @@ class Candidates(NamedTuple):
         return self.for_scans or self.pipeline
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """The options of a run that a plan depends on."""
 
     candidates: Candidates

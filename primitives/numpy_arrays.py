@@ -18,10 +18,11 @@ _REDUCE: dict[str, np.ufunc] = {
     "max": np.maximum,
     "sum": np.add,
 }
+_SHORT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def _index_dtype(size: int, /) -> np.dtype[Any]:
-    return np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
+    return _SHORT if size < 2**31 else _LONG
 
 
 class NumpyArrays(ArrayModule):

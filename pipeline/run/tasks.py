@@ -153,6 +153,8 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     """Replace slots by items of results, and arrays by those of the array module."""
     if type(value) in _PLAIN:
         return value
+    if type(value) is np.ndarray:  # most values
+        return ops.asarray(value)
     if type(value) is Slot:
         value = results[value.argument][value.item]
     if isinstance(value, np.ndarray):
@@ -175,8 +177,13 @@ def _on_host(ops: Any, value: Any) -> Any:
 
 def _num_bytes(values: tuple[Any, ...]) -> int:
     """Return the bytes of all arrays in a tuple, also in tuples and records within it."""
-    rest = [value for value in values if type(value) not in _PLAIN]
-    return sum([_num_bytes(v) if isinstance(v, tuple) else getattr(v, "nbytes", 0) for v in rest])
+    count = 0
+    for value in values:
+        if isinstance(value, tuple):
+            count += _num_bytes(value)
+        elif type(value) not in _PLAIN:
+            count += getattr(value, "nbytes", 0)
+    return count
 
 
 def _plain(value: Any) -> Any:

@@ -315,6 +315,12 @@ def test_format_is_found_by_content(tmp_path, text, num_edges, name):
     assert read(path).num_edges == num_edges
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+def test_columns_are_measured(dtype):
+    graph = EdgeList([0, 1], [1, 2], np.array([1, 2], dtype))
+    assert EdgeSource.of(graph).is_measured
+
+
 def test_reading_does_not_import_pandas(tmp_path):
     """It would take longer than a small graph takes to solve."""
     pytest.importorskip("pandas")

@@ -173,9 +173,9 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     assert not plan(request, graph, roomy).holds_forests
     assert plan(request, graph, tight).holds_forests
     # Something other than a forest must not be taken from forests.
-    assert not plan(replace(request, candidates=Candidates(kruskal)), graph, tight).holds_forests
+    assert not plan(request._replace(candidates=Candidates(kruskal)), graph, tight).holds_forests
     fields = Candidates(Pipeline("p", result=("num_edges",)), kruskal)
-    assert not plan(replace(request, candidates=fields), graph, tight).holds_forests
+    assert not plan(request._replace(candidates=fields), graph, tight).holds_forests
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
