@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,6 +34,7 @@ _SMALLEST_PASS = 2**19
 _CREW_FROM = 4
 
 _sections = Kernels(f"{__package__}.sections")
+_NUM_RESULTS = operator.attrgetter("num_results")
 
 
 class Each(NamedTuple):
@@ -71,8 +73,11 @@ class Section(NamedTuple):
 
     def results(self) -> list[Any]:
         """Return the results of the calls."""
-        results = self.blocks[:, 1:4].tolist()
-        return [each.result(*words) for each, words in zip(self.functions, results, strict=True)]
+        is_running, *found = self.blocks[:, 1:4].T.tolist()
+        if not any(is_running) and not any(map(_NUM_RESULTS, self.functions)):
+            return [None] * len(is_running)
+        results = zip(self.functions, is_running, *found, strict=True)
+        return [function.result(*words) for function, *words in results]
 
 
 class Team:
@@ -96,14 +101,18 @@ class Team:
 
         If each place of the range stands for several elements, `each` is their number.
         """
+        return divide(length, self._count(length, each))
+
+    def _count(self, length: int, each: int) -> int:
+        """Return the number of shares."""
         elements = length * each * (_CREW_FACTOR if self._has_crew else 1)
-        return divide(length, max(1, min(self.size, elements // _SMALLEST_SHARE, length)))
+        return max(1, min(self.size, elements // _SMALLEST_SHARE, length))
 
     def step(
         self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
     ) -> Step:
         """Return the calls ``function(start, stop, *arguments)`` for each share of a range."""
-        starts, stops = zip(*self.shares(length, each), strict=True)
+        starts, stops = _bounds(length, self._count(length, each))
         return Step(function, len(starts), (Each(starts), Each(stops), *arguments))
 
     def share(
@@ -206,6 +215,13 @@ class Team:
 def divide(length: int, count: int) -> list[tuple[int, int]]:
     """Divide the range up to `length` into `count` consecutive ranges."""
     return [(length * i // count, length * (i + 1) // count) for i in range(count)]
+
+
+@functools.lru_cache
+def _bounds(length: int, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the starts and the stops of the ranges of `divide`: most steps of a run share them."""
+    starts, stops = zip(*divide(length, count), strict=True)
+    return starts, stops
 
 
 def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

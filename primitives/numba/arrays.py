@@ -753,28 +753,27 @@ class NumbaArrays(NumpyArrays):
             return np.empty(0, np.uint64)
         known, bits = self._remembered
         if known() is not label:
-            bits = _less_frequent(label, ends)
+            bits = self._less_frequent(label, ends)
             self._remembered = weakref.ref(label), bits
+        return bits
+
+    def _less_frequent(self, label: Array, ends: Array) -> Array:
+        """Return a bit for each node: whether fewer than half of the pairs' ends have its label.
+
+        The result is empty if no label is that of more than half of the ends in a sample.
+        """
+        labels, counts = np.unique(label[ends[:: len(ends) // 1024]], return_counts=True)
+        if counts.max() <= counts.sum() // 2:
+            return np.empty(0, np.uint64)
+        words, bits = _words(label), np.empty(-(-len(label) // 64), np.uint64)
+        value = _words(labels)[counts.argmax()]
+        arguments = words, value, max(value, words.dtype.type(1)) - words.dtype.type(1), bits
+        self._team.share(pairs.mark_unlike, len(bits), *arguments, each=64)
         return bits
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
-
-
-def _less_frequent(label: Array, ends: Array) -> Array:
-    """Return a bit for each node: whether fewer than half of the pairs' ends have its label.
-
-    The result is empty if no label is that of more than half of the ends in a sample.
-    """
-    labels, counts = np.unique(label[ends[:: len(ends) // 1024]], return_counts=True)
-    if counts.max() <= counts.sum() // 2:
-        return np.empty(0, np.uint64)
-    value, words = labels[counts.argmax()], np.zeros(-(-len(label) // 64), np.uint64)
-    for start in range(0, len(label), _MANY_LABELS):
-        bits = np.packbits(label[start : start + _MANY_LABELS] != value, bitorder="little")
-        words.view(np.uint8)[start // 8 : start // 8 + len(bits)] = bits
-    return words
 
 
 def _spread(length: int, shares: int) -> tuple[Each, Each]:

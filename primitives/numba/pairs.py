@@ -142,6 +142,20 @@ def compact_light_pairs(
     return abs(np.int64(place) - target)
 
 
+@kernel(0, 2, [1, 2, 0] * 30, 2, 1, [0] * 2)
+def mark_unlike(start, stop, label, value, below, out):
+    """Write words with a bit for each label: whether it differs from a value.
+
+    The number before the value is `below`, or the value itself if it is 0.
+    """
+    for word in range(start, stop):
+        first, end = WORD * np.uint64(word), np.uint64(len(label))
+        unlike = ~light(label, first, min(first + WORD, end), value)
+        if below < value:
+            unlike |= light(label, first, min(first + WORD, end), below)
+        out[word] = unlike
+
+
 @helper
 def may_differ(i, label, outside, u, v):
     """Return 1 if the labels of a pair's ends may differ, otherwise 0; see `find_outside`."""
