@@ -64,15 +64,15 @@ def replacement_edges(
     if source.is_read_once:
         message = "the graph could be read only once; pass one that can be read again"
         raise GraphError(message)
-    others = source.without(forest.edge_ids)
-    ids = None
+    others, own, ids = source, forest.edge_ids, None
     # Only compiled kernels filter the edges themselves.
     if options or isinstance(graph, EdgeSource) or backend.name != "numba":
         options = {"backend": backend.name, "progress": False, **options}
+        others, own = source.without(own), own[:0]
         fields, _ = algorithm("auto").run(others, maximum=forest.maximum, **options)
         ids = fields["forest"]
         others = EdgeSource.of(EdgeList(*source.take(ids), num_vertices=forest.num_vertices))
-    fields, _ = replacements.given(forest_u=forest.u, forest_v=forest.v).run(
+    fields, _ = replacements.given(forest_u=forest.u, forest_v=forest.v, own_edges=own).run(
         others,
         maximum=forest.maximum,
         backend=backend.name,

@@ -241,11 +241,14 @@ def _check_path_sums(name: str, parent: Any, values: Any) -> None:
         raise PrimitiveError(message)
 
 
-def _check_cover_paths(name: str, u: Any, v: Any, a: Any, b: Any, key: Any, size: int) -> None:
+def _check_cover_paths(
+    name: str, u: Any, v: Any, a: Any, b: Any, key: Any, ignored: Any, size: int
+) -> None:
     _check_join_in_order(name, u, v, size)
     _places(name, "a", a, size)
     _places(name, "b", b, size)
-    _same_length(name, a=a, b=b, key=key)
+    _dtype(name, "ignored", ignored, "b", "flags")
+    _same_length(name, a=a, b=b, key=key, ignored=ignored)
 
 
 def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:

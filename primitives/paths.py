@@ -62,7 +62,7 @@ class Paths(Protocol):
             parent = above
 
     def cover_paths(
-        self: Any, u: Array, v: Array, a: Array, b: Array, key: Array, size: int, /
+        self: Any, u: Array, v: Array, a: Array, b: Array, key: Array, ignored: Array, size: int, /
     ) -> Array:
         """Find the first path, in ascending order of keys, that covers each edge of a forest.
 
@@ -80,6 +80,8 @@ class Paths(Protocol):
             The ends of each path; both are in the same tree.
         key : unsigned integer array of length m
             Of paths with equal keys, the first in the arrays comes first.
+        ignored : boolean array of length m
+            The paths that are ignored.
         size : int
 
         Returns
@@ -87,6 +89,7 @@ class Paths(Protocol):
         index array of length f
             The position of the first path that contains each edge; m if no path contains it.
         """
+        b = self.where(ignored, a, b)
         chosen, _ = self.join_by_key(a, b, key, size)
         a, b = self.gather(a, chosen), self.gather(b, chosen)
         none, node = len(chosen), self.arange(size, dtype=self.index_dtype(size))

@@ -120,13 +120,20 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
 
 @stage(writes="replacement")
 def cover_by_weight(
-    ops: ArrayModule, whole_edges: Edges, forest_u: Any, forest_v: Any, num_vertices: Count
+    ops: ArrayModule,
+    whole_edges: Edges,
+    forest_u: Any,
+    forest_v: Any,
+    own_edges: Any,
+    num_vertices: Count,
 ) -> Index:
     """Find the lightest edge that covers each edge of the forest; -1 if there is none.
 
-    An edge covers the path of the forest between its ends.
+    An edge covers the path of the forest between its ends. `own_edges` has the positions of the
+    edges of the forest; they are ignored.
     """
     u, v, key, edge_id = whole_edges
     a, b = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (forest_u, forest_v))
-    first = ops.cover_paths(a, b, u, v, key, num_vertices)
+    ignored = ops.scatter(ops.asarray(own_edges), True, len(key), False, dtype="bool")
+    first = ops.cover_paths(a, b, u, v, key, ignored, num_vertices)
     return ops.gather(ops.asarray(edge_id, "int64"), first, fill=-1)

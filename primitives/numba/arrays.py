@@ -57,6 +57,7 @@ _JOINED_AT_ONCE = 2**16
 #: The approximate number of pairs of a run. A larger bucket is a separate run.
 _RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
+_NO_FLAGS = np.empty(0, np.uint8)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
 #: the longest run.
@@ -147,10 +148,16 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
+        return self._compact_others(u, v, key, *columns, limit, dtype, _NO_FLAGS)
+
+    def _compact_others(
+        self, u: Array, v: Array, key: Array, ids: Any, limit: Any, dtype: Any, ignored: Array
+    ) -> tuple[Array, ...]:
+        """Return what `compact_pairs` does, without ignored pairs: flags as bytes, or empty."""
         arrays = [_words(array) for array in (u, v, key)]
         limit, most = key.dtype.type(limit), None
-        arguments = [*arrays, *_ids(*columns), limit]
-        dtypes = dtype, dtype, key.dtype, columns[0].dtype
+        arguments = [*arrays, *_ids(ids), limit, ignored]
+        dtypes = dtype, dtype, key.dtype, ids.dtype
         if len(self._team.shares(len(u))) > 2:
             most = self._team.share(pairs.count_at_most, len(u), arrays[2], limit)
         return self._select(
@@ -596,17 +603,18 @@ class NumbaArrays(NumpyArrays):
         return out
 
     def cover_paths(
-        self, u: Array, v: Array, a: Array, b: Array, key: Array, size: int, /
+        self, u: Array, v: Array, a: Array, b: Array, key: Array, ignored: Array, size: int, /
     ) -> Array:
         if size >= 2**31:  # a word of `strip_leaves` holds two nodes
-            covering: Array = super().cover_paths(u, v, a, b, key, size)
+            covering: Array = super().cover_paths(u, v, a, b, key, ignored, size)
             return covering
         none = len(key)
         pairs = a, b, key, self.consecutive(0, none, self.index_dtype(none))
         others = type(self)(max(1, self.threads - 1))
-        tasks = (self._numbered, u, v, size), (others._light_pairs, pairs, size)
+        flags = _words(ignored)
+        tasks = (self._numbered, u, v, size), (others._light_pairs, pairs, size, flags)
         tree, light = self._team.call(_call, tasks)  # at the same time
-        first = self._first_paths(tree, pairs, light, none)
+        first = self._first_paths(tree, pairs, light, none, flags)
         covering = empty(len(u), first.dtype)
         arrays = map(_words, (u, v, tree[0], first, covering))
         self._team.share(paths.list_covering, len(u), *arrays)
@@ -622,7 +630,7 @@ class NumbaArrays(NumpyArrays):
         paths.number_parents(words, *map(_words, (above, number, parent)))
         return number, parent, core
 
-    def _light_pairs(self, pairs: Any, size: int) -> tuple[Array, ...]:
+    def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_FLAGS) -> tuple[Array, ...]:
         """Return the ends and ids of the pairs with the smallest keys, and the order of their keys.
 
         There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
@@ -634,10 +642,13 @@ class NumbaArrays(NumpyArrays):
         if len(key) > max(count, FEW):
             sample = np.sort(key[:: max(1, len(key) >> 13)])
             limit = sample[int(len(sample) * count / len(key))]
-        a, b, key, ids = self.compact_pairs(a, b, key, limit, self.index_dtype(size), ids)
+        dtype = self.index_dtype(size)
+        a, b, key, ids = self._compact_others(a, b, key, ids, limit, dtype, ignored)
         return a, b, ids, self.argsort(key)
 
-    def _first_paths(self, tree: Any, pairs: Any, light: Any, none: int) -> Array:
+    def _first_paths(
+        self, tree: Any, pairs: Any, light: Any, none: int, ignored: Array = _NO_FLAGS
+    ) -> Array:
         """Return the id of the first pair that covers the edge from each node to its parent.
 
         As in Filter-Kruskal, the light pairs cover their paths first. Then the nodes on each path
@@ -653,6 +664,8 @@ class NumbaArrays(NumpyArrays):
             As `_light_pairs` returns it.
         none : int
             The result for edges that no pair covers.
+        ignored : uint8 array
+            Flags of pairs to ignore, or empty.
         """
         (number, parent, core), (*ends, ids, order) = tree, light
         a, b = (self.gather(number, self.gather(end, order)) for end in ends)
@@ -661,7 +674,10 @@ class NumbaArrays(NumpyArrays):
         label, tops = empty(len(parent), dtype), empty(len(parent) + 1, dtype)
         arrays = map(_words, (parent, first, label, tops))
         tops = tops[: paths.number_tops(len(ids), *arrays)]
-        a, b, key, ids = self.relabel_pairs(self.gather(label, number), *pairs)
+        pairs = self.relabel_pairs(self.gather(label, number), *pairs)
+        if len(ignored):
+            pairs = self.compact(self.gather(ignored, pairs[-1]) == 0, *pairs)
+        a, b, key, ids = pairs
         if not len(ids):
             return found
         parent = self.gather(label, self.gather(parent, tops))

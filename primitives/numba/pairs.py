@@ -70,17 +70,22 @@ def count_at_most(start, stop, key, limit):
     return np.int64(count)
 
 
-@kernel(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, *[[0] * 3] * 4)
+@kernel(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, [0, 1, 0], *[[0] * 3] * 4)
 def compact_pairs(
-    start, stop, target, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids
+    start, stop, target, u, v, key, ids, first_id, limit, ignored, new_u, new_v, new_key, new_ids
 ):
-    """Write the selected pairs, see `first_place`; return their number."""
+    """Write the selected pairs, see `first_place`; return their number.
+
+    `ignored` has flags of pairs that are not selected, or is empty.
+    """
     backward, target = target < 0, first_place(stop, target)
     place = np.uint64(target)
     step = NONE if backward else ONE  # adding NONE subtracts 1
     for k in range((stop - start + 63) // 64):
         first, end = block(start, stop, backward, k, 64)
         word = light(key, first, end, limit)
+        if len(ignored):
+            word &= light(ignored, first, end, ignored.dtype.type(0))
         while word:
             bit = highest_bit(word) if backward else lowest_bit(word)
             i, word = first + bit, word ^ (ONE << bit)

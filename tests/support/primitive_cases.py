@@ -602,7 +602,7 @@ def path_sums(rng, dtype, n):
 def cover_paths(rng, dtype, n):
     """Mark the paths, of few edges each, of a forest whose nodes have small or random numbers.
 
-    The paths are taken in ascending order of keys.
+    The paths are taken in ascending order of keys. Some of them are ignored.
     """
     size, name = n + 1, list(range(n + 1))
     if rng.randrange(2):
@@ -629,12 +629,13 @@ def cover_paths(rng, dtype, n):
         ends[path].append(name[node])
         passes.append(passed)
     a, b = np.array(ends, rng.choice(INDEX)).reshape(-1, 2).T
-    key = some_values(rng, rng.choice(UNSIGNED), m)
-    for path in sorted(range(m), key=key.tolist().__getitem__):
+    key, often = some_values(rng, rng.choice(UNSIGNED), m), rng.choice([0, 3, 10])
+    ignored = np.array([rng.randrange(10) < often for _ in range(m)], bool)
+    for path in sorted(np.flatnonzero(~ignored).tolist(), key=key.tolist().__getitem__):
         for place in passes[path]:
             first.setdefault(place, path)
     found = positions([first.get(place, m) for place in range(len(kept))], m)
-    return (u, v, a, b, key, size), {}, found
+    return (u, v, a, b, key, ignored, size), {}, found
 
 
 def windows(items, count):
