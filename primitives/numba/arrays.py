@@ -188,10 +188,16 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
+        return self._relabel_others(label, u, v, *columns, _NO_FLAGS)
+
+    def _relabel_others(
+        self, label: Array, u: Array, v: Array, key: Array, ids: Any, ignored: Array
+    ) -> tuple[Array, ...]:
+        """Return what `relabel_pairs` does, without ignored pairs: flags as bytes, or empty."""
         outside = self._outside(label, u)
-        arrays = [_words(array) for array in (label, outside, u, v, columns[0])]
-        arguments = [*arrays, *_ids(columns[1])]
-        dtypes = label.dtype, label.dtype, *(column.dtype for column in columns)
+        arrays = [_words(array) for array in (label, outside, u, v, key)]
+        arguments = [*arrays, *_ids(ids), ignored]
+        dtypes = label.dtype, label.dtype, key.dtype, ids.dtype
         return self._select(pairs.relabel_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
     def relabel_light_pairs(
@@ -674,10 +680,7 @@ class NumbaArrays(NumpyArrays):
         label, tops = empty(len(parent), dtype), empty(len(parent) + 1, dtype)
         arrays = map(_words, (parent, first, label, tops))
         tops = tops[: paths.number_tops(len(ids), *arrays)]
-        pairs = self.relabel_pairs(self.gather(label, number), *pairs)
-        if len(ignored):
-            pairs = self.compact(self.gather(ignored, pairs[-1]) == 0, *pairs)
-        a, b, key, ids = pairs
+        a, b, key, ids = self._relabel_others(self.gather(label, number), *pairs, ignored)
         if not len(ids):
             return found
         parent = self.gather(label, self.gather(parent, tops))

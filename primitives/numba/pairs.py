@@ -205,11 +205,18 @@ def find_outside(first, end, away, label, outside, u, v, hits):
     return count
 
 
-@kernel(0, 3, 0, [0, 0, 2], [4], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, *[[0] * 3] * 4)
+@kernel(
+    *(0, 3, 0, [0, 0, 2], [4], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, [0, 1, 0]),
+    *[[0] * 3] * 4,
+)
 def relabel_pairs(
-    start, stop, target, label, outside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
-):
-    """Write the selected pairs, see `first_place`; return their number."""
+    start, stop, target, label, outside, u, v, key, ids, first_id, ignored,
+    new_u, new_v, new_key, new_ids,
+):  # fmt: skip
+    """Write the selected pairs, see `first_place`; return their number.
+
+    `ignored` has flags of pairs that are not selected, or is empty.
+    """
     backward, target = target < 0, first_place(stop, target)
     hits, place = scratch(np.uint64, BLOCK), np.uint64(target)
     step = NONE if backward else ONE
@@ -227,7 +234,10 @@ def relabel_pairs(
             a, b = label[u[i]], label[v[i]]
             new_u[place], new_v[place] = a, b
             new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
-            place += step * np.uint64(a != b)
+            is_selected = np.uint64(a != b)
+            if len(ignored):
+                is_selected &= np.uint64(ignored[i] == 0)
+            place += step * is_selected
     return abs(np.int64(place) - target)
 
 
