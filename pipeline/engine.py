@@ -112,7 +112,9 @@ def run_on(
             }
             records = open_checkpoint(checkpoint, identity)
         with memory_errors(source.num_vertices, source.num_edges):
-            with keeping_blocks(is_bounded=bound is not None):
+            # Idle blocks would be in memory together with the result. This is much only if the
+            # graph itself is not in memory. With a bound, later arrays of the caller count, too.
+            with keeping_blocks(for_next=bound is None and facts.is_in_memory):
                 fields, report = execute(
                     flow,
                     [{"source": part} for part in split(source, decided.partitions, where)],

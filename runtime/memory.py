@@ -5,9 +5,9 @@ frees arrays at every step. The pool keeps freed blocks, joins adjacent ones, an
 smaller arrays. So a run gets little more than its peak memory from the system.
 
 After the first run of a process, all memory is returned to the system. A process that runs again
-may do so often: after later runs, idle blocks are offered to the system. It takes their pages when
-it is short of memory. Until then, the next run reuses them, and tools show them as memory of this
-process.
+may do so often: after later runs for graphs in memory, idle blocks are offered to the system. It
+takes their pages when it is short of memory. Until then, the next run reuses them, and tools show
+them as memory of this process.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class _Pool:
         self.idle: list[_Block] = []  # ascending by size; none is adjacent to another one
         self.reserve: _Block | None = None  # addresses that were never used
         self.leases = self.keepers = self.runs = 0
-        self.reuses = False  # whether the next run reuses blocks that are idle between runs
+        self.can_offer = False  # whether idle blocks may stay between runs
+        self.reuses = False  # whether they do since the last run
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> _Block:
@@ -130,17 +131,18 @@ class _Pool:
                 self.most = self.used
                 self.runs += 1
                 if self.runs == 2:
-                    self.reuses = _OFFERS and not addresses_are_limited()
+                    self.can_offer = _OFFERS and not addresses_are_limited()
             self.keepers += 1
         self._settle()
 
-    def end(self, is_bounded: bool = False) -> None:
-        """Leave a context; keep at most its peak for the next one, and nothing if it is bounded."""
+    def end(self, for_next: bool = True) -> None:
+        """Leave a context; keep at most its peak, or nothing, for the next one."""
         with self.lock:
             self._take_back()
             self.keepers -= 1
             if not self.keepers:
-                self._trim(self.most if self.reuses and not is_bounded else 0)
+                self.reuses = self.can_offer and for_next
+                self._trim(self.most if self.reuses else 0)
                 for block in self.idle:
                     block.offer()
                 self._rest()
@@ -272,14 +274,13 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def keeping_blocks(is_bounded: bool = False) -> Iterator[None]:
+def keeping_blocks(for_next: bool = True) -> Iterator[None]:
     """Return a context in which the pool keeps freed blocks: a run.
 
-    If the memory of the run `is_bounded`, its idle blocks are returned to the system at the end,
-    because later arrays of the caller count against the same bound.
+    At its end, idle blocks are returned to the system, or stay `for_next` run.
     """
     _pool.begin()
     try:
         yield
     finally:
-        _pool.end(is_bounded)
+        _pool.end(for_next)

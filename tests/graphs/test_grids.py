@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 import mstflow
 from mstflow.errors import GraphError, MemoryBoundError, OptionError
+from mstflow.runtime import memory
 from oracle import kruskal
 
 #: The most steps to a neighbor, by the number of neighbors.
@@ -200,6 +201,17 @@ def test_memory_of_tiles():
     one, two = memory(threads=1), memory(threads=1, partitions=2)
     assert one < two
     assert two + 5e7 < memory(threads=2, partitions=2, scheduler="threads")
+
+
+def test_runs_keep_memory_for_the_next_run_only_if_the_graph_is_in_memory(monkeypatch):
+    monkeypatch.setattr(memory, "_pool", pool := memory._Pool())
+    source, keeps = mstflow.grid(np.zeros((64, 64, 64), np.uint8)), []
+    edges = source.columns()
+    for graph in (edges, edges, source, edges, source):
+        forest = mstflow.minimum_spanning_forest(graph)
+        assert (forest.num_components, pool.used) == (1, 0)
+        keeps.append(pool.held > 0)
+    assert keeps == [False, memory._OFFERS, False, memory._OFFERS, False]
 
 
 def test_ids_of_tiles_beyond_2_to_the_33():

@@ -112,11 +112,22 @@ def test_blocks_are_kept_until_the_outermost_context_ends(pool):
 @pytest.mark.skipif(not memory._OFFERS, reason="the system cannot take pages later")
 def test_later_runs_keep_at_most_their_peak_for_the_next_run(pool):
     held = []
-    for size, is_bounded in ((4, False), (5, False), (2, False), (3, True), (1, False), (0, False)):
-        with memory.keeping_blocks(is_bounded):
+    for size, for_next in ((4, True), (5, True), (2, True), (3, False), (1, True), (0, True)):
+        with memory.keeping_blocks(for_next):
             memory.empty(size * 2**21, np.uint8)
         held.append(pool.held >> 21)
     assert held == [0, 5, 2, 0, 1, 0]
+
+
+def test_arrays_that_outlive_a_run_are_returned_like_its_idle_blocks(pool):
+    """Such as the forest, of which a run returns a copy."""
+    held = []
+    for for_next in (True, True, False):
+        with memory.keeping_blocks(for_next):
+            array = memory.empty(2**21, np.uint8)
+        del array
+        held.append(pool.held >> 21)
+    assert held == [0, int(memory._OFFERS), 0]
 
 
 def test_a_limit_of_addresses(pool, monkeypatch):
