@@ -1,7 +1,4 @@
-"""Components of a networkx graph: by kernels or arrays if the graph is large, else by a search.
-
-The kernels pair the arcs of each edge by the address of the dictionary that both ends share. So
-they look up no node. Arrays do the same in several passes, which pays if there are few arcs.
+"""Components of a networkx graph, by a search that needs no NumPy, or by labels if it is large.
 
 The search from a node proceeds in levels. A small level is read by a loop, as in networkx. For a
 larger level, all its neighbors are united by one operation on sets. When only a few nodes are
@@ -13,27 +10,15 @@ Source: Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Sear
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import sysconfig
-from contextlib import contextmanager
-from functools import cache
-from itertools import compress, filterfalse, islice, repeat
+import sys
+from itertools import compress, filterfalse, islice
 from operator import not_
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from ..graphs.libraries.networkx import ends_of
-from ..primitives import array_module, why_not
-from ..runtime.native import Kernels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
-
-    from ..primitives.vocabulary import ArrayModule
 
 #: The largest level that is read by a loop.
 _FEW = 6
@@ -41,18 +26,39 @@ _FEW = 6
 _MANY_OUTSIDE = 8
 #: The number of nodes outside, relative to a level, up to which these are read instead.
 _FEW_OUTSIDE = 2
-#: The number of nodes from which kernels are faster than the search, also if degrees are large.
-LARGE = 30_000
-#: The assumed number of edges of a node if kernels are in the cache; counting them takes time.
-_EDGES = 6
+#: The number of nodes from which labels are found faster than by the search.
+LARGE = 5_000
 #: The mean degree up to which levels are small, as measured on the first nodes.
-_SPARSE = 4
-_SAMPLE = 200
+SPARSE = 4
+_SAMPLE = 64
 
-#: The number of full collections when objects were last moved to the oldest generation.
-_moved_after = [-1]
 
-kernels = Kernels(f"{__package__}.row_kernels")
+class Waiting:
+    """The total size of the graphs for which code was not loaded yet.
+
+    Loading pays as soon as the graphs together would have gained the time that it takes.
+
+    Parameters
+    ----------
+    pays_from : int
+        The total size from which loading the code and NumPy pays.
+    with_numpy : int
+        The same if NumPy is loaded.
+    """
+
+    def __init__(self, pays_from: int, with_numpy: int) -> None:
+        self._pays_from, self._with_numpy = pays_from, with_numpy
+        self._total = 0
+
+    def is_over(self, size: int) -> bool:
+        """Return whether loading pays; call it for each graph."""
+        self._total += size
+        return self._total >= (self._with_numpy if "numpy" in sys.modules else self._pays_from)
+
+
+#: The nodes of sparse graphs that were searched. Labels gain 1 microsecond a node. Loading takes
+#: 75 milliseconds: 45 for NumPy, 12 for modules of mstflow and 18 for kernels.
+labels_wait = Waiting(75_000, 30_000)
 
 
 class ConvertedNodes:
@@ -83,6 +89,8 @@ class ConvertedNodes:
         labels = self._find_labels()
         if labels is None:
             return list(map(set.copy, self._search()))
+        from .networkx_labels import sets_of
+
         return sets_of(self._adjacency, labels)
 
     @property
@@ -97,12 +105,11 @@ class ConvertedNodes:
 
     def _find_labels(self) -> NDArray[Any] | None:
         """Return the labels of a large graph; None if a search is faster, or has been made."""
-        is_large = len(self) >= LARGE and self._shares
-        if is_large and self._sets is None and self._labels is None:
-            self._labels = _by_kernels(self._adjacency)
-            if self._labels is None and is_sparse(self._adjacency):
-                u, v = ends_of(self._adjacency)
-                self._labels = labels_of(len(self), u, v, array_module("numpy"))
+        is_new = self._sets is None and self._labels is None
+        if is_new and len(self) >= LARGE and self._shares and labels_wait.is_over(len(self)):
+            from .networkx_labels import labels_of_rows
+
+            self._labels = labels_of_rows(self._adjacency, is_sparse=is_sparse(self._adjacency))
         return self._labels
 
     def _search(self) -> list[set[Any]]:
@@ -120,36 +127,6 @@ class ConvertedNodes:
 
     def __len__(self) -> int:
         return len(self._adjacency)
-
-
-def labels_of(size: int, u: NDArray[Any], v: NDArray[Any], ops: ArrayModule) -> NDArray[Any]:
-    """Return the number of each node's component, in the order of first nodes."""
-    labels, _ = ops.number_roots(ops.join_in_order(u, v, size)[1])
-    return np.asarray(labels)
-
-
-def sets_of(nodes: Collection[Any], labels: NDArray[Any]) -> list[set[Any]]:
-    """Return a new set of the nodes of each component.
-
-    The largest component is what the others leave. So its nodes are not grouped.
-    """
-    if not nodes:
-        return []
-    sizes = np.bincount(labels)
-    largest = int(sizes.argmax())
-    sizes[largest] = 0
-    others: list[Any] = []
-    if len(sizes) > 1:
-        is_other = labels != largest
-        others = list(compress(nodes, is_other.tobytes()))
-        order = np.argsort(labels[is_other], kind="stable")
-        others = list(map(others.__getitem__, order.tolist()))
-    with without_collection():
-        grouped = repeat(iter(others))
-        sets = list(map(set, map(islice, grouped, sizes.tolist())))
-        sets[largest] = set(nodes)
-        sets[largest].difference_update(others)
-    return sets
 
 
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
@@ -175,8 +152,13 @@ def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[An
 
 def is_sparse(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool:
     """Return whether the first nodes have few neighbors."""
+    return mean_degree(adjacency) < SPARSE
+
+
+def mean_degree(adjacency: Mapping[Any, Mapping[Any, Any]]) -> float:
+    """Return the mean number of neighbors of the first nodes."""
     degrees = list(map(len, islice(adjacency.values(), _SAMPLE)))
-    return sum(degrees) < _SPARSE * len(degrees)
+    return sum(degrees) / (len(degrees) or 1)
 
 
 def _is_small(adjacency: Mapping[Any, Mapping[Any, Any]], limit: int) -> bool:
@@ -188,73 +170,6 @@ def _is_small(adjacency: Mapping[Any, Mapping[Any, Any]], limit: int) -> bool:
         unread += filterfalse(reached.__contains__, row)
         reached.update(row)
     return len(reached) <= limit
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would visit all dictionaries of a graph repeatedly.
-
-    Freezing and unfreezing at the end moves new objects to the oldest generation, so the next
-    collection of the youngest one does not visit them. As it also delays the next full collection,
-    it is done once before each: otherwise frequent calls would keep all cyclic garbage.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        full = gc.get_stats()[-1]["collections"]
-        # Unfreezing would also change what the caller has frozen.
-        if full != _moved_after[0] and not gc.get_freeze_count():
-            _moved_after[0] = full
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
-
-
-def _by_kernels(adjacency: Any) -> NDArray[Any] | None:
-    """Return the labels; None if kernels do not pay, or if rows do not share dictionaries."""
-    edges_of_node = _EDGES if kernels.are_cached() else 1
-    if why_not("numba") or not kernels.pay_after(edges_of_node * len(adjacency)):
-        return None
-    if type(adjacency) is not dict or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return None  # a view, or another thread could change a dictionary while a kernel reads it
-    rows, none = np.empty(len(adjacency), np.int64), np.empty(0, np.int64)
-    graph = (_functions(), id(adjacency), id(dict), rows)
-    count = kernels.read_rows(*graph, none.astype(np.int32), none)
-    if count < 0:
-        return None
-    row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
-    if kernels.read_rows(*graph, row_of, value) != count:
-        return None  # another thread changed the graph
-    bits = count.bit_length()
-    seen, edge_at = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32)
-    u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
-    count = kernels.pair_arcs(row_of, value, seen, edge_at, 64 - bits, u, v)
-    if count < 0:
-        return None
-    u, v = u[:count], v[:count]
-    if (u == v).any() and not _are_loops(adjacency, u[u == v]):
-        return None
-    return labels_of(len(adjacency), u, v, array_module("numba"))
-
-
-def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
-    """Return whether these rows differ, and each has its own node as a neighbor."""
-    nodes = list(adjacency)
-    return len(set(rows.tolist())) == len(rows) and all(
-        node in adjacency[node] for node in map(nodes.__getitem__, rows.tolist())
-    )
-
-
-@cache
-def _functions() -> NDArray[np.uint64]:
-    """Return the addresses of the functions that the kernels call."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyDict_Next", "PyDict_Size")
-    pointers = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in names]
-    return np.array([pointer.value for pointer in pointers], np.uint64)
 
 
 def _component(

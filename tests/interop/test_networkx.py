@@ -19,6 +19,7 @@ from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.libraries import networkx as libraries
 from mstflow.interop import networkx_backend as backend
 from mstflow.interop import networkx_components as components
+from mstflow.interop import networkx_labels as labels
 from mstflow.interop.networkx_info import FUNCTIONS, info
 from mstflow.runtime.native import Kernels
 
@@ -54,6 +55,7 @@ nx.config.backend_priority.algos = nx.config.backend_priority.generators = ["mst
 nx.config.warnings_to_ignore.add("cache")
 logging.basicConfig(level="DEBUG", format="%(message)s")
 G = nx.gnm_random_graph(1000, 3000, seed=1)
+nx.minimum_spanning_edges(G, backend="mstflow")  # loads NumPy, which networkx does not wait for
 list(nx.minimum_spanning_edges(G))
 assert list(G.__networkx_cache__["backends"]) == ["mstflow"]
 nx.minimum_spanning_tree(nx.path_graph(5))
@@ -73,7 +75,7 @@ def test_networkx_dispatches():
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
     used = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", done.stderr)
     inner = "minimum_spanning_edges"  # which networkx calls for its own tree
-    assert used == ["minimum_spanning_edges", "minimum_spanning_tree", inner]
+    assert used == ["minimum_spanning_edges"] * 2 + ["minimum_spanning_tree", inner]
     assert "networkx is faster below 1000 edges" in done.stderr
     assert f"networkx is faster below {backend.COMPONENTS_FROM} edges" in done.stderr
     assert "the other algorithms of networkx return edges in another order" in done.stderr
@@ -158,7 +160,7 @@ LIMITS = st.sampled_from([0, 1, 100])
 def test_levels_of_a_search(graph, name, few, few_outside, many_outside):
     """Small graphs have small levels; the limits decide how these are read."""
     made = as_networkx(graph, networkx.Graph, name)
-    limits = {"_SPARSE": 0, "_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
+    limits = {"SPARSE": 0, "_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
     with mock.patch.multiple(components, **limits):
         found = list(backend.connected_components(backend.convert_from_nx(made)))
     assert found == list(networkx.connected_components(made))
@@ -169,7 +171,7 @@ def by_kernels(monkeypatch):
     """Let kernels label the components of any graph; return None where they cannot."""
     pytest.importorskip("numba")
     monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
-    return components._by_kernels
+    return labels.by_kernels
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -178,10 +180,18 @@ def test_components_by_kernels(by_kernels, graph, kind, name):
     made = as_networkx(graph, kind, name)
     expected = list(networkx.connected_components(made))
     found = by_kernels(made._adj)
-    assert components.sets_of(made._adj, found) == expected
+    assert labels.sets_of(made._adj, found) == expected
 
 
-def test_large_graphs_have_components_by_kernels(by_kernels):
+@pytest.fixture
+def are_loaded(monkeypatch):
+    """Let this process use all code for any graph, as after calls on many graphs."""
+    for waiting in (components.labels_wait, backend.forests_wait):
+        monkeypatch.setattr(waiting, "_total", 10**9)
+
+
+@pytest.mark.usefixtures("by_kernels", "are_loaded")
+def test_large_graphs_have_components_by_kernels():
     made = networkx.gnm_random_graph(components.LARGE, components.LARGE, seed=1)
     with mock.patch.object(components, "components_of", side_effect=AssertionError):
         found = list(networkx.connected_components(made, backend="mstflow"))
@@ -189,10 +199,11 @@ def test_large_graphs_have_components_by_kernels(by_kernels):
     assert found == list(networkx.connected_components(made))
 
 
+@pytest.mark.usefixtures("are_loaded")
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
-    monkeypatch.setattr(components, "_by_kernels", lambda _: None)
-    made = kind(networkx.path_graph(components.LARGE))
+    monkeypatch.setattr(labels, "by_kernels", lambda _: None)
+    made = kind(networkx.path_graph(labels.ARRAYS_FROM))
     made.add_edge("a", "b")
     made.add_edge("c", "c")
     ours = backend.convert_from_nx(made)
@@ -203,10 +214,11 @@ def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
     assert found == list(networkx.connected_components(made))
 
 
+@pytest.mark.usefixtures("are_loaded")
 def test_a_small_component_of_a_large_graph_is_enough(monkeypatch):
     made = networkx.Graph([("a", "b")])
     networkx.add_path(made, range(components.LARGE))
-    monkeypatch.setattr(components, "_by_kernels", mock.Mock(side_effect=AssertionError))
+    monkeypatch.setattr(labels, "by_kernels", mock.Mock(side_effect=AssertionError))
     assert networkx.is_connected(made, backend="mstflow") is False
 
 
@@ -220,14 +232,14 @@ def test_rows_that_share_no_dictionaries_or_too_many(by_kernels, kind):
 
 @pytest.mark.parametrize("new", [(0, 8), (0, 9)], ids=["edge", "node"])
 def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch, new):
-    read = components.kernels.read_rows
+    read = labels.kernels.read_rows
 
     def read_before(*arguments):
         count = read(*arguments)
         made.add_edge(*new)
         return count
 
-    monkeypatch.setattr(components.kernels, "read_rows", read_before)
+    monkeypatch.setattr(labels.kernels, "read_rows", read_before)
     made = networkx.path_graph(9)
     assert by_kernels(made._adj) is None
 
@@ -244,6 +256,8 @@ def test_nan_and_other_weights(kind):
         made.add_edge("a", "d", weight=weight)
         with pytest.raises(NotImplementedError):
             backend.minimum_spanning_tree(converted(made, preserve_edge_attrs=True))
+        with pytest.raises(NotImplementedError):  # at once, so networkx calls another backend
+            backend.minimum_spanning_edges(converted(made, preserve_edge_attrs=True))
     with pytest.raises(networkx.NetworkXPointlessConcept):
         backend.is_connected(converted(kind()))
 
@@ -274,25 +288,75 @@ def test_a_graph_converted_for_its_components_has_no_edges():
         backend.convert_to_nx(backend.convert_from_nx(networkx.path_graph(3)))
 
 
-def test_can_run_and_should_run():
-    small, large = networkx.path_graph(9), networkx.circulant_graph(2500, [1, 2])
-    assert large.number_of_edges() == backend.COMPONENTS_FROM
+def test_can_run():
+    small = networkx.path_graph(9)
     assert backend.can_run("minimum_spanning_tree", (small,), {}) is True
     assert "undirected" in backend.can_run("minimum_spanning_tree", (networkx.DiGraph(),), {})
     for args, options in (((small, "weight", "prim"), {}), ((), {"G": small, "algorithm": "prim"})):
         assert "order" in backend.can_run("minimum_spanning_tree", args, options)
     assert "order" in backend.can_run("minimum_spanning_edges", (small, "boruvka"), {})
+    assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
+
+
+@pytest.mark.usefixtures("are_loaded")
+def test_should_run():
+    small, large = networkx.path_graph(9), networkx.circulant_graph(2500, [1, 2])
+    assert large.number_of_edges() == backend.COMPONENTS_FROM
     assert "faster" in backend.should_run("minimum_spanning_edges", (small,), {})
     assert backend.should_run("minimum_spanning_edges", (large,), {}) is True
     assert backend.should_run("connected_components", (large,), {}) is True
     large.remove_edge(0, 1)
     assert "faster" in backend.should_run("connected_components", (large,), {})
+    assert "faster" in backend.should_run("connected_components", (networkx.Graph(),), {})
     sparse = networkx.cycle_graph(components.LARGE)
     assert backend.should_run("connected_components", (sparse,), {}) is True
     sparse.remove_node(0)
+    sparse.add_edge(1, 3)
+    sparse.add_edge(1, 4)
     assert "few neighbors" in backend.should_run("connected_components", (sparse,), {})
     assert backend.should_run("minimum_spanning_tree", (sparse,), {}) is True
-    assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
+
+
+@pytest.mark.parametrize("hubs_first", [True, False])
+def test_should_run_counts_edges_if_the_first_nodes_do_not_decide(hubs_first):
+    made = networkx.Graph()
+    made.add_nodes_from(range(-100, 0) if hubs_first else range(1000))
+    made.add_edges_from((-1 - i % 100, i) for i in range(999))
+    assert "faster" in backend.should_run("minimum_spanning_tree", (made,), {})
+    made.add_edge(-1, 1)
+    assert "faster" not in str(backend.should_run("minimum_spanning_tree", (made,), {}))
+
+
+WAITS = """
+import sys, networkx as nx
+nx.config.backend_priority.algos = nx.config.backend_priority.generators = ["mstflow"]
+dense, sparse = nx.circulant_graph(3000, [1, 2, 3, 4]), nx.cycle_graph(7500)
+assert nx.is_connected(dense)
+found = []
+for function, graph in ((nx.connected_components, sparse), (nx.minimum_spanning_edges, dense)):
+    for _ in range(12):
+        list(function(graph))
+        found.append((bool(graph.__networkx_cache__), "numpy" in sys.modules))
+        graph.__networkx_cache__.clear()
+print(*(found.index(each) for each in [(False, False), (True, True)]))
+"""
+
+
+def test_numpy_is_loaded_when_it_pays_for_all_graphs_together():
+    """networkx solves the first graphs of a process; the tenth sparse graph has 75,000 nodes."""
+    done = subprocess.run([sys.executable, "-c", WAITS], capture_output=True, text=True)
+    assert done.stdout == "0 9\n", done.stderr
+
+
+def test_a_large_graph_does_not_wait(monkeypatch):
+    monkeypatch.setattr(backend, "forests_wait", components.Waiting(30_000, 30_000))
+    monkeypatch.delitem(sys.modules, "mstflow.interop.networkx_forests", raising=False)
+    large = networkx.circulant_graph(10_000, [1, 2, 3])
+    assert backend.should_run("minimum_spanning_tree", (large,), {}) is True
+    large.remove_edge(5_000, 5_001)  # unknown to the first nodes
+    large.remove_nodes_from(range(9_000, 10_000))
+    monkeypatch.setattr(backend, "forests_wait", components.Waiting(30_000, 30_000))
+    assert "NumPy" in backend.should_run("minimum_spanning_tree", (large,), {})
 
 
 @given(edge_lists(), st.sampled_from([*KINDS, networkx.DiGraph, networkx.MultiDiGraph]))
