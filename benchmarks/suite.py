@@ -183,6 +183,8 @@ SUITE = {
         (
             "interop/networkx_backend.py",
             "interop/networkx_components.py",
+            "interop/networkx_forests.py",
+            "interop/networkx_labels.py",
             "interop/row_kernels.py",
             "graphs/libraries",
             *KERNELS,
