@@ -140,10 +140,10 @@ class EdgeSource:
         are_known = self.num_vertices is not None and self.num_edges is not None
         return are_known and self.weight_dtype is not None  # NumPy: float64 == None
 
-    def tiles(self) -> tuple[tuple[int, ...], Iterator[Tile]]:
-        """Return the extents of this partition of a grid, and the tiles that divide it."""
-        segment: Any = self.segments[0]
-        found: tuple[tuple[int, ...], Iterator[Tile]] = segment.tiles(self.first_id - segment.start)
+    def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
+        """Return the extents of a partition of a grid, the bound `tiles_leave`, and its tiles."""
+        grid: Any = self.segments[0]
+        found: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
         return found
 
     def check(self) -> None:

@@ -112,8 +112,7 @@ def run_on(
             }
             records = open_checkpoint(checkpoint, identity)
         with memory_errors(source.num_vertices, source.num_edges):
-            # Idle blocks would be in memory together with the result. This is much only if the
-            # graph itself is not in memory. With a bound, later arrays of the caller count, too.
+            # Blocks that are kept for the next run are in memory together with the result.
             with keeping_blocks(for_next=bound is None and facts.is_in_memory):
                 fields, report = execute(
                     flow,

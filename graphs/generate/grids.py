@@ -163,19 +163,26 @@ class GridSegment(Range):
         values = self.values[low - self.first_plane : high - self.first_plane]
         return replace(self, values=values, first_plane=low, start=start, stop=stop)
 
-    def tiles(self, first_id: int) -> tuple[tuple[int, ...], Iterator[Tile]]:
-        """Return the extents of `planes` and their tiles; the grid's ids start at `first_id`."""
+    def tiles(self, first_id: int) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
+        """Return the extents of `planes`, a bound on the edges that remain, and the tiles.
+
+        The grid's ids start at `first_id`.
+        """
         ranges = self.planes, *map(range, self.shape[1:])
+        extents = tuple(map(len, ranges))
+        most = most_left(extents, self.offsets)
+        if self.num_edges < self.end:  # add the vertices and edges next to other partitions
+            most += 2 * math.prod(self.shape[1:]) + self.per_plane
         tiles = (
             Tile(self, shape, around, slices(moved(box, ranges)), first_id)
             for shape, around, box in divide(ranges, self.shape, self.offsets)
         )
-        return tuple(map(len, ranges)), tiles
+        return extents, most, tiles
 
     @property
-    def tiles_leave(self) -> int:
-        """An upper bound on the edges that remain when the vertices inside tiles are joined."""
-        return most_left(self.shape, self.offsets)
+    def tiles_leave(self) -> int | None:
+        """The bound that `tiles` returns; None if the range does not include all edges."""
+        return most_left(self.shape, self.offsets) if self.num_edges == self.end else None
 
     def weights(self, extents: Box, dtype: DTypeLike) -> NDArray[Any]:
         """Return the weights of the edges within a box as a table; see `Tile`."""

@@ -163,6 +163,8 @@ def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
     All edges between tiles remain. Inside a tile, fewer edges remain than it has vertices next to
     other tiles.
     """
+    if not math.prod(extents):
+        return 0
     cuts = [-(-size // side) - 1 for size, side in zip(extents, sides(extents), strict=True)]
 
     def count(taken: Callable[[int, int, int], int]) -> int:

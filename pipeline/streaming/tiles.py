@@ -72,24 +72,25 @@ def join_tiles(
     Write the fragment of each vertex, and the edges that remain. Threads work on different tiles.
     """
     solver = solver.here()
-    shape, tiles = source.tiles()
+    shape, most, tiles = source.tiles()
     labels = ops.empty(math.prod(shape), ops.index_dtype(num_vertices))
     chosen = ops.empty(len(labels), ops.index_dtype(first_edge + num_edges))
-    u, v, weight = (column[:0] for column in source.first_columns())
-    volume, left = labels.reshape(shape), [Columns(u, v, weight, u)]
-    seen = count = fragments = 0
+    dtypes = labels.dtype, labels.dtype, source.weight_dtype or np.int64, chosen.dtype
+    columns = [ops.empty(most, dtype) for dtype in dtypes]
+    volume, seen, count, fragments, left = labels.reshape(shape), 0, 0, 0, 0
     calls = (partial(_join, solver, source, tile) for tile in tiles)
     for joined in in_order(calls, solver.backend):
         box = volume[joined.box]
         box[...] = (joined.label + fragments).reshape(box.shape)
         chosen[count : count + len(joined.chosen)] = ops.asarray(joined.chosen)
-        left.append(joined.left)
-        count, fragments = count + len(joined.chosen), fragments + joined.num_fragments
+        for column, part in zip(columns, joined.left, strict=True):
+            column[left : left + len(part)] = ops.asarray(part)
+        count, left = count + len(joined.chosen), left + len(joined.left.u)
+        fragments += joined.num_fragments
         seen += len(joined.label)
         done = source.first_id - first_edge + source.num_edges * seen // len(labels)
         report_progress("join tiles", done, num_edges)
-    columns = (np.concatenate(each) for each in zip(*left, strict=True))
-    return labels, fragments, Columns(*map(ops.asarray, columns)), chosen[:count]
+    return labels, fragments, Columns(*(column[:left] for column in columns)), chosen[:count]
 
 
 @stage(writes="columns")

@@ -95,6 +95,16 @@ def test_every_strategy(options):
         mstflow.verify(source, forest, progress=False)
 
 
+def test_a_part_of_a_grid_is_a_graph_of_its_edges():
+    whole = mstflow.grid(np.random.default_rng(6).integers(0, 9, (20, 20, 20), np.uint8))
+    for start, stop in ((0, 5_000), (100, 5_000), (3_000, whole.num_edges)):
+        part = whole.slice(start, stop)
+        graph = mstflow.EdgeList(*part.columns(), num_vertices=part.num_vertices)
+        forest = mstflow.minimum_spanning_forest(part)
+        assert (forest.edge_ids - start).tolist() == kruskal(graph).tolist()
+        assert forest.strategy != "tiles"  # tiles would find other edges of their vertices, too
+
+
 @st.composite
 def any_grids(draw):
     """Draw arguments of `grid`: all numbers of neighbors, dtypes and shapes, long or flat."""
@@ -146,8 +156,9 @@ def test_tiles_have_all_edges_that_touch_them(grid, size):
     source = mstflow.grid(values, connectivity).with_sizes()
     expected = edges_by_definition(values, connectivity, values.shape)
     with mock.patch("mstflow.graphs.generate.tiles.VERTICES", size):
-        shape, tiles = source.tiles()
-        tiles, most = list(tiles), source.tiles_leave
+        shape, most, tiles = source.tiles()
+        tiles = list(tiles)
+        assert most == source.tiles_leave
     owner = np.full(shape, -1)
     for number, tile in enumerate(tiles):
         assert (owner[tile.box] == -1).all()
