@@ -147,6 +147,19 @@ class Thin(networkx.Graph):
         return self.shared
 
 
+@pytest.mark.parametrize("repeat", [1, 2])
+@pytest.mark.parametrize("limits", [{"_REGION": 14}, {"_REGION": 2}, {"_FARTHEST": 1}], ids=str)
+def test_order_of_objects_in_memory(limits, repeat):
+    objects = np.empty(500, object)
+    objects[:] = [{place: place} for place in range(500)]
+    objects = np.random.default_rng(1).permutation(np.repeat(objects, repeat))
+    with mock.patch.multiple(libraries, **limits):
+        order = libraries.by_address(objects)
+    addresses = [id(each) for each in objects[order]]
+    assert addresses == sorted(addresses)
+    assert sorted(order) == list(range(len(objects)))
+
+
 @pytest.mark.parametrize("edges", [[(0, 0), (1, 1)], [(0, 1), (2, 3)]])
 def test_edges_that_share_a_dictionary(edges):
     found = libraries.edges_of(Thin(edges))
