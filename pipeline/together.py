@@ -48,7 +48,7 @@ def run_together(
     """
     check_flag("maximum", maximum)
     check_count("threads", threads, 1)
-    num_edges = sum(len(u) for u, _, _ in graphs)
+    num_edges = sum([len(u) for u, _, _ in graphs])
     name, where = resolve_backend(backend, num_edges, are_few=True), Inline(threads)
     with set_listener(progress), memory_errors(None, num_edges):
         shared = {"graphs": graphs, "maximum": bool(maximum), "num_edges": num_edges}

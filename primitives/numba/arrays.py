@@ -473,7 +473,7 @@ class NumbaArrays(NumpyArrays):
     def join_graphs(
         self, graphs: Sequence[tuple[Any, Any, Any]], /, *, descending: bool
     ) -> tuple[list[Any], list[int]]:
-        ends = np.cumsum([0, *(len(u) for u, *_ in graphs)])
+        ends = np.cumsum([0, *[len(u) for u, _, _ in graphs]])
         shares, out = len(self._team.shares(int(ends[-1]))), np.empty(ends[-1], np.uint16)
         parts = [*itertools.pairwise(_cuts(ends, shares))]
         found: list[Any] = [None] * len(parts)
