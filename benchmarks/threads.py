@@ -193,7 +193,7 @@ def hand_overs(threads: int) -> tuple[float, float, float]:
     with pinned(1, first=processors - 1):  # the other thread of the crew stays there
         crew = Crew(2, looks=processors > 1)
     fill: Any = elements.fill
-    function, words = fill.lowered((0, 0, 0, np.zeros(1, np.uint64)))
+    function, words, _ = fill.lowered((0, 0, 0, np.zeros(1, np.uint64)))
     blocks = np.tile(function.block(words), (2, 1))
     levels, runs = (threads - 1).bit_length(), []
     with pinned(1):

@@ -53,7 +53,7 @@ class Crew:
         board[3:6] = _LOOKS * looks, syscall, FUTEX
         self._board, self._size = board, 1
         table = np.zeros((0, 3), np.uint64)
-        function, words = _sections.run_sections.lowered((board, table))  # type: ignore[attr-defined]
+        function, words, _ = _sections.run_sections.lowered((board, table))  # type: ignore[attr-defined]
         self._call = function.block(words)
         with contextlib.suppress(RuntimeError):
             for place in range(1, size):

@@ -29,6 +29,8 @@ from .toolchain import TESTED, folder_of, is_tested, versions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
 #: The number of edges from which "auto" uses kernels that this process has used before,
 USED_FROM = 30_000
 #: kernels that are in the cache, which load in less than a tenth of a second,
@@ -173,18 +175,30 @@ class NativeKernel:
         KernelError
             If the kernel cannot be compiled, or if it raises an exception.
         """
-        function, words = self.lowered(arguments)
+        function, words, _ = self.lowered(arguments)
         return function(words)
 
-    def lowered(self, arguments: tuple[Any, ...]) -> tuple[Function, list[int]]:
-        """Return the function for the types of the arguments, and the words of the arguments."""
-        types, words = _lowered(arguments)
+    def lowered(
+        self, arguments: tuple[Any, ...]
+    ) -> tuple[Function, list[int], list[tuple[int, Any]]]:
+        """Return the function for the types of the arguments, and the words of the arguments.
+
+        Of an argument `Each`, the words are those of the first call. Last, return the place of
+        each of these among the words, and its values.
+        """
+        types, words, varying = _lowered(arguments)
         function = self._functions.get(types)
         if function is None:
             with _lock:
-                function = _load(self._module, self._name, tuple(map(_Type.of, arguments)))
+                function = _load(self._module, self._name, tuple(map(_Type.of, types)))
             self._functions[types] = function
-        return function, words
+        return function, words, varying
+
+
+class Each(NamedTuple):
+    """An argument that differs between calls: call i gets ``values[i]``, an integer or a row."""
+
+    values: Sequence[int] | NDArray[Any]
 
 
 class _Type(NamedTuple):
@@ -194,10 +208,9 @@ class _Type(NamedTuple):
     ndim: int
 
     @classmethod
-    def of(cls, argument: Any) -> _Type:
-        if isinstance(argument, np.ndarray):
-            return cls(argument.dtype.str.lstrip("<|"), argument.ndim)
-        return cls(np.dtype(type(argument)).str.lstrip("<|"), 0)
+    def of(cls, given: Any) -> _Type:
+        dtype, ndim = given if isinstance(given, tuple) else (given, 0)
+        return cls(np.dtype(dtype).str.lstrip("<|"), ndim)
 
     def __str__(self) -> str:
         return self.dtype + (f"x{self.ndim}" if self.ndim else "")
@@ -248,11 +261,17 @@ def call_block(place: int) -> None:
     _PROTOTYPE(ctypes.c_int64.from_address(place).value)(place + 32, place + 32, place)
 
 
-def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
-    """Return the types of arguments, and the machine words that represent them."""
+def _lowered(
+    arguments: tuple[Any, ...],
+) -> tuple[tuple[Any, ...], list[int], list[tuple[int, Any]]]:
+    """Return the types of arguments, and the other results of `NativeKernel.lowered`."""
     types: list[Any] = []
     words: list[int] = []
+    varying: list[tuple[int, Any]] = []
     for argument in arguments:
+        if type(argument) is Each:
+            varying.append((len(words), argument.values))
+            argument = argument.values[0]
         if isinstance(argument, np.ndarray):
             types.append((argument.dtype, argument.ndim))
             words.append(address_of(argument))
@@ -260,7 +279,7 @@ def _lowered(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
         else:
             types.append(type(argument))
             words.append(int(argument))
-    return tuple(types), words
+    return tuple(types), words, varying
 
 
 @functools.cache  # callers hold `_lock`; otherwise two threads could link the same code

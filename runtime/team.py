@@ -15,7 +15,7 @@ import numpy as np
 
 from .crew import FUTEX, Crew
 from .host import processors
-from .native import HEADER, Kernels, NativeKernel, call_block, has_numba
+from .native import HEADER, Each, Kernels, NativeKernel, call_block, has_numba
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,12 +35,6 @@ _CREW_FROM = 4
 
 _sections = Kernels(f"{__package__}.sections")
 _NUM_RESULTS = operator.attrgetter("num_results")
-
-
-class Each(NamedTuple):
-    """An argument that differs between shares: share i gets ``values[i]``, an integer or a row."""
-
-    values: Sequence[int] | NDArray[Any]
 
 
 class Step(NamedTuple):
@@ -74,10 +68,13 @@ class Section(NamedTuple):
     def results(self) -> list[Any]:
         """Return the results of the calls."""
         is_running, *found = self.blocks[:, 1:4].T.tolist()
-        if not any(is_running) and not any(map(_NUM_RESULTS, self.functions)):
-            return [None] * len(is_running)
-        results = zip(self.functions, is_running, *found, strict=True)
-        return [function.result(*words) for function, *words in results]
+        count, *others = {*map(_NUM_RESULTS, self.functions)}
+        if others or any(is_running):
+            results = zip(self.functions, is_running, *found, strict=True)
+            return [function.result(*words) for function, *words in results]
+        if count == 2:
+            return [*zip(*found, strict=True)]
+        return found[0] if count else [None] * len(is_running)
 
 
 class Team:
@@ -161,10 +158,11 @@ class Team:
         ]
         if not 1 < len(lowered) == len(calls):
             return self.call(lambda function, arguments: function(*arguments), calls)
-        blocks = np.zeros((len(calls), HEADER + max(len(words) for _, words in lowered)), np.int64)
-        for block, (function, words) in zip(blocks, lowered, strict=True):
-            block[: HEADER + len(words)] = function.block(words)
-        section = Section([function for function, _ in lowered], blocks)
+        own = [function.block(words) for function, words, _ in lowered]
+        blocks = np.zeros((len(calls), max(map(len, own))), np.int64)
+        for block, words in zip(blocks, own, strict=True):
+            block[: len(words)] = words
+        section = Section([function for function, *_ in lowered], blocks)
         self._run_sections([section])
         return section.results()
 
@@ -218,10 +216,9 @@ def divide(length: int, count: int) -> list[tuple[int, int]]:
 
 
 @functools.lru_cache
-def _bounds(length: int, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _bounds(length: int, count: int) -> tuple[NDArray[np.int64], ...]:
     """Return the starts and the stops of the ranges of `divide`: most steps of a run share them."""
-    starts, stops = zip(*divide(length, count), strict=True)
-    return starts, stops
+    return tuple(np.array(divide(length, count)).T)
 
 
 def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -230,19 +227,15 @@ def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _lowered(step: Step) -> Section:
-    """Return the blocks of all calls of a kernel; the arguments of the first give their types."""
+    """Return the blocks of all calls of a kernel."""
     kernel: Any = step.function
-    own = _of_share(0, step.arguments)
-    function, words = kernel.lowered(own)
-    blocks, column = np.empty((step.calls, HEADER + len(words)), np.int64), HEADER
+    function, words, varying = kernel.lowered(step.arguments)
+    blocks = np.empty((step.calls, HEADER + len(words)), np.int64)
     blocks[:] = np.frombuffer(function.block(words), np.int64)
-    for argument, value in zip(step.arguments, own, strict=True):
-        if isinstance(argument, Each) and isinstance(value, np.ndarray):
-            rows: Any = argument.values
-            blocks[:, column] += np.arange(step.calls) * rows.strides[0]
-        elif isinstance(argument, Each):
-            blocks[:, column] = argument.values
-        column += 1 + getattr(value, "ndim", 0)
+    for place, values in varying:
+        if np.ndim(values) > 1:  # addresses of rows
+            values = words[place] + values.strides[0] * np.arange(step.calls)
+        blocks[:, HEADER + place] = values
     return Section([function] * step.calls, blocks, step.drains)
 
 

@@ -177,13 +177,8 @@ def _on_host(ops: Any, value: Any) -> Any:
 
 def _num_bytes(values: tuple[Any, ...]) -> int:
     """Return the bytes of all arrays in a tuple, also in tuples and records within it."""
-    count = 0
-    for value in values:
-        if isinstance(value, tuple):
-            count += _num_bytes(value)
-        elif type(value) not in _PLAIN:
-            count += getattr(value, "nbytes", 0)
-    return count
+    each = [_num_bytes(x) if isinstance(x, tuple) else getattr(x, "nbytes", 0) for x in values]
+    return sum(each)
 
 
 def _plain(value: Any) -> Any:

@@ -89,7 +89,7 @@ class NumbaArrays(NumpyArrays):
     def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Any:
         if isinstance(values, Consecutive):
             return self.consecutive(values.first, len(values), dtype or values.dtype)
-        return super().asarray(values, dtype)
+        return np.asarray(values, dtype)
 
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
         return Consecutive(first, size, dtype)
@@ -781,11 +781,11 @@ class NumbaArrays(NumpyArrays):
 
         The result is empty if no label is that of more than half of the ends in a sample.
         """
-        labels, counts = np.unique(label[ends[:: len(ends) // 1024]], return_counts=True)
-        if counts.max() <= counts.sum() // 2:
+        words = _words(label)
+        sample = np.sort(words[ends[:: len(ends) // 1024]])
+        value, bits = sample[len(sample) // 2], np.empty(-(-len(label) // 64), np.uint64)
+        if 2 * np.count_nonzero(sample == value) <= len(sample):
             return np.empty(0, np.uint64)
-        words, bits = _words(label), np.empty(-(-len(label) // 64), np.uint64)
-        value = _words(labels)[counts.argmax()]
         arguments = words, value, max(value, words.dtype.type(1)) - words.dtype.type(1), bits
         self._team.share(pairs.mark_unlike, len(bits), *arguments, each=64)
         return bits
