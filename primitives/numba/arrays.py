@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.memory import empty
-from ...runtime.native import Kernels, address_of, addresses_of
-from ...runtime.team import Each, Step, divide, team
+from ...runtime.native import Each, Kernels, address_of, addresses_of
+from ...runtime.team import Step, divide, team
 from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
 from ..joins import FEW, helper_parts

@@ -14,8 +14,8 @@ import mstflow
 from mstflow.errors import KernelError
 from mstflow.runtime import crew as crew_module
 from mstflow.runtime import team as team_module
-from mstflow.runtime.native import Kernels
-from mstflow.runtime.team import Each, Step, Team
+from mstflow.runtime.native import Each, Kernels
+from mstflow.runtime.team import Step, Team
 
 pytestmark = [
     pytest.mark.skipif("numba" not in mstflow.backends(), reason="needs numba"),
@@ -36,13 +36,13 @@ def write_or_fail(place, wrong, row):
 #: Ends while the threads of a crew look for work, which they do forever.
 PROGRAM = """
 import numpy as np
-from mstflow.runtime import crew, team
+from mstflow.runtime import crew, native, team
 from mstflow.runtime.native import Kernels
 crew._LOOKS, team.processors = 2**60, lambda: 64
 fill, out = Kernels("mstflow.primitives.numba.elements").fill, np.zeros(9, np.uint64)
 threads = team.Team(4)
 for _ in range(50):
-    threads.run(fill, 4, team.Each((0, 2, 4, 6)), 9, 1, out)
+    threads.run(fill, 4, native.Each((0, 2, 4, 6)), 9, 1, out)
 print(out.sum())
 """
 
