@@ -1,24 +1,17 @@
-"""Labels of the components of a large networkx graph, by kernels or arrays.
-
-The kernels pair the arcs of each edge by the address of the dictionary that both ends share. So
-they look up no node. Arrays do the same in several passes, which pays if there are few arcs.
-"""
+"""Labels of the components of a large networkx graph, by kernels or arrays."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import sysconfig
 from contextlib import contextmanager
-from functools import cache
 from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graphs.libraries.networkx import ends_of
-from ..primitives import array_module, why_not
-from ..runtime.native import Kernels
+from ..primitives import array_module
+from .networkx_rows import ends_by_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -32,15 +25,14 @@ ARRAYS_FROM = 30_000
 #: The number of full collections when objects were last moved to the oldest generation.
 _moved_after = [-1]
 
-kernels = Kernels(f"{__package__}.row_kernels")
-
 
 def labels_of_rows(adjacency: Any, *, is_sparse: bool) -> NDArray[Any] | None:
     """Return the labels of an undirected graph's nodes; None if a search is faster."""
-    labels = by_kernels(adjacency)
-    if labels is None and is_sparse and len(adjacency) >= ARRAYS_FROM:
-        labels = labels_of(len(adjacency), *ends_of(adjacency), array_module("numpy"))
-    return labels
+    if ends := ends_by_kernels(adjacency):
+        return labels_of(len(adjacency), *ends, array_module("numba"))
+    if is_sparse and len(adjacency) >= ARRAYS_FROM:
+        return labels_of(len(adjacency), *ends_of(adjacency), array_module("numpy"))
+    return None
 
 
 def labels_of(size: int, u: NDArray[Any], v: NDArray[Any], ops: ArrayModule) -> NDArray[Any]:
@@ -95,46 +87,3 @@ def without_collection() -> Iterator[None]:
             gc.freeze()
             gc.unfreeze()
         gc.enable()
-
-
-def by_kernels(adjacency: Any) -> NDArray[Any] | None:
-    """Return the labels; None if kernels do not pay, or if rows do not share dictionaries."""
-    is_fast = kernels.are_loaded() or kernels.are_cached()  # loading is paid for, unlike compiling
-    if why_not("numba") or not (is_fast or kernels.pay_after(len(adjacency))):
-        return None
-    if type(adjacency) is not dict or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return None  # a view, or another thread could change a dictionary while a kernel reads it
-    rows, none = np.empty(len(adjacency), np.int64), np.empty(0, np.int64)
-    graph = (_functions(), id(adjacency), id(dict), rows)
-    count = kernels.read_rows(*graph, none.astype(np.int32), none)
-    if count < 0:
-        return None
-    row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
-    if kernels.read_rows(*graph, row_of, value) != count:
-        return None  # another thread changed the graph
-    bits = count.bit_length()
-    seen, edge_at = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32)
-    u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
-    count = kernels.pair_arcs(row_of, value, seen, edge_at, 64 - bits, u, v)
-    if count < 0:
-        return None
-    u, v = u[:count], v[:count]
-    if (u == v).any() and not _are_loops(adjacency, u[u == v]):
-        return None
-    return labels_of(len(adjacency), u, v, array_module("numba"))
-
-
-def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
-    """Return whether these rows differ, and each has its own node as a neighbor."""
-    nodes = list(adjacency)
-    return len(set(rows.tolist())) == len(rows) and all(
-        node in adjacency[node] for node in map(nodes.__getitem__, rows.tolist())
-    )
-
-
-@cache
-def _functions() -> NDArray[np.uint64]:
-    """Return the addresses of the functions that the kernels call."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyDict_Next", "PyDict_Size")
-    pointers = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in names]
-    return np.array([pointer.value for pointer in pointers], np.uint64)

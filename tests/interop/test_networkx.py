@@ -1,10 +1,13 @@
 """The networkx backend: networkx's own tests pass on it, and results equal those of networkx."""
 
+import operator
 import os
 import re
 import subprocess
 import sys
 import weakref
+from collections import OrderedDict
+from functools import partial
 from typing import ClassVar
 from unittest import mock
 
@@ -19,7 +22,9 @@ from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.libraries import networkx as libraries
 from mstflow.interop import networkx_backend as backend
 from mstflow.interop import networkx_components as components
+from mstflow.interop import networkx_forests as forests
 from mstflow.interop import networkx_labels as labels
+from mstflow.interop import networkx_rows as rows
 from mstflow.interop.networkx_info import FUNCTIONS, info
 from mstflow.runtime.native import Kernels
 
@@ -181,10 +186,10 @@ def test_levels_of_a_search(graph, name, few, few_outside, many_outside):
 
 @pytest.fixture
 def by_kernels(monkeypatch):
-    """Let kernels label the components of any graph; return None where they cannot."""
+    """Let kernels read any graph; return a function that labels components if they can."""
     pytest.importorskip("numba")
     monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
-    return labels.by_kernels
+    return partial(labels.labels_of_rows, is_sparse=False)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -215,7 +220,7 @@ def test_large_graphs_have_components_by_kernels():
 @pytest.mark.usefixtures("are_loaded")
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
-    monkeypatch.setattr(labels, "by_kernels", lambda _: None)
+    monkeypatch.setattr(labels, "ends_by_kernels", lambda _: None)
     made = kind(networkx.path_graph(labels.ARRAYS_FROM))
     made.add_edge("a", "b")
     made.add_edge("c", "c")
@@ -231,7 +236,7 @@ def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
 def test_a_small_component_of_a_large_graph_is_enough(monkeypatch):
     made = networkx.Graph([("a", "b")])
     networkx.add_path(made, range(components.LARGE))
-    monkeypatch.setattr(labels, "by_kernels", mock.Mock(side_effect=AssertionError))
+    monkeypatch.setattr(labels, "ends_by_kernels", mock.Mock(side_effect=AssertionError))
     assert networkx.is_connected(made, backend="mstflow") is False
 
 
@@ -243,18 +248,89 @@ def test_rows_that_share_no_dictionaries_or_too_many(by_kernels, kind):
     assert by_kernels(part._adj) is None
 
 
-@pytest.mark.parametrize("new", [(0, 8), (0, 9)], ids=["edge", "node"])
-def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch, new):
-    read = labels.kernels.read_rows
+@pytest.mark.parametrize(
+    ("kernel", "new"), [("count_arcs", (0, 8)), ("count_arcs", (0, 9)), ("read_keys", (0, 1))]
+)
+def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch, kernel, new):
+    read = getattr(rows.kernels, kernel)
 
     def read_before(*arguments):
         count = read(*arguments)
         made.add_edge(*new)
         return count
 
-    monkeypatch.setattr(labels.kernels, "read_rows", read_before)
+    made = networkx.MultiGraph(networkx.path_graph(9))
+    monkeypatch.setattr(rows.kernels, kernel, read_before)
+    assert rows.edges_by_kernels(made) is None
     made = networkx.path_graph(9)
-    assert by_kernels(made._adj) is None
+    assert (by_kernels(made._adj) is None) == (kernel == "count_arcs")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edge_lists(), st.sampled_from(KINDS), NAMES)
+@pytest.mark.usefixtures("by_kernels")
+def test_edges_by_kernels(graph, kind, name):
+    made = as_networkx(graph, kind, name)
+    expected, found = libraries.edges_of(made), rows.edges_by_kernels(made)
+    all_edges = np.arange(len(expected.u))
+    assert list(found.tuples(all_edges)) == list(expected.tuples(all_edges))
+    assert all(map(operator.is_, found.data.tolist(), expected.data.tolist()))
+    for attribute in ("length", "number"):
+        column = rows.numbers_by_kernels(found.data, attribute)
+        if column is not None:
+            np.testing.assert_array_equal(column, expected.weights(attribute), strict=True)
+
+
+@pytest.mark.usefixtures("by_kernels")
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernels_count_references(kind):
+    made, key = kind([("a", "b", {"x": 0.5})]), object()
+    made.add_edge("a", "c", **({"key": key} if made.is_multigraph() else {}))
+    objects = [key, *made._adj["a"].values(), *(data for *_, data in made.edges(data=True))]
+    before = [*map(sys.getrefcount, objects)]
+    found = rows.edges_by_kernels(made)
+    assert sum(map(sys.getrefcount, objects)) > sum(before)
+    rows.numbers_by_kernels(found.data, "x")
+    del found
+    assert [*map(sys.getrefcount, objects)] == before
+
+
+@pytest.mark.usefixtures("by_kernels")
+def test_large_graphs_are_converted_by_kernels(monkeypatch):
+    made = networkx.gnm_random_graph(300, 600, seed=1)
+    monkeypatch.setattr(forests.kernels_wait, "_total", 10**9)
+    monkeypatch.setattr(forests, "edges_of", mock.Mock(side_effect=AssertionError))
+    found = networkx.minimum_spanning_tree(made, backend="mstflow")
+    assert orders(found) == orders(networkx.minimum_spanning_tree(made))
+
+
+@pytest.mark.usefixtures("by_kernels")
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([0.5, float("nan"), -0.0], "float64"),
+        ([2**63 - 1, -(2**63), 0], "int64"),
+        ([1, 0.5], None),
+        ([0.5, 1], None),
+        ([2**63], None),
+        ([True], None),
+        ([None], None),
+        ([np.float64(1)], None),
+        ([], None),
+    ],
+)
+def test_numbers_by_kernels(values, dtype):
+    dicts = np.array([{"x": value} for value in values] + [None])[:-1]
+    found = rows.numbers_by_kernels(dicts, "x")
+    if dtype is None:
+        assert found is None
+    else:
+        np.testing.assert_array_equal(found, np.array(values, dtype), strict=True)
+    assert rows.numbers_by_kernels(dicts, "y") is None
+    assert rows.numbers_by_kernels(dicts, 1) is None
+    others = np.empty(2, object)
+    others[:] = {"x": 1}, OrderedDict(x=1)
+    assert rows.numbers_by_kernels(others, "x") is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

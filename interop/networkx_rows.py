@@ -1,0 +1,128 @@
+"""Columns of a networkx graph by kernels, which read its dictionaries by Python's C API.
+
+The kernels pair the arcs of each edge by the address of the dictionary that both ends share. So
+they look up no node. Callers decide whether loading the kernels pays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sysconfig
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graphs.libraries.networkx import Edges
+from ..primitives import why_not
+from ..runtime.native import Kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: The functions of Python's C API that the kernels call, in the kernels' order.
+_API = (
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyDict_Next",
+    "PyDict_Size",
+    "PyDict_GetItem",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyFloat_AsDouble",
+    "PyLong_AsLongLongAndOverflow",
+)
+_NO_WORDS, _NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
+
+kernels = Kernels(f"{__package__}.row_kernels")
+
+
+def edges_by_kernels(graph: Any) -> Edges | None:
+    """Return the edges of an undirected networkx graph; None if kernels cannot read it."""
+    if (found := _read(graph._adj, with_values=True)) is None:
+        return None
+    nodes, (u, v, values) = list(graph._adj), found
+    u, v = u.astype(np.int64), v.astype(np.int64)
+    if not graph.is_multigraph():
+        return Edges(nodes, u, v, None, values)
+    rows = (_functions(), _addresses(values), id(dict))
+    count = kernels.read_keys(*rows, _NO_ROWS, *[_NO_WORDS] * 4)
+    if count < 0:
+        return None
+    edge_of, key, value = np.empty(count, np.int32), *np.empty((2, count), np.int64)
+    keys, data = np.empty(count, object), np.empty(count, object)
+    objects = _addresses(keys), _addresses(data)
+    if kernels.read_keys(*rows, edge_of, key, value, *objects) != count:
+        return None  # another thread changed the graph
+    return Edges(nodes, u[edge_of], v[edge_of], keys, data)
+
+
+def ends_by_kernels(adjacency: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+    """Return both ends of each pair of neighbors; None if kernels cannot be used."""
+    found = _read(adjacency, with_values=False)
+    return found and found[:2]
+
+
+def numbers_by_kernels(dicts: NDArray[Any], key: Any) -> NDArray[Any] | None:
+    """Return the values of a key in dictionaries; None unless all are floats, or all are int64."""
+    if type(key) is not str or not _are_usable(len(dicts)):
+        return None
+    types = np.array([id(dict), id(float), id(int)], np.int64)
+    found = np.empty(len(dicts)), np.empty(len(dicts), np.int64)
+    kind = kernels.read_numbers(_functions(), _addresses(dicts), types, id(key), *found)
+    return found[kind - 1] if kind else None
+
+
+def _are_usable(size: int) -> bool:
+    """Return whether kernels can be called, without compiling them unless the graph is large."""
+    if why_not("numba") or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False  # without a GIL, another thread could change a dictionary
+    return kernels.are_loaded() or kernels.are_cached() or kernels.pay_after(size)
+
+
+def _read(
+    adjacency: Any, *, with_values: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]] | None:
+    """Return both rows of each edge, and the dictionary that they share.
+
+    Return None if kernels cannot be called, or if rows are not dictionaries that share others.
+    """
+    if type(adjacency) is not dict or not _are_usable(len(adjacency)):
+        return None
+    rows = np.empty(len(adjacency), np.int64)
+    graph = (_functions(), id(adjacency), id(dict), rows)
+    count = kernels.count_arcs(*graph)
+    if count < 0:
+        return None
+    row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
+    bits = count.bit_length()
+    table = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32), 64 - bits
+    u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
+    values = np.empty(len(u) if with_values else 0, object)
+    count = kernels.read_edges(*graph, row_of, value, *table, u, v, _addresses(values))
+    if count < 0:
+        return None
+    u, v = u[:count], v[:count]
+    if (u == v).any() and not _are_loops(adjacency, u[u == v]):
+        return None
+    return u, v, values[:count]
+
+
+def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
+    """Return whether these rows differ, and each has its own node as a neighbor."""
+    nodes = list(adjacency)
+    return len(set(rows.tolist())) == len(rows) and all(
+        node in adjacency[node] for node in map(nodes.__getitem__, rows.tolist())
+    )
+
+
+def _addresses(objects: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the addresses of the objects of an array, which shares them with the result."""
+    return np.ndarray(len(objects), np.int64, objects)
+
+
+@cache
+def _functions() -> NDArray[np.uint64]:
+    """Return the addresses of the functions that the kernels call."""
+    pointers = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _API]
+    return np.array([pointer.value for pointer in pointers], np.uint64)
