@@ -71,11 +71,11 @@ def _compile_kernels() -> None:
     """Compile kernels that are not in the cache; the calls that are measured would not."""
     import networkx
 
-    from mstflow.interop.networkx_labels import ARRAYS_FROM, kernels
+    from mstflow.interop.networkx_rows import kernels
     from mstflow.primitives import array_module
 
     kernels.pay_after(10**9)  # counts as so many edges solved without kernels
-    size = ARRAYS_FROM
+    size = 30_000
     networkx.number_connected_components(networkx.path_graph(size), backend="mstflow")
     u = np.arange(size - 1)
     array_module("numba").join_by_weight(u, u + 1, np.ones(size - 1), size, descending=False)

@@ -185,6 +185,7 @@ SUITE = {
             "interop/networkx_components.py",
             "interop/networkx_forests.py",
             "interop/networkx_labels.py",
+            "interop/networkx_rows.py",
             "interop/row_kernels.py",
             "graphs/libraries",
             *KERNELS,

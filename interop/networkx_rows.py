@@ -77,7 +77,21 @@ def _are_usable(size: int) -> bool:
     """Return whether kernels can be called, without compiling them unless the graph is large."""
     if why_not("numba") or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False  # without a GIL, another thread could change a dictionary
-    return kernels.are_loaded() or kernels.are_cached() or kernels.pay_after(size)
+    if kernels.are_loaded() or kernels.are_cached():
+        return True
+    if pays := kernels.pay_after(size):
+        _compile()
+    return pays
+
+
+def _compile() -> None:
+    """Compile all kernels, so that none is missing in the cache for a later call."""
+    graph = (_functions(), 0, 0, _NO_WORDS)
+    kernels.count_arcs(*graph)
+    edges = (_NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, 64, _NO_ROWS, _NO_ROWS, _NO_WORDS)
+    kernels.read_edges(*graph, *edges)
+    kernels.read_keys(_functions(), _NO_WORDS, 0, _NO_ROWS, *[_NO_WORDS] * 4)
+    kernels.read_numbers(_functions(), _NO_WORDS, _NO_WORDS, 0, np.empty(0), _NO_WORDS)
 
 
 def _read(
