@@ -41,8 +41,8 @@ def edges_by_kernels(graph: Any) -> Edges | None:
     """Return the edges of an undirected networkx graph; None if kernels cannot read it."""
     if (found := _read(graph._adj, with_values=True)) is None:
         return None
-    nodes, (u, v, values) = list(graph._adj), found
-    u, v = u.astype(np.int64), v.astype(np.int64)
+    nodes, values = list(graph._adj), found[2]
+    u, v = (ends.astype(np.int64) for ends in found[:2])
     if not graph.is_multigraph():
         return Edges(nodes, u, v, None, values)
     rows = (_functions(), _addresses(values), id(dict))
