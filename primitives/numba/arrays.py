@@ -78,6 +78,11 @@ class NumbaArrays(NumpyArrays):
         self._team = team(threads)
         self._remembered: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
 
+    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
+        out = empty(size, dtype)
+        out.fill(value)
+        return out
+
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
     ) -> Array:
@@ -636,21 +641,21 @@ class NumbaArrays(NumpyArrays):
         paths.number_parents(words, *map(_words, (above, number, parent)))
         return number, parent, core
 
-    def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_FLAGS) -> tuple[Array, ...]:
+    def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_FLAGS) -> tuple[Any, ...]:
         """Return the ends and ids of the pairs with the smallest keys, and the order of their keys.
 
         There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
-        are not filtered often.
+        are not filtered often. The last result is whether there are others.
         """
         a, b, key, ids = pairs
         limit: Any = self.largest(key.dtype)
         count = max(_LIGHT_PAIRS * size, len(key) / 8)
-        if len(key) > max(count, FEW):
+        if has_others := len(key) > max(count, FEW):
             sample = np.sort(key[:: max(1, len(key) >> 13)])
             limit = sample[int(len(sample) * count / len(key))]
         dtype = self.index_dtype(size)
         a, b, key, ids = self._compact_others(a, b, key, ids, limit, dtype, ignored)
-        return a, b, ids, self.argsort(key)
+        return a, b, ids, self.argsort(key), has_others
 
     def _first_paths(
         self, tree: Any, pairs: Any, light: Any, none: int, ignored: Array = _NO_FLAGS
@@ -673,41 +678,52 @@ class NumbaArrays(NumpyArrays):
         ignored : uint8 array
             Flags of pairs to ignore, or empty.
         """
-        (number, parent, core), (*ends, ids, order) = tree, light
+        (number, parent, core), (*ends, ids, order, has_others) = tree, light
         a, b = (self.gather(number, self.gather(end, order)) for end in ends)
         first, dtype = self._cover_in_order(parent, core, a, b), parent.dtype
         found = self.gather(self.gather(ids, order), first, fill=none)
+        if not has_others:
+            return found
         label, tops = empty(len(parent), dtype), empty(len(parent) + 1, dtype)
         arrays = map(_words, (parent, first, label, tops))
         tops = tops[: paths.number_tops(len(ids), *arrays)]
-        a, b, key, ids = self._relabel_others(self.gather(label, number), *pairs, ignored)
-        if not len(ids):
-            return found
-        parent = self.gather(label, self.gather(parent, tops))
+        parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
         core = int(np.searchsorted(tops, core))
-        if core <= _SMALL_CORE and len(ids) < 2**32:
-            first = self._cover_together(parent, a, b, key)
-            found[tops] = self.gather(ids, first, fill=none)
-        else:
+        if core <= _SMALL_CORE and len(pairs[0]) < 2**32:
+            first = self._cover_together(parent, label, *pairs[:3], ignored)
+            found[tops] = self.gather(pairs[3], first, fill=none)
+            return found
+        a, b, key, ids = self._relabel_others(label, *pairs, ignored)
+        if len(ids):
             tree, pairs = (self.arange(len(tops), dtype), parent, core), (a, b, key, ids)
             light = self._light_pairs(pairs, len(tops))
             found[tops] = self._first_paths(tree, pairs, light, none)
         return found
 
-    def _cover_together(self, parent: Array, a: Array, b: Array, key: Array) -> Array:
+    def _cover_together(
+        self, parent: Array, label: Array, u: Array, v: Array, key: Array, ignored: Array
+    ) -> Array:
         """Return the position of the first path that contains each node and its parent.
 
-        All threads follow paths in any order, so paths must be short.
+        The labels of `u` and `v` are the ends of paths. Threads follow paths in any order, so the
+        paths inside branches must be short.
         """
-        words, lowest = _words(key), key.min()
-        cut = max(0, int(key.max() - lowest).bit_length() - 31)
-        records = self.full(len(parent), _NONE, np.uint64)
-        keys = words, np.uint64(lowest), cut, words if cut else words[:0]
-        self._team.share(
-            paths.lower_paths, len(a), _words(a), _words(b), *keys, _words(parent), records
-        )
-        first: Array = np.minimum(records & np.uint64(2**32 - 1), len(a))
-        return first.astype(self.index_dtype(len(a)))
+        size, words = len(parent), _words(key)
+        lowest, cut = 0, 0
+        if key.itemsize > 4:
+            lowest = int(key.min())
+            cut = max(0, (int(key.max()) - lowest).bit_length() - 31)
+        helpers = team(max(1, min(self.threads, len(u) // (2 * size))))  # memory of a word per pair
+        rows = self.full((len(helpers.shares(len(u))) + 1) * size, _NONE, np.uint64)
+        rows, branch = rows.reshape(-1, size), empty(size, parent.dtype)
+        paths.climb_to_branch(_words(parent), _words(branch))
+        arrays = label, self._outside(label, u), u, v, key
+        keys = ignored, np.uint64(lowest), cut, words if cut else words[:0]
+        tree = _words(parent), _words(branch), Each(rows), rows[-1]
+        helpers.share(paths.lower_ends, len(u), *map(_words, arrays), *keys, *tree)
+        first = empty(size, self.index_dtype(len(u)))
+        paths.raise_records(_words(parent), rows, keys[-1], len(u), _words(first))
+        return first
 
     def _cover_in_order(self, parent: Array, core: int, a: Array, b: Array) -> Array:
         """Return the position of the first path that contains each node and its parent."""

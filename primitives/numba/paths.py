@@ -11,6 +11,7 @@ import numpy as np
 
 from ...runtime.intrinsics import (
     AHEAD,
+    BLOCK,
     ONE,
     compare_and_swap,
     fetch,
@@ -18,11 +19,13 @@ from ...runtime.intrinsics import (
     highest_bit,
     kernel,
     load,
+    scratch,
 )
-from ..paths import BLOCK
+from ..paths import BLOCK as WINDOWS
 from .kruskal import is_before
+from .pairs import find_outside
 
-_BLOCK, _ZERO = np.uint64(BLOCK), np.uint64(0)
+_BLOCK, _ZERO = np.uint64(WINDOWS), np.uint64(0)
 _NEAR, _FAR = np.uint64(AHEAD), np.uint64(2 * AHEAD)
 _HALF, _BELOW, _EDGE = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 
@@ -194,26 +197,86 @@ def number_tops(none, parent, first, number, tops):
     return np.int64(count)
 
 
-@kernel(0, 2, [0, 1], [2, 2], [5, 4], 4, 0, [], [0, 0, 1], [9] * 3)
-def lower_paths(start, stop, a, b, key, lowest, cut, whole, parent, first):
-    """Lower the record of each node on each path to that of the path, key above position.
+@kernel([0, 0, 1, 2], [0] * 4)
+def climb_to_branch(parent, branch):
+    """Write the highest ancestor of each node below its root."""
+    for node in range(np.uint64(len(parent))):  # smaller nodes have theirs
+        above = parent[node]
+        branch[node] = node
+        branch[node] = node if parent[above] == above else branch[above]
 
-    If records lack the lowest `cut` bits of keys, `whole` has the keys. Threads share `first`.
+
+@helper
+def earlier(a, b, whole):
+    """Return the earlier of two records, both of which may be none; see `is_before`."""
+    return a if a != b and is_before(a, b, whole) else b
+
+
+@kernel(
+    *(0, 3, [0, 1, 2, 3], [], [0, 1, 2], [2, 3, 3], [5, 4, 4], [0, 0, 1], 4, 0, []),
+    *([0, 0, 1, 1], [0, 1, 2, 2], [127] * 4, [127] * 4),
+)
+def lower_ends(
+    start, stop, label, outside, u, v, key, ignored, lowest, cut, whole, parent, branch, own, paths
+):  # fmt: skip
+    """Lower the records of nodes on the path of each pair to that of the pair, key above position.
+
+    A path between branches contains all nodes from both ends up to a branch: only the records of
+    both ends are lowered, in `own`. Any other path is followed in `paths`, which threads share. If
+    records lack the lowest `cut` bits of keys, `whole` has the keys.
     """
-    last, cut = stop - 1, np.uint64(cut)
-    for i in range(start, stop):
-        far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
-        fetch(parent, max(a[far], b[far]))
-        fetch(first, max(a[near], b[near]))
-        fetch(parent, parent[max(a[near], b[near])])
-        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | np.uint64(i)
-        low, high = np.uint64(a[i]), np.uint64(b[i])
-        while low != high:
-            low, high = max(low, high), min(low, high)
-            now = load(first, low)
-            while is_before(record, now, whole) and not compare_and_swap(first, low, now, record):
-                now = load(first, low)
-            low = np.uint64(parent[low])
+    cut, hits = np.uint64(cut), scratch(np.uint64, BLOCK)
+    left, right = scratch(np.uint64, BLOCK), scratch(np.uint64, BLOCK)
+    for first in range(np.uint64(start), np.uint64(stop), np.uint64(BLOCK)):
+        end, count = min(first + np.uint64(BLOCK), np.uint64(stop)), _ZERO
+        found = find_outside(first, end, np.uint64(BLOCK), label, outside, u, v, hits)
+        for hit in range(found):
+            i, ahead = hits[hit], hits[min(hit + _NEAR, found - ONE)]
+            fetch(label, u[ahead])
+            fetch(label, v[ahead])
+            fetch(key, ahead)
+            hits[count], left[count], right[count] = i, label[u[i]], label[v[i]]
+            is_selected = np.uint64(left[count] != right[count])
+            if len(ignored):
+                is_selected &= np.uint64(ignored[i] == 0)
+            count += is_selected
+        for hit in range(count):
+            ahead = min(hit + _NEAR, count - ONE)
+            fetch(own, left[ahead])
+            fetch(own, right[ahead])
+            fetch(branch, left[ahead])
+            fetch(branch, right[ahead])
+            i, low, high = hits[hit], left[hit], right[hit]
+            record = (np.uint64(key[i]) - lowest) >> cut << _HALF | i
+            if branch[low] != branch[high]:
+                own[low] = earlier(record, np.uint64(own[low]), whole)
+                own[high] = earlier(record, np.uint64(own[high]), whole)
+                low = high
+            while low != high:
+                low, high = max(low, high), min(low, high)
+                now = load(paths, low)
+                while is_before(record, now, whole) and not compare_and_swap(
+                    paths, low, now, record
+                ):
+                    now = load(paths, low)
+                low = np.uint64(parent[low])
+
+
+@kernel([0, 0, 1, 1], [[5, 6, 7, 8]] * 3, [], 4, [0] * 4)
+def raise_records(parent, rows, whole, none, out):
+    """Write the position of the first path that contains each node and its parent.
+
+    The last row has the records of paths inside branches, and the others have those of ends.
+    """
+    last = len(rows) - 1
+    for node in range(np.int64(len(parent)) - 1, -1, -1):  # children come first
+        fetch(rows[0], parent[max(node - AHEAD, 0)])
+        record = np.uint64(rows[0, node])
+        for row in range(1, last):
+            record = earlier(np.uint64(rows[row, node]), record, whole)
+        rows[0, parent[node]] = earlier(record, np.uint64(rows[0, parent[node]]), whole)
+        record = earlier(np.uint64(rows[last, node]), record, whole)
+        out[node] = min(record & _BELOW, np.uint64(none))
 
 
 @kernel(0, 2, [0, 1], [1, 2], [2, 0, 1], [5, 6, 7], [0] * 2)

@@ -100,7 +100,7 @@ def as_arrays(chunk):
 def test_ways_to_cover_paths_agree(fringe, small_core, data):
     """Short paths in any order, long ones in order, trees with and without a core."""
     arrays = pytest.importorskip("mstflow.primitives.numba.arrays")
-    size, dtype = data.draw(st.integers(1, 40)), data.draw(st.sampled_from(["u1", "u4", "u8"]))
+    size, dtype = data.draw(st.integers(1, 200)), data.draw(st.sampled_from(["u1", "u4", "u8"]))
     draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     reach = data.draw(st.sampled_from([1, 3, 40]))  # 1 makes a path of all nodes
     child = np.flatnonzero(draw.random(size) < 0.9)[1:]
@@ -120,5 +120,5 @@ def test_ways_to_cover_paths_agree(fringe, small_core, data):
         patch.setattr(arrays, "_FRINGE", fringe)
         patch.setattr(arrays, "_SMALL_CORE", small_core)
         patch.setattr(arrays, "FEW", 8)
-        patch.setattr(arrays, "_LIGHT_PAIRS", 0.5)
+        patch.setattr(arrays, "_LIGHT_PAIRS", data.draw(st.sampled_from([0.1, 0.5])))
         assert arrays.NumbaArrays(2).cover_paths(*case).tolist() == expected
