@@ -78,11 +78,6 @@ class NumbaArrays(NumpyArrays):
         self._team = team(threads)
         self._remembered: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
 
-    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
-        out = empty(size, dtype)
-        out.fill(value)
-        return out
-
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
     ) -> Array:
