@@ -11,8 +11,9 @@ sensitivity. The edges are taken in order, and the vertices on their paths are j
 Deviations: compiled kernels filter the edges as Filter-Kruskal does. Light edges are sorted and
 cover their paths first: those between small subtrees in one pass from the leaves up. The ends of
 most heavy edges are then joined. The others need no order: each lowers the records of its ends, and
-one pass from the leaves up finds the first of them at each node. For other backends, and for streamed graphs, the other edges are first reduced to their
-minimum forest. It has all replacements, because it has the lightest edge between any two parts.
+one pass from the leaves up finds the first of them at each node. For other backends, and for
+streamed graphs, the other edges are first reduced to their minimum forest. It has all replacements,
+because it has the lightest edge between any two parts.
 
 Promise: the same edge ids on any backend and in any partition.
 """
