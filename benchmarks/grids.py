@@ -56,7 +56,7 @@ def solve(volume):
 
 
 def measure(
-    sides: Sequence[int] = (128, 256),
+    sides: Sequence[int] = (128, 256, 512),
     dtypes: Sequence[str] = ("uint8", "float32"),
     threads: Sequence[int] = (1, 2),
     most: int = 128,

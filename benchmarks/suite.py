@@ -247,10 +247,10 @@ SUITE = {
         usual=False,  # takes minutes
     ),
     "grids": Benchmark(
-        "random volumes of up to 256 voxels along each axis, beside Higra",
+        "random volumes of up to 512 voxels along each axis, beside Higra",
         grids.measure,
         ("graphs/generate", "graphs/source.py", "pipeline/streaming", *SOLVE),
-        {"sides": [128, 256], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
+        {"sides": [128, 256, 512], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
         {"sides": [9], "dtypes": ["uint8", "float32"], "rounds": 1},
         usual=False,  # takes minutes
     ),
