@@ -48,13 +48,13 @@ def main(code: str, folder: str, on_disk: str = "") -> None:
     print(json.dumps(facts))
 
 
-def touch_memory() -> None:
+def touch_memory(size: int = TOUCHED_BYTES) -> None:
     """Write to memory and free it.
 
     A virtual machine may give freed memory back to its host, and the first write to a page that the
     host must provide takes much longer.
     """
-    np.ones(TOUCHED_BYTES, np.uint8)
+    np.ones(size, np.uint8)
 
 
 def measure(prepared: codes.Prepared) -> dict[str, Any]:
