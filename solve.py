@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest, ForestOfColumns
 from .graphs.many import batches, small_graphs
-from .pipeline.catalogue import FOR_FEW, candidates
+from .pipeline.catalogue import candidates
+from .pipeline.catalogue.kruskal_few import kruskal_few
 from .pipeline.engine import run_on
 from .pipeline.together import run_together
 
@@ -217,7 +218,7 @@ def _solve_together(graphs: Sequence[Any], *, maximum: bool, **options: Any) -> 
         for graph in graphs
         if graph is not None
     ]
-    joining, sizes, report = run_together(columns, FOR_FEW, maximum=maximum, **options)
+    joining, sizes, report = run_together(columns, kruskal_few.name, maximum=maximum, **options)
     maximum, results = bool(maximum), zip(joining, sizes, strict=True)
     found: list[Forest | None] = []
     for graph in graphs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -97,7 +97,7 @@ class EdgeSource:
             unsigned=graph.unsigned,
         )
 
-    @property
+    @cached_property
     def num_edges(self) -> int | None:
         """Number of edges; None if it is unknown until the edges are read."""
         counts = [segment.num_edges for segment in self.segments]
@@ -108,12 +108,12 @@ class EdgeSource:
         """Largest number of edges that a segment loads at once."""
         return max((segment.edges_at_once for segment in self.segments), default=0)
 
-    @property
+    @cached_property
     def is_in_memory(self) -> bool:
         """Whether all edges are in memory."""
         return all(isinstance(segment, ArraySegment) for segment in self.segments)
 
-    @property
+    @cached_property
     def is_on_device(self) -> bool:
         """Whether the edges are on a GPU."""
         segments = (segment for segment in self.segments if isinstance(segment, ArraySegment))

@@ -109,8 +109,9 @@ class Team:
         self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
     ) -> Step:
         """Return the calls ``function(start, stop, *arguments)`` for each share of a range."""
-        starts, stops = _bounds(length, self._count(length, each))
-        return Step(function, len(starts), (Each(starts), Each(stops), *arguments))
+        count = self._count(length, each)
+        ends = map(Each, _bounds(length, count)) if count > 1 else (0, length)
+        return Step(function, count, (*ends, *arguments))
 
     def share(
         self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1

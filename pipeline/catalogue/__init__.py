@@ -18,11 +18,6 @@ from .kruskal_few import kruskal_few
 from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
-#: The algorithm of "auto" inside scans: it needs the least memory.
-FOR_SCANS = "filter-kruskal"
-#: The algorithm of "auto" for few edges.
-FOR_FEW = "kruskal-few"
-
 _CATALOGUE = {
     pipeline.name: pipeline
     for pipeline in (
@@ -58,9 +53,8 @@ def algorithm(name: str) -> Pipeline:
     OptionError
         If the name is unknown, or a plugin cannot be loaded.
     """
-    known = {"auto": filter_boruvka, **_CATALOGUE}
-    if isinstance(name, str) and name in known:
-        return known[name]
+    if isinstance(name, str) and name in ("auto", *_CATALOGUE):
+        return _CATALOGUE.get(name, filter_boruvka)
     if isinstance(name, str) and name in _plugins():
         pipeline: Pipeline = _plugins()[name].load(Pipeline)
         return pipeline
@@ -73,8 +67,8 @@ def candidates(chosen: str | Pipeline) -> Candidates:
     if isinstance(chosen, Pipeline):
         return Candidates(chosen)
     found = algorithm(chosen)
-    if chosen == "auto":
-        return Candidates(found, algorithm(FOR_SCANS), algorithm(FOR_FEW))
+    if chosen == "auto":  # `filter_kruskal` needs the least memory
+        return Candidates(found, for_scans=filter_kruskal, for_few=kruskal_few)
     return Candidates(found, found)
 
 
