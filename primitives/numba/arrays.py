@@ -845,9 +845,8 @@ def _join_one_by_one(
     facts = [*map(_facts, dtypes[::3], dtypes[1::3], dtypes[2::3])]
     longest, found = min(max(lengths), FEW), np.empty((2, len(graphs)), np.int64)
     work = np.empty(4 * longest + FEW, np.uint64)
-    base, addresses = address_of(work), addresses_of(columns)
-    places = [[address - base for address in addresses[column::3]] for column in range(3)]
-    table = np.array([*places, lengths, facts], np.int64)
+    places, table = np.array(addresses_of(columns)), np.empty((5, len(graphs)), np.int64)
+    table[:3], table[3:] = (places - address_of(work)).reshape(-1, 3).T, (lengths, facts)
     few.join_graphs(table, longest, bool(descending), work, out, found)
     counts, sizes = found.tolist()
     ends = [*itertools.accumulate(map(max, counts, itertools.repeat(0)), initial=0)]
