@@ -7,6 +7,7 @@ they look up no node. Callers decide whether loading the kernels pays.
 from __future__ import annotations
 
 import ctypes
+import sys
 import sysconfig
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ def _compile() -> None:
     """Compile all kernels, so that none is missing in the cache for a later call."""
     graph = (_functions(), 0, 0, _NO_WORDS)
     kernels.count_arcs(*graph)
-    edges = (_NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, 64, _NO_ROWS, _NO_ROWS, _NO_WORDS)
+    edges = (0, _NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, 64, _NO_ROWS, _NO_ROWS, _NO_WORDS)
     kernels.read_edges(*graph, *edges)
     kernels.read_keys(_functions(), _NO_WORDS, 0, _NO_ROWS, *[_NO_WORDS] * 4)
     kernels.read_numbers(_functions(), _NO_WORDS, _NO_WORDS, 0, np.empty(0), _NO_WORDS)
@@ -108,12 +109,13 @@ def _read(
     count = kernels.count_arcs(*graph)
     if count < 0:
         return None
+    is_known = int(_is_layout_known())
     row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
     bits = count.bit_length()
     table = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32), 64 - bits
     u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
     values = np.empty(len(u) if with_values else 0, object)
-    count = kernels.read_edges(*graph, row_of, value, *table, u, v, _addresses(values))
+    count = kernels.read_edges(*graph, is_known, row_of, value, *table, u, v, _addresses(values))
     if count < 0:
         return None
     u, v = u[:count], v[:count]
@@ -133,6 +135,27 @@ def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
 def _addresses(objects: NDArray[Any]) -> NDArray[np.int64]:
     """Return the addresses of the objects of an array, which shares them with the result."""
     return np.ndarray(len(objects), np.int64, objects)
+
+
+@cache
+def _is_layout_known() -> bool:
+    """Return whether tables of dictionaries have the layout that the kernels know.
+
+    It is the same in all versions that are listed here. The example guards against other builds.
+    """
+    if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 14):
+        return False
+    example: dict[str, Any] = {str(i): object() for i in range(100)}
+    expected = list(map(id, example.values()))
+    expected[3] = 0
+    del example["3"]
+    table = (ctypes.c_int64 * 5).from_address(id(example))[4]
+    _, index_bytes, kind = (ctypes.c_uint8 * 3).from_address(table + 8)
+    count = ctypes.c_int64.from_address(table + 24).value
+    if (kind, count) != (1, len(expected)):
+        return False
+    entries = (ctypes.c_int64 * (2 * count)).from_address(table + 32 + (1 << index_bytes))
+    return list(entries)[1::2] == expected
 
 
 @cache

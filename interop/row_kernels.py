@@ -5,7 +5,9 @@ the GIL while they read dictionaries. Whatever they return after they release it
 address that is only compared, or an object with a reference of its own.
 
 The second word of an object is its type. The fifth word of a dictionary is the address of its
-table, which is only prefetched, so a version of Python with another layout would only be slower.
+table. It is only prefetched, so a version of Python with another layout would only be slower, with
+one exception: if `is_known`, the caller has checked the layout of tables whose keys are strings.
+Their values are read directly, because `PyDict_Next` also reads the hash of each string.
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ from numba.extending import intrinsic
 from ..runtime.intrinsics import AHEAD, array_at, fetch, helper, kernel, scratch
 
 _ENSURE, _RELEASE, _NEXT, _SIZE, _GET, _KEEP, _DROP, _DOUBLE, _LONG = np.arange(9, dtype=np.uint64)
+_STRINGS = 1  # the kind of a table
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio, for hashing by multiplication
 _WORD, _INT, _VOID, _FLOAT = ir.IntType(64), ir.IntType(32), ir.VoidType(), ir.DoubleType()
 
@@ -130,9 +133,9 @@ def fetch_row(rows, i, dict_type):
     fetch(array_at(rows[min(i + 2 * AHEAD, last)], np.int64, (1,)), np.uint64(0))
     ahead = rows[min(i + AHEAD, last)]
     if word_of(ahead, 1) == dict_type:
-        table = array_at(word_of(ahead, 4), np.int64, (9,))
-        fetch(table, np.uint64(0))
-        fetch(table, np.uint64(8))
+        table = array_at(word_of(ahead, 4), np.int64, (1,))
+        for line in range(4):
+            fetch(table, np.uint64(8 * line))
 
 
 @helper
@@ -164,11 +167,21 @@ def count_items(functions, dict_type, rows):
 
 
 @helper
-def read_items(functions, dict_type, rows, row_of, key, value):
+def read_items(functions, dict_type, is_known, rows, row_of, key, value):
     """Write the row, the key and the value of each item; `key` may be empty."""
     item, count = scratch(np.int64, 3), 0
     for i in range(len(rows)):
         fetch_row(rows, i, dict_type)
+        table = word_of(rows[i], 4)
+        if is_known and not len(key) and array_at(table, np.uint8, (11,))[10] == _STRINGS:
+            first = 4 + ((1 << array_at(table, np.uint8, (10,))[9]) >> 3)
+            stop = first + 2 * word_of(table, 3)
+            entries = array_at(table, np.int64, (stop,))
+            for k in range(first, stop, 2):
+                if entries[k + 1]:
+                    row_of[count], value[count] = i, entries[k + 1]
+                    count += 1
+            continue
         item[0] = 0
         while next_item(functions[_NEXT], rows[i], item):
             row_of[count], value[count] = i, item[2]
@@ -234,9 +247,9 @@ def count_arcs(functions, graph, dict_type, rows):
     return count
 
 
-@kernel([0] * 9, 0, 0, [], [], [], [0], [0], 63, [], [], [])
+@kernel([0] * 9, 0, 0, [], 0, [], [], [0], [0], 63, [], [], [])
 def read_edges(
-    functions, graph, dict_type, rows, row_of, value, seen, edge_at, shift, u, v, objects
+    functions, graph, dict_type, rows, is_known, row_of, value, seen, edge_at, shift, u, v, objects
 ):
     """Write both rows of each edge, and the value that they share; return the number of edges.
 
@@ -248,7 +261,7 @@ def read_edges(
         return 0
     gil, count = take_gil(functions[_ENSURE]), -1
     if find_rows(functions, graph, dict_type, rows) == len(value):
-        read_items(functions, dict_type, rows, row_of, value[:0], value)
+        read_items(functions, dict_type, is_known, rows, row_of, value[:0], value)
         count = pair_arcs(row_of, value, seen, edge_at, shift, u, v)
         if count > 0 and len(objects):
             keep(functions, value[:count], objects)
@@ -269,7 +282,7 @@ def read_keys(functions, rows, dict_type, row_of, key, value, keys, values):
     gil = take_gil(functions[_ENSURE])
     count = count_items(functions, dict_type, rows)
     if count == len(value):
-        read_items(functions, dict_type, rows, row_of, key, value)
+        read_items(functions, dict_type, 0, rows, row_of, key, value)
         keep(functions, key, keys)
         keep(functions, value, values)
     restore_gil(functions[_RELEASE], gil)
