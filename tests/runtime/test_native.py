@@ -165,6 +165,19 @@ def test_a_folder_that_cannot_be_searched(monkeypatch):
         assert not Kernels(MODULE).are_cached()
 
 
+def test_addresses_are_those_that_numpy_states(tmp_path):
+    base = np.arange(12, dtype=np.uint16)
+    read_only = base[3:7].view()
+    read_only.flags.writeable = False
+    mapped = np.memmap(tmp_path / "words", np.int64, "w+", shape=(3, 2))
+    arrays = [base, read_only, base[5:], base[:0], base.reshape(3, 4)[1], mapped, mapped[2]]
+    expected = [array.ctypes.data for array in arrays]
+    assert native.addresses_of(arrays) == expected
+    assert [*map(native.address_of, arrays)] == expected
+    with pytest.raises(TypeError, match="contiguous"):
+        native.address_of(base[::2])
+
+
 def test_kernels_accept_read_only_and_empty_but_not_strided_arrays():
     kernels = Kernels(MODULE)
     read_only = np.arange(8)[::-1].copy()
