@@ -88,6 +88,11 @@ def pinned(threads: int, first: int = 0) -> Iterator[None]:
         os.sched_setaffinity(0, processors)
 
 
+def with_bytecode() -> dict[str, str]:
+    """Return the environment without the variable that makes Python compile all modules."""
+    return {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 class OtherPrograms:
     """A meter of the processors that other programs keep busy, from its creation on."""
 

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import random
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from .machine import with_bytecode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 #: How the nodes of a graph are called.
 NODES = {"integers": int, "strings": str}
+#: The weights of a graph; integers have many ties.
+WEIGHTS = {"floats": random.random, "integers": lambda: random.randrange(1000)}
 #: The number of edges in all calls that a time is the mean of. After a full garbage collection, the
 #: caches of the processor are cold, and one call on a small graph would measure mostly that.
 _CALLS_EDGES = 10_000
+#: The number of edges in all calls by name that precede others, so that all code is loaded.
+_LOADED_AFTER = 500_000
 
 
 def measure(
     edges: Sequence[int],
     functions: Sequence[str],
-    graphs: Sequence[tuple[str, str, int]],
+    graphs: Sequence[tuple[str, str, str, int]],
     rounds: int = 5,
     budget: float = 10,
+    every_call_to: int = 10**9,
 ) -> dict[str, Any]:
     """Measure random graphs, each function and graph in a process of its own.
 
@@ -37,39 +45,53 @@ def measure(
     functions : sequence of str
         Functions of networkx whose argument is a graph.
     graphs : sequence of tuple
-        The class of networkx, a key of `NODES`, and the mean degree.
+        The class of networkx, a key of `NODES`, a key of `WEIGHTS`, and the mean degree.
     rounds : int
     budget : float
         Seconds after which a function on a graph has no further rounds.
+    every_call_to : int
+        The number of edges above which only every other function runs on graphs after the first.
 
     Returns
     -------
     dict
-        `rows`: for each function, graph, number of edges and round, the seconds of networkx, of the
-        first call of the backend in its process, of its first call on a graph in each round, and of
-        the second, which finds the graph converted. Seconds on a small graph are the mean of
-        several calls, except for the first call of a process. The import of the backend is not
-        measured.
+        `rows`: for each function, graph, number of edges and round, the seconds of networkx and of
+        mstflow. `process` is the first call of a process by configuration; it includes all imports,
+        also that of NumPy if it is loaded. `named` and `configured` are first calls on a graph by
+        name and by configuration, and `second` finds the graph converted; all code is loaded before
+        them. Seconds on a small graph are the mean of several calls, except for `process`.
     """
     _compile_kernels()
     rows = []
     for count in edges:
-        for kind, nodes, degree in graphs:
-            for function in functions:
-                row = {"function": function, "graph": kind, "nodes": nodes, "degree": degree}
-                row["edges"] = count
-                options = {**row, "rounds": rounds, "budget": budget}
-                command = [sys.executable, "-m", "benchmarks.networkx_calls", json.dumps(options)]
-                root = Path(__file__).parents[1]
-                done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root)
-                found = enumerate(json.loads(done.stdout))
-                rows += [{**row, "round": turn, "seconds": seconds} for turn, seconds in found]
+        for turn, graph in enumerate(graphs):
+            chosen = list(functions)
+            if turn and count > every_call_to:
+                chosen = chosen[1::2]
+            names = dict(zip(("graph", "nodes", "weights", "degree"), graph, strict=True))
+            options = {**names, "edges": count, "rounds": rounds, "budget": budget}
+            command = [sys.executable, "-m", "benchmarks.networkx_calls", json.dumps(options)]
+            done = subprocess.run(
+                [*command, *chosen],
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=Path(__file__).parents[1],
+                env=with_bytecode(),
+            )
+            for line in done.stdout.splitlines():
+                function, turns = json.loads(line)
+                row = {"function": function, **names, "edges": count}
+                rows += [{**row, "round": i, "seconds": each} for i, each in enumerate(turns)]
+    order = {name: i for i, name in enumerate(functions)}
+    rows.sort(key=lambda row: (row["edges"], order[row["function"]]))
     return {"rows": rows}
 
 
 def _compile_kernels() -> None:
     """Compile kernels that are not in the cache; the calls that are measured would not."""
     import networkx
+    import numpy as np
 
     from mstflow.interop.networkx_rows import kernels
     from mstflow.primitives import array_module
@@ -81,60 +103,85 @@ def _compile_kernels() -> None:
     array_module("numba").join_by_weight(u, u + 1, np.ones(size - 1), size, descending=False)
 
 
-def _in_process(
-    function: str, graph: str, nodes: str, degree: int, edges: int, rounds: int, budget: float
-) -> list[dict[str, float]]:
-    """Return the seconds of each round; the first round has the first call of the process."""
+def _in_processes(functions: Sequence[str], rounds: int, budget: float, **graph: Any) -> None:
+    """Print a line with the seconds of each function's rounds.
+
+    Each function runs in a copy of the process that made the graph, which imports no backend.
+    """
+    made = _graph(**graph)
+    gc.collect()
+    for function in functions:
+        child = os.fork()
+        if not child:
+            print(json.dumps([function, list(_rounds(function, made, rounds, budget))]), flush=True)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            raise RuntimeError(f"{function} failed")
+
+
+def _graph(graph: str, nodes: str, weights: str, degree: int, edges: int) -> Any:
+    import networkx
+
+    random.seed(0)
+    made, name, size = getattr(networkx, graph)(), NODES[nodes], 2 * edges // degree
+    weight = WEIGHTS[weights]
+    gc.disable()  # otherwise it visits all dictionaries repeatedly
+    for _ in range(edges):
+        made.add_edge(name(random.randrange(size)), name(random.randrange(size)), weight=weight())
+    gc.enable()
+    return made
+
+
+def _rounds(function: str, graph: Any, rounds: int, budget: float) -> Iterator[dict[str, float]]:
+    """Yield the seconds of each round by call; the first round has the first of the process.
+
+    networkx is first in each round. So the child has its own copy of the pages of the graph, whose
+    reference counts change, before other calls are measured.
+    """
     import networkx
 
     networkx.config.warnings_to_ignore.add("cache")
-    made = _graph(graph, NODES[nodes], degree, edges)
-    networkx.is_connected(networkx.path_graph(2), backend="mstflow")  # imports the backend
-    call = getattr(networkx, function)
-    gc.collect()
-    begun = time.perf_counter()
-    _call(call, made, "mstflow")
-    process = time.perf_counter() - begun
-    found = []
+    call, begun, process = getattr(networkx, function), time.perf_counter(), None
+    calls = max(1, _CALLS_EDGES // graph.number_of_edges())
     for _ in range(rounds):
-        found.append({"process": process, **_seconds(call, made)})
+        seconds = {"networkx": _seconds(call, graph, ["networkx"], calls)[0]}
+        with _configured(networkx.config.backend_priority):
+            if process is None:
+                (process,) = _seconds(call, graph, [None], 1)
+                _seconds(call, graph, ["mstflow"], _LOADED_AFTER // graph.number_of_edges())
+            seconds["process"] = process
+            (seconds["configured"],) = _seconds(call, graph, [None], calls)
+        seconds["named"], seconds["second"] = _seconds(call, graph, ["mstflow"] * 2, calls)
+        yield seconds
         if time.perf_counter() - begun > budget:
             break
-    return found
 
 
-def _graph(kind: str, name: Callable[[int], Any], degree: int, edges: int) -> Any:
-    import networkx
-
-    random = np.random.default_rng(0)
-    u, v = random.integers(0, 2 * edges // degree, (2, edges)).tolist()
-    graph = getattr(networkx, kind)()
-    weights = random.random(edges).tolist()
-    graph.add_weighted_edges_from(zip(map(name, u), map(name, v), weights, strict=True))
-    return graph
-
-
-def _call(call: Callable[..., Any], graph: Any, backend: str) -> Any:
-    result = call(graph, backend=backend)
-    return list(result) if hasattr(result, "__next__") else result
-
-
-def _seconds(call: Callable[..., Any], graph: Any) -> dict[str, float]:
-    """Return the seconds of a call by networkx, and of the first and second call of the backend."""
-    seconds = {}
-    calls = max(1, _CALLS_EDGES // graph.number_of_edges())
-    for who, backend in (("networkx", "networkx"), ("first", "mstflow"), ("second", "mstflow")):
-        gc.collect()
-        seconds[who] = 0.0
-        for _ in range(calls):
-            if who == "first":
-                graph.__networkx_cache__.clear()
+def _seconds(
+    call: Callable[..., Any], graph: Any, backends: Sequence[str | None], repeats: int
+) -> list[float]:
+    """Return the mean seconds of calls in sequence, the first of which finds nothing converted."""
+    seconds = [0.0] * len(backends)
+    gc.collect()
+    for _ in range(repeats):
+        graph.__networkx_cache__.clear()
+        for i, backend in enumerate(backends):
             start = time.perf_counter()
-            result = _call(call, graph, backend)
-            seconds[who] += (time.perf_counter() - start) / calls
+            result = call(graph, backend=backend) if backend else call(graph)
+            if hasattr(result, "__next__"):
+                result = list(result)
+            seconds[i] += (time.perf_counter() - start) / repeats
             del result
     return seconds
 
 
+@contextmanager
+def _configured(priority: Any) -> Iterator[None]:
+    """Let networkx call mstflow wherever that is faster."""
+    priority.algos = priority.generators = ["mstflow"]
+    yield
+    priority.algos = priority.generators = []
+
+
 if __name__ == "__main__":
-    print(json.dumps(_in_process(**json.loads(sys.argv[1]))))
+    _in_processes(sys.argv[2:], **json.loads(sys.argv[1]))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from .machine import with_bytecode
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -46,7 +48,9 @@ def measure(edges: Sequence[int], rounds: int = 5) -> dict[str, Any]:
         for count in edges:
             for backend in BACKENDS:
                 command = [sys.executable, "-c", PROGRAM, backend, str(count)]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                done = subprocess.run(
+                    command, check=True, capture_output=True, text=True, env=with_bytecode()
+                )
                 row = {"edges": count, "backend": backend, "round": turn}
                 rows += [{**row, "seconds": json.loads(done.stdout)}] * (turn >= 0)
     return {"rows": rows}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
+from mstflow.interop.networkx_info import FUNCTIONS
 
 from . import clusters, files, grids, networkx_calls, primitives, queries, small, start, threads
 from .gpu import model
@@ -192,20 +193,14 @@ SUITE = {
         ),
         {
             "edges": [10**3, 10**4, 10**5, 10**6],
-            "functions": [
-                "minimum_spanning_tree",
-                "minimum_spanning_edges",
-                "connected_components",
-                "number_connected_components",
-            ],
+            "functions": list(FUNCTIONS),
             "graphs": [
-                ("Graph", "integers", 8),
-                ("Graph", "strings", 8),
-                ("Graph", "strings", 2),
-                ("MultiGraph", "strings", 2),
+                ("Graph", "strings", "floats", 8),
+                ("MultiGraph", "integers", "integers", 2),
             ],
-            "rounds": 5,
-            "budget": 5,
+            "rounds": 3,
+            "budget": 2,
+            "every_call_to": 10**5,
         },
         {
             "edges": [50],

@@ -295,26 +295,34 @@ def readers(result: Result) -> Rows:
         yield f"`{name}`", *(f"{rate / 1e6:.1f}" for rate in rates), other
 
 
+#: The calls that are compared with networkx, and the heads of their columns.
+CALLS = {
+    "process": "first call of a process",
+    "configured": "by configuration",
+    "named": "by name",
+    "second": "by name, second call",
+}
+
+
 def networkx_calls(result: Result) -> Rows:
-    """Yield the milliseconds of calls of networkx, and how many times faster the backend is."""
+    """Yield the milliseconds of networkx, and how many times faster the calls of mstflow are."""
     first = result["rows"][0]
-    names = [name for name in ("function", "graph", "nodes", "degree", "edges") if name in first]
-    calls = {"process": "first call of a process", "first": "first call", "second": "second call"}
-    ours = [call for call in calls if call in first["seconds"]]
-    times = [f"{calls[call]}, ms" for call in ours]
-    yield (*names, "networkx, ms", *times, *(f"networkx / {calls[call]}" for call in ours))
+    names = ("function", "graph", "nodes", "weights", "degree", "edges")
+    names = [name for name in names if name in first]
+    calls = [call for call in first["seconds"] if call != "networkx"]
+    yield (*names, "networkx, ms", *(CALLS.get(call, call) for call in calls))
     for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
         own = [row["seconds"] for row in result["rows"] if tuple(row[n] for n in names) == key]
-        theirs, *seconds = (
-            statistics.median(each[who] for each in own) for who in ("networkx", *ours)
+        theirs, *ours = (
+            statistics.median(each[who] for each in own) for who in ("networkx", *calls)
         )
         function, *graph, edges = key
         yield (
             f"`{function}`",
             *map(str, graph),
             f"{edges:,}",
-            *map(_milliseconds, (theirs, *seconds)),
-            *map(_times, (theirs / each for each in seconds)),
+            _milliseconds(theirs),
+            *map(_times, (theirs / each for each in ours)),
         )
 
 

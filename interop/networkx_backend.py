@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .networkx_forests import ConvertedGraph
 
 #: The number of edges from which a spanning forest is faster here, conversion included.
-FOREST_FROM = 1_000
+FOREST_FROM = 500
 #: The same for components, which networkx finds in less time than it takes to call a backend.
 COMPONENTS_FROM = 5_000
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
