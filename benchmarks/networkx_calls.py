@@ -123,8 +123,9 @@ def _graph(graph: str, nodes: str, weights: str, degree: int, edges: int) -> Any
     import networkx
 
     random.seed(0)
-    made, name, size = getattr(networkx, graph)(), NODES[nodes], 2 * edges // degree
-    weight = WEIGHTS[weights]
+    made, size = getattr(networkx, graph)(), 2 * edges // degree
+    name: Callable[[int], Any] = NODES[nodes]
+    weight: Callable[[], float] = WEIGHTS[weights]
     gc.disable()  # otherwise it visits all dictionaries repeatedly
     for _ in range(edges):
         made.add_edge(name(random.randrange(size)), name(random.randrange(size)), weight=weight())

@@ -307,8 +307,8 @@ CALLS = {
 def networkx_calls(result: Result) -> Rows:
     """Yield the milliseconds of networkx, and how many times faster the calls of mstflow are."""
     first = result["rows"][0]
-    names = ("function", "graph", "nodes", "weights", "degree", "edges")
-    names = [name for name in names if name in first]
+    known = ("function", "graph", "nodes", "weights", "degree", "edges")
+    names = [name for name in known if name in first]
     calls = [call for call in first["seconds"] if call != "networkx"]
     yield (*names, "networkx, ms", *(CALLS.get(call, call) for call in calls))
     for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
