@@ -26,6 +26,8 @@ _FEW = 6
 _MANY_OUTSIDE = 8
 #: The number of nodes outside, relative to a level, up to which these are read instead.
 _FEW_OUTSIDE = 2
+#: The number of neighbors of a level, relative to the nodes outside, from which most are reached.
+_MANY_ARCS = 16
 #: The number of nodes from which labels are found faster than by the search.
 LARGE = 5_000
 #: The mean degree up to which levels are small, as measured on the first nodes.
@@ -196,11 +198,16 @@ def _component(
         if not level or not left:
             return reached, rest
         rows = map(adjacency.__getitem__, level)
-        if left > _MANY_OUTSIDE * len(level):
+        if len(level) * len(adjacency[next(iter(level))]) > _MANY_ARCS * left:
+            for row in rows:  # a part of the level may reach all nodes
+                reached.update(row)
+                if len(reached) == size:
+                    return reached, rest
+        elif left > _MANY_OUTSIDE * len(level):
             level = set().union(*rows) - reached
             reached |= level
             continue
-        if left > _FEW_OUTSIDE * len(level):
+        elif left > _FEW_OUTSIDE * len(level):
             reached.update(*rows)  # the next level need not be known
         unread = filterfalse(earlier.__contains__, outside) if rest is None else rest
         rest = list(filterfalse(reached.__contains__, unread))

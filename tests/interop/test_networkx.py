@@ -174,11 +174,12 @@ def test_edges_that_share_a_dictionary(edges):
 LIMITS = st.sampled_from([0, 1, 100])
 
 
-@given(edge_lists(), NAMES, st.integers(0, 3), LIMITS, LIMITS)
-def test_levels_of_a_search(graph, name, few, few_outside, many_outside):
+@given(edge_lists(), NAMES, st.integers(0, 3), LIMITS, LIMITS, LIMITS)
+def test_levels_of_a_search(graph, name, few, few_outside, many_outside, many_arcs):
     """Small graphs have small levels; the limits decide how these are read."""
     made = as_networkx(graph, networkx.Graph, name)
     limits = {"SPARSE": 0, "_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
+    limits["_MANY_ARCS"] = many_arcs
     with mock.patch.multiple(components, **limits):
         found = list(backend.connected_components(backend.convert_from_nx(made)))
     assert found == list(networkx.connected_components(made))
