@@ -2,7 +2,8 @@
 
 The first write to a new page takes several times as long as a later write, and a run creates and
 frees arrays at every step. The pool keeps freed blocks, joins adjacent ones, and splits them for
-smaller arrays. So a run gets little more than its peak memory from the system.
+smaller arrays. So a run gets little more than its peak memory from the system. An array gets the
+lowest addresses at which it fits, so arrays of a repeated run have the same pages as before.
 
 After the first run of a process, all memory is returned to the system. A process that runs again
 may do so often: after later runs for graphs in memory, idle blocks are offered to the system. It
@@ -15,7 +16,6 @@ from __future__ import annotations
 import bisect
 import contextlib
 import mmap
-import operator
 import os
 import sys
 import threading
@@ -59,14 +59,17 @@ class _Block(NamedTuple):
         rest = _Block(self.mapping, self.start + size, self.size - size)
         return self._replace(size=size), rest
 
+    def address(self) -> tuple[int, int]:
+        """Return a key of which the order is that of addresses within each mapping."""
+        return id(self.mapping), self.start
+
     def precedes(self, other: _Block) -> bool:
         """Return whether another block begins where this one ends."""
         return self.mapping is other.mapping and self.start + self.size == other.start
 
     def joined(self, other: _Block) -> _Block:
-        """Return this block and an adjacent one as one block."""
-        start = min(self.start, other.start)
-        return _Block(self.mapping, start, self.size + other.size)
+        """Return this block and the next one as one block."""
+        return self._replace(size=self.size + other.size)
 
     def offer(self) -> None:
         """Let the system take the pages, with their contents, when it is short of memory."""
@@ -82,7 +85,28 @@ class _Block(NamedTuple):
                 self.mapping.madvise(mmap.MADV_DONTNEED, self.start, self.size)
 
 
-_SIZE = operator.attrgetter("size")
+def _add(blocks: list[_Block], block: _Block) -> None:
+    """Insert a block, unless it is empty, into a list by address; join it to adjacent ones."""
+    if not block.size:
+        return
+    place = bisect.bisect_left(blocks, block.address(), key=_Block.address)
+    if place < len(blocks) and block.precedes(blocks[place]):
+        block = block.joined(blocks.pop(place))
+    if place and blocks[place - 1].precedes(block):
+        place -= 1
+        block = blocks.pop(place).joined(block)
+    blocks.insert(place, block)
+
+
+def _taken(blocks: list[_Block], size: int) -> _Block | None:
+    """Remove and return `size` bytes at the lowest address of the list where they fit."""
+    for place, block in enumerate(blocks):
+        if block.size >= size:
+            del blocks[place]
+            first, rest = block.split(size)
+            _add(blocks, rest)
+            return first
+    return None
 
 
 class _Pool:
@@ -91,11 +115,13 @@ class _Pool:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.returned: deque[_Block] = deque()
-        self.idle: list[_Block] = []  # ascending by size; none is adjacent to another one
-        self.reserve: _Block | None = None  # addresses that were never used
+        # Both lists ascend by address, and no block of a list is adjacent to another one.
+        self.idle: list[_Block] = []
+        self.unused: list[_Block] = []  # addresses without pages
+        self.reserves = False  # whether addresses are kept that have no pages
         self.leases = self.keepers = self.runs = 0
         self.can_offer = False  # whether idle blocks may stay between runs
-        self.reuses = False  # whether they do since the last run
+        self.reuses = False  # whether those of the present or last run do
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
 
     def take(self, size: int) -> _Block:
@@ -103,13 +129,7 @@ class _Pool:
         with self.lock:
             self._take_back()
             most = max(self.most, self.used + size)
-            position = bisect.bisect_left(self.idle, size, key=_SIZE)
-            if position < len(self.idle):
-                block, rest = self.idle.pop(position).split(size)
-                if rest.size:
-                    bisect.insort_left(self.idle, rest, key=_SIZE)
-            else:
-                block = self._new(size, most)
+            block = _taken(self.idle, size) or self._new(size, most)
             self.leases, self.used, self.most = self.leases + 1, self.used + size, most
         self._settle()
         return block
@@ -123,7 +143,7 @@ class _Pool:
         self.returned.append(block)
         self._settle()
 
-    def begin(self) -> None:
+    def begin(self, for_next: bool = True) -> None:
         """Enter a context in which idle blocks are kept; the outermost one begins a new peak."""
         with self.lock:
             self._take_back()
@@ -132,38 +152,57 @@ class _Pool:
                 self.runs += 1
                 if self.runs == 2:
                     self.can_offer = _OFFERS and not addresses_are_limited()
+                self.reuses = self.can_offer and for_next
             self.keepers += 1
         self._settle()
 
-    def end(self, for_next: bool = True) -> None:
-        """Leave a context; keep at most its peak, or nothing, for the next one."""
+    def end(self) -> None:
+        """Leave a context; keep at most what it needed, or nothing, for the next one."""
         with self.lock:
             self._take_back()
             self.keepers -= 1
             if not self.keepers:
-                self.reuses = self.can_offer and for_next
-                self._trim(self.most if self.reuses else 0)
+                self._trim(self._bound(self.most) if self.reuses else 0)
                 for block in self.idle:
                     block.offer()
                 self._rest()
         self._settle()
 
     def _new(self, size: int, most: int) -> _Block:
-        """Return a block that ends in unused addresses; it includes the idle block before them.
+        """Return a block of unused addresses and of the idle block before them.
 
-        Release other blocks, so that the pool never holds more than the peak in use (`most`).
+        Release other blocks beyond the bound for the peak in use (`most`).
         """
-        if not self.reserve or self.reserve.size < size:
-            self.reserve = _reserved(size)
+        block = _taken(self.unused, size) or self._reserve(size)
         self.held += size
-        for place, block in enumerate(self.idle):
-            if block.precedes(self.reserve):
-                self.reserve = self.idle.pop(place).joined(self.reserve)
-                self.held -= block.size
+        for place, other in enumerate(self.idle):
+            if other.precedes(block):
+                block = self.idle.pop(place).joined(block)
+                self.held -= other.size
                 break
-        self._trim(most)
-        block, self.reserve = self.reserve.split(size)
+        block, rest = block.split(size)
+        _add(self.unused, rest)
+        self._trim(self._bound(most))
         return block
+
+    def _bound(self, most: int) -> int:
+        """Return how many bytes may be held for a peak of bytes in use.
+
+        Idle blocks between others may be too small for the next array. If runs repeat, the pool
+        keeps these blocks too: otherwise each run would return their pages and get new ones.
+        """
+        return most * 3 // 2 if self.reuses else most
+
+    def _reserve(self, size: int) -> _Block:
+        """Return new memory of `size` bytes; keep more addresses if only memory is limited."""
+        if _RESERVE and not addresses_are_limited():
+            with contextlib.suppress(MemoryError):
+                block, rest = _mapped(max(size, _RESERVE)).split(size)
+                _add(self.unused, rest)
+                self.reserves = True
+                return block
+        self.reserves = False
+        return _mapped(size)
 
     def _settle(self) -> None:
         """Process the queue. If another thread has the lock, that thread processes the queue."""
@@ -181,36 +220,26 @@ class _Pool:
             self.used -= block.size
             if self.reuses and not self.keepers:
                 block.offer()
-            for place, other in reversed([*enumerate(self.idle)]):
-                if other.precedes(block) or block.precedes(other):
-                    del self.idle[place]  # `remove` would compare mappings, which may be arrays
-                    block = block.joined(other)
-            bisect.insort_left(self.idle, block, key=_SIZE)  # the last one is still in the cache
+            _add(self.idle, block)
         self._rest()
 
     def _rest(self) -> None:
         """If nothing is in use or kept, return all memory and its addresses to the system."""
         if not (self.leases or self.keepers or self.reuses):
             self._trim(0)
-            self.most, self.reserve = 0, None
+            self.most = 0
+            self.unused.clear()
 
     def _trim(self, size: int) -> None:
-        """Return memory of the largest idle blocks until at most `size` bytes are held."""
+        """Return memory of the highest idle blocks until at most `size` bytes are held."""
         while self.idle and self.held > size:
             block = self.idle.pop()
             kept, freed = block.split(max(0, block.size - (self.held - size)))
             freed.release()
             self.held -= freed.size
-            if kept.size:
-                bisect.insort_left(self.idle, kept, key=_SIZE)
-
-
-def _reserved(size: int) -> _Block:
-    """Return new memory of `size` bytes, or of more if the system limits only memory in use."""
-    if not addresses_are_limited():
-        with contextlib.suppress(MemoryError):
-            return _mapped(max(size, _RESERVE))
-    return _mapped(size)
+            _add(self.idle, kept)
+            if self.reserves:
+                _add(self.unused, freed)
 
 
 def _mapped(size: int) -> _Block:
@@ -279,8 +308,8 @@ def keeping_blocks(for_next: bool = True) -> Iterator[None]:
 
     At its end, idle blocks are returned to the system, or stay `for_next` run.
     """
-    _pool.begin()
+    _pool.begin(for_next)
     try:
         yield
     finally:
-        _pool.end(for_next)
+        _pool.end()

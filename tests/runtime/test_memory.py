@@ -1,4 +1,4 @@
-"""Tests of the memory pool: it holds at most the peak in use, and offers it to the system."""
+"""Tests of the memory pool: what it holds at most, and offers to the system."""
 
 import errno
 import mmap
@@ -24,17 +24,17 @@ page_sizes = st.integers(1, 40).map(lambda pages: pages * mmap.PAGESIZE)
 @pytest.mark.parametrize("runs", [0, 1])
 @pytest.mark.parametrize("reserve", [0, 50 * mmap.PAGESIZE, memory._RESERVE])
 @given(sizes=st.lists(page_sizes, max_size=40), data=st.data())
-def test_the_pool_holds_at_most_the_peak(runs, reserve, sizes, data):
+def test_the_pool_holds_little_more_than_the_peak(runs, reserve, sizes, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "_RESERVE", reserve)
         pool = memory._Pool()
         for _ in range(2 * runs):
             pool.begin()
             pool.end()
-        check_that_the_pool_holds_at_most_the_peak(pool, sizes, data)
+        check_that_the_pool_holds_little_more_than_the_peak(pool, sizes, data)
 
 
-def check_that_the_pool_holds_at_most_the_peak(pool, sizes, data):
+def check_that_the_pool_holds_little_more_than_the_peak(pool, sizes, data):
     leases, most = [], 0
     for place, size in enumerate(sizes):
         block = pool.take(size)
@@ -43,16 +43,17 @@ def check_that_the_pool_holds_at_most_the_peak(pool, sizes, data):
         leases.append((block, place % 256))
         most = max(most, sum(block.size for block, _ in leases))
         assert pool.held == sum(block.size for block in [*pool.idle, *(b for b, _ in leases)])
-        assert pool.held <= most
+        assert pool.held <= pool._bound(most)
         while leases and data.draw(st.booleans()):
             block, value = leases.pop(data.draw(st.integers(0, len(leases) - 1)))
             assert (block.array() == value).all()  # no other block overlaps it
             pool.give_back(block)
-            assert not any(a.precedes(b) for a in pool.idle for b in pool.idle)
+            for blocks in (pool.idle, pool.unused):
+                assert not any(a.precedes(b) for a in blocks for b in blocks)
     for block, _ in leases:
         pool.give_back(block)
     assert (pool.leases, pool.used) == (0, 0)
-    assert pool.held == sum(block.size for block in pool.idle) <= (most if pool.reuses else 0)
+    assert pool.held == sum(block.size for block in pool.idle) <= (pool._bound(most) if pool.reuses else 0)
 
 
 def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
@@ -66,7 +67,7 @@ def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
     pool.begin()
     pool.give_back(other)
     pool.give_back(half)
-    assert [block.size for block in pool.idle] == [1, 2]
+    assert sorted(block.size for block in pool.idle) == [1, 2]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -110,13 +111,29 @@ def test_blocks_are_kept_until_the_outermost_context_ends(pool):
 
 
 @pytest.mark.skipif(not memory._OFFERS, reason="the system cannot take pages later")
-def test_later_runs_keep_at_most_their_peak_for_the_next_run(pool):
+def test_later_runs_keep_little_more_than_their_peak_for_the_next_run(pool):
     held = []
     for size, for_next in ((4, True), (5, True), (2, True), (3, False), (1, True), (0, True)):
         with memory.keeping_blocks(for_next):
             memory.empty(size * 2**21, np.uint8)
         held.append(pool.held >> 21)
-    assert held == [0, 5, 2, 0, 1, 0]
+    assert held == [0, 5, 3, 0, 1, 0]  # at most half more
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts page faults")
+def test_a_repeated_run_writes_to_no_new_pages(pool):
+    """Even though the idle blocks between others are too small for the last array."""
+    page = 2**21
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        with memory.keeping_blocks():
+            arrays = [memory.empty(8 * page, np.uint8) for _ in range(4)]
+            del arrays[2], arrays[0]
+            arrays.append(memory.empty(12 * page, np.uint8))
+            for array in arrays:
+                array[:] = 1
+            del arrays, array
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 8
 
 
 def test_arrays_that_outlive_a_run_are_returned_like_its_idle_blocks(pool):
@@ -135,7 +152,7 @@ def test_a_limit_of_addresses(pool, monkeypatch):
     for _ in range(3):
         with memory.keeping_blocks():
             memory.empty(2**21, np.uint8)
-        assert (pool.held, pool.idle, pool.reserve) == (0, [], None)
+        assert (pool.held, pool.idle, pool.unused) == (0, [], [])
 
 
 def lazily_freed():
