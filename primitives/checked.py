@@ -247,8 +247,11 @@ def _check_cover_paths(
     _check_join_in_order(name, u, v, size)
     _places(name, "a", a, size)
     _places(name, "b", b, size)
-    _dtype(name, "ignored", ignored, "b", "flags")
-    _same_length(name, a=a, b=b, key=key, ignored=ignored)
+    _places(name, "ignored", ignored, len(key))
+    _same_length(name, a=a, b=b, key=key)
+    if bool((ignored[1:] < ignored[:-1]).any()):
+        message = f"{name}: ignored must be in ascending order"
+        raise PrimitiveError(message)
 
 
 def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:

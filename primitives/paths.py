@@ -80,8 +80,8 @@ class Paths(Protocol):
             The ends of each path; both are in the same tree.
         key : unsigned integer array of length m
             Of paths with equal keys, the first in the arrays comes first.
-        ignored : boolean array of length m
-            The paths that are ignored.
+        ignored : index array
+            The positions of paths that are ignored, in ascending order.
         size : int
 
         Returns
@@ -89,7 +89,7 @@ class Paths(Protocol):
         index array of length f
             The position of the first path that contains each edge; m if no path contains it.
         """
-        b = self.where(ignored, a, b)
+        b = self.where(self.scatter(ignored, True, len(a), False, dtype="bool"), a, b)
         chosen, _ = self.join_by_key(a, b, key, size)
         a, b = self.gather(a, chosen), self.gather(b, chosen)
         none, node = len(chosen), self.arange(size, dtype=self.index_dtype(size))

@@ -134,6 +134,5 @@ def cover_by_weight(
     """
     u, v, key, edge_id = whole_edges
     a, b = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (forest_u, forest_v))
-    ignored = ops.scatter(ops.asarray(own_edges), True, len(key), False, dtype="bool")
-    first = ops.cover_paths(a, b, u, v, key, ignored, num_vertices)
+    first = ops.cover_paths(a, b, u, v, key, ops.asarray(own_edges), num_vertices)
     return ops.gather(ops.asarray(edge_id, "int64"), first, fill=-1)

@@ -57,7 +57,7 @@ _JOINED_AT_ONCE = 2**16
 #: The approximate number of pairs of a run. A larger bucket is a separate run.
 _RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
-_NO_FLAGS = np.empty(0, np.uint8)
+_NO_BITS = np.empty(0, np.uint64)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
 #: the longest run.
@@ -148,12 +148,12 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
-        return self._compact_others(u, v, key, *columns, limit, dtype, _NO_FLAGS)
+        return self._compact_others(u, v, key, *columns, limit, dtype, _NO_BITS)
 
     def _compact_others(
         self, u: Array, v: Array, key: Array, ids: Any, limit: Any, dtype: Any, ignored: Array
     ) -> tuple[Array, ...]:
-        """Return what `compact_pairs` does, without ignored pairs: flags as bytes, or empty."""
+        """Return what `compact_pairs` does, without the pairs of `_bits`."""
         arrays = [_words(array) for array in (u, v, key)]
         limit, most = key.dtype.type(limit), None
         arguments = [*arrays, *_ids(ids), limit, ignored]
@@ -188,12 +188,12 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
-        return self._relabel_others(label, u, v, *columns, _NO_FLAGS)
+        return self._relabel_others(label, u, v, *columns, _NO_BITS)
 
     def _relabel_others(
         self, label: Array, u: Array, v: Array, key: Array, ids: Any, ignored: Array
     ) -> tuple[Array, ...]:
-        """Return what `relabel_pairs` does, without ignored pairs: flags as bytes, or empty."""
+        """Return what `relabel_pairs` does, without the pairs of `_bits`."""
         outside = self._outside(label, u)
         arrays = [_words(array) for array in (label, outside, u, v, key)]
         arguments = [*arrays, *_ids(ids), ignored]
@@ -617,14 +617,28 @@ class NumbaArrays(NumpyArrays):
         none = len(key)
         pairs = a, b, key, self.consecutive(0, none, self.index_dtype(none))
         others = type(self)(max(1, self.threads - 1))
-        flags = _words(ignored)
-        tasks = (self._numbered, u, v, size), (others._light_pairs, pairs, size, flags)
+        bits = self._bits(ignored, none)
+        tasks = (self._numbered, u, v, size), (others._light_pairs, pairs, size, bits)
         tree, light = self._team.call(_call, tasks)  # at the same time
-        first = self._first_paths(tree, pairs, light, none, flags)
+        first = self._first_paths(tree, pairs, light, none, bits)
         covering = empty(len(u), first.dtype)
         arrays = map(_words, (u, v, tree[0], first, covering))
         self._team.share(paths.list_covering, len(u), *arrays)
         return covering
+
+    def _bits(self, positions: Array, size: int) -> Array:
+        """Return words with a bit for each place, set at ascending positions, or an empty array.
+
+        One more word follows, so that 64 bits from any place on are in two words.
+        """
+        if not len(positions):
+            return _NO_BITS
+        words, bits = _words(positions), self.full(size // 64 + 2, 0, np.uint64)
+        shares = self._team.shares(len(words))
+        ends = [(words[start] // 64, words[stop - 1] // 64) for start, stop in shares]
+        arguments = Each(range(len(shares))), np.array(ends, np.uint64), words, np.uint64(0), bits
+        self._team.share(sorting.mark_together, len(words), *arguments)
+        return bits
 
     def _numbered(self, u: Array, v: Array, size: int) -> tuple[Array, Array, int]:
         """Return the number of each node, the parent of each number, and the size of the core."""
@@ -636,7 +650,7 @@ class NumbaArrays(NumpyArrays):
         paths.number_parents(words, *map(_words, (above, number, parent)))
         return number, parent, core
 
-    def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_FLAGS) -> tuple[Any, ...]:
+    def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_BITS) -> tuple[Any, ...]:
         """Return the ends and ids of the pairs with the smallest keys, and the order of their keys.
 
         There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
@@ -653,7 +667,7 @@ class NumbaArrays(NumpyArrays):
         return a, b, ids, self.argsort(key), has_others
 
     def _first_paths(
-        self, tree: Any, pairs: Any, light: Any, none: int, ignored: Array = _NO_FLAGS
+        self, tree: Any, pairs: Any, light: Any, none: int, ignored: Array = _NO_BITS
     ) -> Array:
         """Return the id of the first pair that covers the edge from each node to its parent.
 
@@ -670,8 +684,8 @@ class NumbaArrays(NumpyArrays):
             As `_light_pairs` returns it.
         none : int
             The result for edges that no pair covers.
-        ignored : uint8 array
-            Flags of pairs to ignore, or empty.
+        ignored : uint64 array
+            As `_bits` returns it.
         """
         (number, parent, core), (*ends, ids, order, has_others) = tree, light
         a, b = (self.gather(number, self.gather(end, order)) for end in ends)

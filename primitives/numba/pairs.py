@@ -70,13 +70,13 @@ def count_at_most(start, stop, key, limit):
     return np.int64(count)
 
 
-@kernel(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, [0, 1, 0], *[[0] * 3] * 4)
+@kernel(0, 3, 0, [0, 1, 2], [1, 1, 0], [4, 5, 6], [], 7, 6, [2, 0], *[[0] * 3] * 4)
 def compact_pairs(
     start, stop, target, u, v, key, ids, first_id, limit, ignored, new_u, new_v, new_key, new_ids
 ):
     """Write the selected pairs, see `first_place`; return their number.
 
-    `ignored` has flags of pairs that are not selected, or is empty.
+    `ignored` has the bits of pairs that are not selected and one more word, or is empty.
     """
     backward, target = target < 0, first_place(stop, target)
     place = np.uint64(target)
@@ -85,7 +85,8 @@ def compact_pairs(
         first, end = block(start, stop, backward, k, 64)
         word = light(key, first, end, limit)
         if len(ignored):
-            word &= light(ignored, first, end, ignored.dtype.type(0))
+            at, shift = first >> np.uint64(6), first & np.uint64(63)
+            word &= ~(ignored[at] >> shift | ignored[at + ONE] << ONE << (np.uint64(63) - shift))
         while word:
             bit = highest_bit(word) if backward else lowest_bit(word)
             i, word = first + bit, word ^ (ONE << bit)
@@ -206,7 +207,7 @@ def find_outside(first, end, away, label, outside, u, v, hits):
 
 
 @kernel(
-    *(0, 3, 0, [0, 0, 2], [4], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, [0, 1, 0]),
+    *(0, 3, 0, [0, 0, 2], [4], [0, 1, 2], [1, 2, 0], [4, 5, 6], [7, 8, 9], 0, [2, 0]),
     *[[0] * 3] * 4,
 )
 def relabel_pairs(
@@ -215,7 +216,7 @@ def relabel_pairs(
 ):  # fmt: skip
     """Write the selected pairs, see `first_place`; return their number.
 
-    `ignored` has flags of pairs that are not selected, or is empty.
+    `ignored` has the bits of pairs that are not selected, or is empty.
     """
     backward, target = target < 0, first_place(stop, target)
     hits, place = scratch(np.uint64, BLOCK), np.uint64(target)
@@ -236,7 +237,7 @@ def relabel_pairs(
             new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
             is_selected = np.uint64(a != b)
             if len(ignored):
-                is_selected &= np.uint64(ignored[i] == 0)
+                is_selected &= ~(ignored[i >> np.uint64(6)] >> (i & np.uint64(63)))
             place += step * is_selected
     return abs(np.int64(place) - target)
 

@@ -213,7 +213,7 @@ def earlier(a, b, whole):
 
 
 @kernel(
-    *(0, 3, [0, 1, 2, 3], [], [0, 1, 2], [2, 3, 3], [5, 4, 4], [0, 0, 1], 4, 0, []),
+    *(0, 3, [0, 1, 2, 3], [], [0, 1, 2], [2, 3, 3], [5, 4, 4], [2, 0], 4, 0, []),
     *([0, 0, 1, 1], [0, 1, 2, 2], [127] * 4, [127] * 4),
 )
 def lower_ends(
@@ -238,7 +238,7 @@ def lower_ends(
             hits[count], left[count], right[count] = i, label[u[i]], label[v[i]]
             is_selected = np.uint64(left[count] != right[count])
             if len(ignored):
-                is_selected &= np.uint64(ignored[i] == 0)
+                is_selected &= ~(ignored[i >> np.uint64(6)] >> (i & np.uint64(63)))
             count += is_selected
         for hit in range(count):
             ahead = min(hit + _NEAR, count - ONE)

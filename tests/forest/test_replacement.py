@@ -113,7 +113,7 @@ def test_ways_to_cover_paths_agree(fringe, small_core, data):
     key = draw.integers(0, np.iinfo(dtype).max, len(a), dtype, endpoint=True)
     key >>= key.dtype.type(data.draw(st.integers(0, 7)))
     forest = (name[end].astype("int32") for end in (child, parent))
-    ignored = draw.random(len(a)) < data.draw(st.sampled_from([0, 0.3, 1]))
+    ignored = np.flatnonzero(draw.random(len(a)) < data.draw(st.sampled_from([0, 0.3, 1])))
     case = (*forest, a, b, key, ignored, size)
     expected = NumpyArrays().cover_paths(*case).tolist()
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,6 @@ def ints(*values):
 
 
 THREE = ints(7, 8, 9)
-NONE_OF_THREE = np.zeros(3, bool)
 KEYS = THREE.astype(np.uint64)
 #: The table of maxima of an array of three elements.
 TABLE = np.zeros(15, np.int64), np.zeros(1, np.int64)
@@ -80,20 +79,18 @@ VIOLATIONS = [
     ("path_sums", "parent", (ints(0, 0, 2), THREE)),
     ("path_sums", "values", (ints(1, 2, 2), THREE[:2])),
     ("path_sums", "values", (ints(1, 2, 2), np.ones(3))),
-    ("cover_paths", "v", (ints(0, 1), ints(1, 3), THREE - 7, THREE - 7, KEYS, NONE_OF_THREE, 3)),
-    ("cover_paths", "a", (ints(0, 1), ints(1, 2), THREE, THREE - 7, KEYS, NONE_OF_THREE, 3)),
-    ("cover_paths", "b", (ints(0, 1), ints(1, 2), THREE - 7, ints(0), KEYS, NONE_OF_THREE, 3)),
+    ("cover_paths", "v", (ints(0, 1), ints(1, 3), THREE - 7, THREE - 7, KEYS, ints(), 3)),
+    ("cover_paths", "a", (ints(0, 1), ints(1, 2), THREE, THREE - 7, KEYS, ints(), 3)),
+    ("cover_paths", "b", (ints(0, 1), ints(1, 2), THREE - 7, ints(0), KEYS, ints(), 3)),
     (
         "cover_paths",
         "key",
-        (ints(0, 1), ints(1, 2), THREE - 7, THREE - 7, ints(1), NONE_OF_THREE, 3),
+        (ints(0, 1), ints(1, 2), THREE - 7, THREE - 7, ints(1), ints(), 3),
     ),
-    (
-        "cover_paths",
-        "ignored",
-        (*[ints(0, 1)] * 2, THREE - 7, THREE - 7, KEYS, np.ones(2, bool), 3),
+    *(
+        ("cover_paths", "ignored", (*[ints(0, 1)] * 2, THREE - 7, THREE - 7, KEYS, ignored, 3))
+        for ignored in (np.ones(2, bool), ints(3), ints(-1), ints(1, 0))
     ),
-    ("cover_paths", "ignored", (*[ints(0, 1)] * 2, THREE - 7, THREE - 7, KEYS, THREE - 7, 3)),
     *(("range_max", "first", (TABLE, index, ints(0, 1, 2))) for index in BAD_PLACES),
     *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
     ("range_max", "last", (TABLE, ints(0, 0), ints(1))),

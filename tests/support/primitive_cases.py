@@ -630,8 +630,9 @@ def cover_paths(rng, dtype, n):
         passes.append(passed)
     a, b = np.array(ends, rng.choice(INDEX)).reshape(-1, 2).T
     key, often = some_values(rng, rng.choice(UNSIGNED), m), rng.choice([0, 3, 10])
-    ignored = np.array([rng.randrange(10) < often for _ in range(m)], bool)
-    for path in sorted(np.flatnonzero(~ignored).tolist(), key=key.tolist().__getitem__):
+    ignored = np.array([path for path in range(m) if rng.randrange(10) < often], rng.choice(INDEX))
+    others = np.setdiff1d(np.arange(m), ignored).tolist()
+    for path in sorted(others, key=key.tolist().__getitem__):
         for place in passes[path]:
             first.setdefault(place, path)
     found = positions([first.get(place, m) for place in range(len(kept))], m)
