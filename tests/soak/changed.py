@@ -58,7 +58,10 @@ def run(case: Case) -> None:
         case.counts["refusals"] += 1
         return
     found = np.load(output)
-    for name, graph in (("old", old), ("new", new)):
+    contents = {"old": old, "new": new}
+    if change == "removed" and target.name == "w.npy":  # a folder without it has no weights
+        contents["unweighted"] = _solved(old, (*old.columns[:2], np.ones(len(old.columns[0]))))
+    for name, graph in contents.items():
         if found["edge_id"].tolist() == graph.edge_ids:
             case.counts[f"forest of the {name} content"] += 1
             for key, column in zip(("u", "v", "weight"), graph.columns, strict=True):
@@ -77,8 +80,13 @@ def _changed(seed: int, number: int) -> tuple[int, Large]:
     place = rng.randrange(3)
     columns = list(graph.columns)
     columns[place] = np.random.default_rng(rng.getrandbits(64)).permutation(columns[place])
+    return place, _solved(graph, tuple(columns))
+
+
+def _solved(graph: Large, columns: tuple[Any, ...]) -> Large:
+    """Return a graph with other columns, and its forest."""
     answer = oracle.solve(*(c.tolist() for c in columns), graph.num_vertices, maximum=False)
-    return place, replace(graph, columns=tuple(columns), edge_ids=answer.edge_ids)
+    return replace(graph, columns=columns, edge_ids=answer.edge_ids)
 
 
 # Formats. All state the number of vertices, so only edges can differ.
