@@ -39,6 +39,7 @@ class ConvertedGraph:
 
     def __init__(self, graph: Any, *, with_nodes: bool) -> None:
         self.kind = graph.__class__
+        self._has_dicts = graph.edge_attr_dict_factory is graph.node_attr_dict_factory is dict
         self.edges = _edges(graph)
         self.attributes = dict(graph.graph) if with_nodes else {}
         self.node_data = list(graph._node.values()) if with_nodes else None
@@ -85,7 +86,8 @@ class ConvertedGraph:
         made.graph.update(self.attributes)
         nodes, data = self.edges.nodes, self.node_data or [{}] * len(self)
         with without_collection():
-            if self.kind in (networkx.Graph, networkx.MultiGraph) and not parallel:
+            is_usual = self._has_dicts and self.kind in (networkx.Graph, networkx.MultiGraph)
+            if is_usual and not parallel:
                 made._node.update(zip(nodes, map(dict.copy, data), strict=True))
                 made._adj.update(zip(nodes, _rows(self.edges, edge_ids), strict=True))
             else:

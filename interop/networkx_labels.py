@@ -29,9 +29,9 @@ _moved_after = [-1]
 def labels_of_rows(adjacency: Any, *, is_sparse: bool) -> NDArray[Any] | None:
     """Return the labels of an undirected graph's nodes; None if a search is faster."""
     if ends := ends_by_kernels(adjacency):
-        return labels_of(len(adjacency), *ends, array_module("numba"))
+        return labels_of(*ends, array_module("numba"))
     if is_sparse and len(adjacency) >= ARRAYS_FROM:
-        return labels_of(len(adjacency), *ends_of(adjacency), array_module("numpy"))
+        return labels_of(*ends_of(adjacency), array_module("numpy"))
     return None
 
 

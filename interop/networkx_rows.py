@@ -33,6 +33,8 @@ _API = (
     "PyFloat_AsDouble",
     "PyLong_AsLongLongAndOverflow",
 )
+#: The largest number of rows and of arcs, because kernels write their places as int32.
+_MOST = 2**31 - 1
 _NO_WORDS, _NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 kernels = Kernels(f"{__package__}.row_kernels")
@@ -42,8 +44,10 @@ def edges_by_kernels(graph: Any) -> Edges | None:
     """Return the edges of an undirected networkx graph; None if kernels cannot read it."""
     if (found := _read(graph._adj, with_values=True)) is None:
         return None
-    nodes, values = list(graph._adj), found[2]
-    u, v = (ends.astype(np.int64) for ends in found[:2])
+    size, *ends, values = found
+    nodes, (u, v) = list(graph._adj), (end.astype(np.int64) for end in ends)
+    if len(nodes) != size:
+        return None  # another thread changed the graph
     if not graph.is_multigraph():
         return Edges(nodes, u, v, None, values)
     rows = (_functions(), _addresses(values), id(dict))
@@ -58,10 +62,13 @@ def edges_by_kernels(graph: Any) -> Edges | None:
     return Edges(nodes, u[edge_of], v[edge_of], keys, data)
 
 
-def ends_by_kernels(adjacency: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
-    """Return both ends of each pair of neighbors; None if kernels cannot be used."""
+def ends_by_kernels(adjacency: Any) -> tuple[int, NDArray[np.int32], NDArray[np.int32]] | None:
+    """Return the number of nodes and both ends of each pair of neighbors.
+
+    Return None if kernels cannot read the graph.
+    """
     found = _read(adjacency, with_values=False)
-    return found and found[:2]
+    return found and found[:3]
 
 
 def numbers_by_kernels(dicts: NDArray[Any], key: Any) -> NDArray[Any] | None:
@@ -89,7 +96,7 @@ def _compile() -> None:
     """Compile all kernels, so that none is missing in the cache for a later call."""
     graph = (_functions(), 0, 0, _NO_WORDS)
     kernels.count_arcs(*graph)
-    edges = (0, _NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, 64, _NO_ROWS, _NO_ROWS, _NO_WORDS)
+    edges = (0, _NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_WORDS)
     kernels.read_edges(*graph, *edges)
     kernels.read_keys(_functions(), _NO_WORDS, 0, _NO_ROWS, *[_NO_WORDS] * 4)
     kernels.read_numbers(_functions(), _NO_WORDS, _NO_WORDS, 0, np.empty(0), _NO_WORDS)
@@ -97,8 +104,8 @@ def _compile() -> None:
 
 def _read(
     adjacency: Any, *, with_values: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]] | None:
-    """Return both rows of each edge, and the dictionary that they share.
+) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[Any]] | None:
+    """Return the number of rows, both rows of each edge, and the dictionary that they share.
 
     Return None if kernels cannot be called, or if rows are not dictionaries that share others.
     """
@@ -107,12 +114,12 @@ def _read(
     rows = np.empty(len(adjacency), np.int64)
     graph = (_functions(), id(adjacency), id(dict), rows)
     count = kernels.count_arcs(*graph)
-    if count < 0:
+    if count < 0 or max(count, len(rows)) > _MOST:
         return None
     is_known = int(_is_layout_known())
     row_of, value = np.empty(count, np.int32), np.empty(count, np.int64)
-    bits = count.bit_length()
-    table = np.zeros(2**bits, np.int64), np.empty(2**bits, np.int32), 64 - bits
+    places = 2 ** count.bit_length()
+    table = np.zeros(places, np.int64), np.empty(places, np.int32)
     u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
     values = np.empty(len(u) if with_values else 0, object)
     count = kernels.read_edges(*graph, is_known, row_of, value, *table, u, v, _addresses(values))
@@ -121,7 +128,7 @@ def _read(
     u, v = u[:count], v[:count]
     if (u == v).any() and not _are_loops(adjacency, u[u == v]):
         return None
-    return u, v, values[:count]
+    return len(rows), u, v, values[:count]
 
 
 def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:

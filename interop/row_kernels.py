@@ -12,110 +12,29 @@ Their values are read directly, because `PyDict_Next` also reads the hash of eac
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..runtime.intrinsics import AHEAD, array_at, fetch, helper, kernel, scratch
+from ..runtime.intrinsics import AHEAD, array_at, fetch, helper, highest_bit, kernel, scratch
 
 _ENSURE, _RELEASE, _NEXT, _SIZE, _GET, _KEEP, _DROP, _DOUBLE, _LONG = np.arange(9, dtype=np.uint64)
 _STRINGS = 1  # the kind of a table
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio, for hashing by multiplication
-_WORD, _INT, _VOID, _FLOAT = ir.IntType(64), ir.IntType(32), ir.VoidType(), ir.DoubleType()
-
-
-def _call(builder, address, result, *arguments):
-    pointer = ir.FunctionType(result, [each.type for each in arguments]).as_pointer()
-    return builder.call(builder.inttoptr(address, pointer), arguments)
 
 
 @intrinsic
-def take_gil(_, ensure):
-    """Acquire the GIL; return the state that `release_gil` restores."""
+def call(_, address, result, words):
+    """Call the C function at an address with a tuple of words; return a number of this dtype.
 
-    def generate(context, builder, signature, arguments):
-        return builder.zext(_call(builder, arguments[0], _INT), _WORD)
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def restore_gil(_, release, state):
-    """Restore the state of the GIL."""
-
-    def generate(context, builder, signature, arguments):
-        release, state = arguments
-        _call(builder, release, _VOID, builder.trunc(state, _INT))
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def size_of(_, function, row):
-    """Return the number of items of a dictionary."""
-
-    def generate(context, builder, signature, arguments):
-        return _call(builder, arguments[0], _WORD, arguments[1])
-
-    return types.int64(types.uint64, types.int64), generate
-
-
-@intrinsic
-def next_item(_, function, row, item):
-    """Advance a position in a dictionary, and write its key and value after it; False at the end.
-
-    `item` is an array of position, key and value.
+    A word may be wider than the argument, as a register is.
     """
-    signature = types.boolean(types.uint64, types.int64, item)
+    signature = result.dtype(address, result, words)
 
     def generate(context, builder, signature, arguments):
-        function, row, item = arguments
-        data = context.make_array(signature.args[2])(context, builder, item).data
-        places = [builder.ptrtoint(builder.gep(data, [_WORD(k)]), _WORD) for k in range(3)]
-        return builder.trunc(_call(builder, function, _INT, row, *places), ir.IntType(1))
-
-    return signature, generate
-
-
-@intrinsic
-def item_of(_, function, row, key):
-    """Return the address of the value of a key in a dictionary, or 0."""
-
-    def generate(context, builder, signature, arguments):
-        return _call(builder, arguments[0], _WORD, *arguments[1:])
-
-    return types.int64(types.uint64, types.int64, types.int64), generate
-
-
-@intrinsic
-def count_reference(_, function, address):
-    """Call the function that adds or removes a reference to an object."""
-
-    def generate(context, builder, signature, arguments):
-        _call(builder, arguments[0], _VOID, arguments[1])
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.int64), generate
-
-
-@intrinsic
-def double_of(_, function, address):
-    """Return the value of a float."""
-
-    def generate(context, builder, signature, arguments):
-        return _call(builder, arguments[0], _FLOAT, arguments[1])
-
-    return types.float64(types.uint64, types.int64), generate
-
-
-@intrinsic
-def long_of(_, function, address, overflow):
-    """Return the value of an int; write to the array `overflow` whether it has too many bits."""
-    signature = types.int64(types.uint64, types.int64, overflow)
-
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[2])(context, builder, arguments[2]).data
-        return _call(builder, arguments[0], _WORD, arguments[1], builder.ptrtoint(data, _WORD))
+        words = cgutils.unpack_tuple(builder, arguments[2])
+        found = context.get_value_type(signature.return_type)
+        pointer = ir.FunctionType(found, [word.type for word in words]).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], pointer), words)
 
     return signature, generate
 
@@ -127,11 +46,26 @@ def word_of(address, index):
 
 
 @helper
+def next_item(functions, row, item):
+    """Advance a position in a dictionary, and write its key and value after it; 0 at the end.
+
+    `item` is an array of position, key and value.
+    """
+    place = item.ctypes.data
+    return call(functions[_NEXT], np.int32, (row, place, place + 8, place + 16))
+
+
+@helper
+def fetch_object(objects, i):
+    """Prefetch object `i` of an array of addresses, or the last one."""
+    fetch(array_at(objects[min(i, len(objects) - 1)], np.int64, (1,)), np.uint64(0))
+
+
+@helper
 def fetch_row(rows, i, dict_type):
-    """Prefetch the rows that follow row `i`, and the tables of those that are dictionaries."""
-    last = len(rows) - 1
-    fetch(array_at(rows[min(i + 2 * AHEAD, last)], np.int64, (1,)), np.uint64(0))
-    ahead = rows[min(i + AHEAD, last)]
+    """Prefetch rows that follow row `i`, and the tables of those that are dictionaries."""
+    fetch_object(rows, i + 2 * AHEAD)
+    ahead = rows[min(i + AHEAD, len(rows) - 1)]
     if word_of(ahead, 1) == dict_type:
         table = array_at(word_of(ahead, 4), np.int64, (1,))
         for line in range(4):
@@ -146,10 +80,10 @@ def find_rows(functions, graph, dict_type, rows):
     """
     item, count, last = scratch(np.int64, 3), 0, len(rows) - 1
     item[0] = 0
-    while count <= last and next_item(functions[_NEXT], graph, item):
+    while count <= last and next_item(functions, graph, item):
         rows[count] = item[2]
         count += 1
-    if count <= last or next_item(functions[_NEXT], graph, item):
+    if count <= last or next_item(functions, graph, item):
         return -1
     return count_items(functions, dict_type, rows)
 
@@ -159,10 +93,10 @@ def count_items(functions, dict_type, rows):
     """Return the number of items of all rows; -1 if the type of one is not `dict_type`."""
     count = 0
     for i in range(len(rows)):
-        fetch(array_at(rows[min(i + AHEAD, len(rows) - 1)], np.int64, (1,)), np.uint64(0))
+        fetch_object(rows, i + AHEAD)
         if word_of(rows[i], 1) != dict_type:
             return -1
-        count += size_of(functions[_SIZE], rows[i])
+        count += call(functions[_SIZE], np.int64, (rows[i],))
     return count
 
 
@@ -183,7 +117,7 @@ def read_items(functions, dict_type, is_known, rows, row_of, key, value):
                     count += 1
             continue
         item[0] = 0
-        while next_item(functions[_NEXT], rows[i], item):
+        while next_item(functions, rows[i], item):
             row_of[count], value[count] = i, item[2]
             if len(key):
                 key[count] = item[1]
@@ -194,29 +128,29 @@ def read_items(functions, dict_type, is_known, rows, row_of, key, value):
 def keep(functions, addresses, objects):
     """Fill an array of objects, given as an array of their addresses."""
     for i in range(len(addresses)):
-        ahead = addresses[min(i + AHEAD, len(addresses) - 1)]
-        fetch(array_at(ahead, np.int64, (1,)), np.uint64(0))
-        count_reference(functions[_KEEP], addresses[i])
+        fetch_object(addresses, i + AHEAD)
+        call(functions[_KEEP], np.int64, (addresses[i],))
         before = objects[i]
         objects[i] = addresses[i]
-        count_reference(functions[_DROP], before)
+        call(functions[_DROP], np.int64, (before,))
 
 
 @helper
-def pair_arcs(row_of, value, seen, edge_at, shift, u, v):
+def pair_arcs(row_of, value, seen, edge_at, u, v):
     """Write the rows of the two arcs of each edge, which have the same value; return the number.
 
     `value` becomes the value of each edge. An arc without a partner is written as a loop. Return -1
     if more than two arcs have the same value, if two arcs of a row do, or if there are more edges
-    than places. `seen`, which is zero, and `edge_at` are the columns of a hash table. Its size is 2
-    to the power of 64 - `shift`.
+    than places. `seen`, which is zero, and `edge_at` are the columns of a hash table. It has more
+    places than there are arcs, and their number is a power of two.
     """
     count, last, mask = 0, len(value) - 1, np.uint64(len(seen) - 1)
+    shift = np.uint64(64) - highest_bit(np.uint64(len(seen)))
     for i in range(len(value)):
-        ahead = (np.uint64(value[min(i + AHEAD, last)]) * _FACTOR) >> np.uint64(shift)
+        ahead = (np.uint64(value[min(i + AHEAD, last)]) * _FACTOR) >> shift
         fetch(seen, ahead)
         fetch(edge_at, ahead)
-        place = (np.uint64(value[i]) * _FACTOR) >> np.uint64(shift)
+        place = (np.uint64(value[i]) * _FACTOR) >> shift
         while seen[place] != 0 and seen[place] != value[i]:
             place = (place + np.uint64(1)) & mask
         if seen[place] == 0 and count < len(u):
@@ -241,15 +175,15 @@ def count_arcs(functions, graph, dict_type, rows):
     """
     if not len(rows):
         return 0
-    gil = take_gil(functions[_ENSURE])
+    gil = call(functions[_ENSURE], np.int32, ())
     count = find_rows(functions, graph, dict_type, rows)
-    restore_gil(functions[_RELEASE], gil)
+    call(functions[_RELEASE], np.int32, (gil,))
     return count
 
 
-@kernel([0] * 9, 0, 0, [], 0, [], [], [0], [0], 63, [], [], [])
+@kernel([0] * 9, 0, 0, [], 0, [], [], [0], [0], [], [], [])
 def read_edges(
-    functions, graph, dict_type, rows, is_known, row_of, value, seen, edge_at, shift, u, v, objects
+    functions, graph, dict_type, rows, is_known, row_of, value, seen, edge_at, u, v, objects
 ):
     """Write both rows of each edge, and the value that they share; return the number of edges.
 
@@ -259,13 +193,13 @@ def read_edges(
     """
     if not len(rows):
         return 0
-    gil, count = take_gil(functions[_ENSURE]), -1
+    gil, count = call(functions[_ENSURE], np.int32, ()), -1
     if find_rows(functions, graph, dict_type, rows) == len(value):
         read_items(functions, dict_type, is_known, rows, row_of, value[:0], value)
-        count = pair_arcs(row_of, value, seen, edge_at, shift, u, v)
+        count = pair_arcs(row_of, value, seen, edge_at, u, v)
         if count > 0 and len(objects):
             keep(functions, value[:count], objects)
-    restore_gil(functions[_RELEASE], gil)
+    call(functions[_RELEASE], np.int32, (gil,))
     return count
 
 
@@ -279,13 +213,13 @@ def read_keys(functions, rows, dict_type, row_of, key, value, keys, values):
     """
     if not len(rows):
         return 0
-    gil = take_gil(functions[_ENSURE])
+    gil = call(functions[_ENSURE], np.int32, ())
     count = count_items(functions, dict_type, rows)
     if count == len(value):
         read_items(functions, dict_type, 0, rows, row_of, key, value)
         keep(functions, key, keys)
         keep(functions, value, values)
-    restore_gil(functions[_RELEASE], gil)
+    call(functions[_RELEASE], np.int32, (gil,))
     return count
 
 
@@ -298,21 +232,21 @@ def read_numbers(functions, rows, types_, key, floats, integers):
     """
     if not len(rows):
         return 0
-    gil, overflow, found = take_gil(functions[_ENSURE]), scratch(np.int32, 1), 0
+    gil, overflow, found = call(functions[_ENSURE], np.int32, ()), scratch(np.int32, 1), 0
     for i in range(len(rows)):
         fetch_row(rows, i, types_[0])
         value = 0
         if word_of(rows[i], 1) == types_[0]:
-            value = item_of(functions[_GET], rows[i], key)
+            value = call(functions[_GET], np.int64, (rows[i], key))
         kind = word_of(value, 1) if value else 0
         if kind == types_[1] and found != 2:
-            found, floats[i] = 1, double_of(functions[_DOUBLE], value)
+            found, floats[i] = 1, call(functions[_DOUBLE], np.float64, (value,))
         elif kind == types_[2] and found != 1:
-            found, integers[i] = 2, long_of(functions[_LONG], value, overflow)
+            found, integers[i] = 2, call(functions[_LONG], np.int64, (value, overflow.ctypes.data))
         else:
             found = 0
         if not found or (found == 2 and overflow[0]):
             found = 0
             break
-    restore_gil(functions[_RELEASE], gil)
+    call(functions[_RELEASE], np.int32, (gil,))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, repeat
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 _REGION = 14
 #: The largest place, which limits the number of regions.
 _FARTHEST = 2**34
+#: The largest number of places for each address, unless there are few places.
+_PLACES, _FEW = 32, 2**17
 
 
 @dataclass(frozen=True)
@@ -55,16 +56,17 @@ class Edges:
         order = by_address(self.data)
         data = self.data[order].tolist()
         try:
-            column = as_column(list(map(itemgetter(weight), data)))
-        except KeyError:
-            column = as_column([each.get(weight, 1) for each in data])
+            values = list(map(dict.get, data, repeat(weight), repeat(1)))
+        except TypeError:  # other mappings
+            values = [each.get(weight, 1) for each in data]
+        column = as_column(values)
         column[order] = column.copy()
         return column
 
 
 def edges_of(graph: Any) -> Edges:
     """Return the edges of a networkx graph or multigraph, directed or not."""
-    nodes, rows = list(graph._adj), _rows(graph._adj)
+    nodes, rows = list(graph._adj), _rows(graph._adj.values())
     shares = not graph.is_directed() and graph.edge_attr_dict_factory is dict
     u, v, values = _arcs(nodes, rows, shares=shares)
     if not graph.is_directed():  # each edge is stored at both ends; the first end lists it
@@ -75,11 +77,15 @@ def edges_of(graph: Any) -> Edges:
     return _of_multigraph(nodes, u, v, values)
 
 
-def ends_of(adjacency: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return both ends of each pair of neighbors in an undirected graph, by position."""
-    u, v, _ = _arcs(list(adjacency), _rows(adjacency), shares=True)
+def ends_of(adjacency: Any) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of nodes of an undirected graph, and both ends of each pair of neighbors.
+
+    The ends are positions of nodes.
+    """
+    nodes, rows = list(adjacency), _rows(adjacency.values())
+    u, v, _ = _arcs(nodes, rows, shares=True)
     first = u <= v
-    return u[first], v[first]
+    return len(nodes), u[first], v[first]
 
 
 def by_address(objects: NDArray[Any]) -> NDArray[np.intp]:
@@ -137,7 +143,8 @@ def _addresses(objects: NDArray[Any]) -> NDArray[np.intp]:
 def _places(address: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Return small integers in the order of the addresses of dictionaries, one for each address.
 
-    Return None if the addresses are too far from each other.
+    Return None if the addresses are too far from each other, or if they are few for the memory in
+    which they are: then a table of all places would take longer than sorting.
     """
     place: NDArray[np.intp] = address - address.min(initial=2**62)
     place >>= 6  # a dictionary takes at least 64 bytes
@@ -147,14 +154,16 @@ def _places(address: NDArray[np.intp]) -> NDArray[np.intp] | None:
     is_empty = np.bincount(region) == 0
     if is_empty.any():
         place -= (np.cumsum(is_empty) << _REGION)[region]
-    return place
+    return place if place.max(initial=0) <= max(_FEW, _PLACES * len(place)) else None
 
 
-def _rows(adjacency: Any) -> list[dict[Any, Any]]:
-    rows = list(adjacency.values())
-    if not all(map(isinstance, rows, repeat(dict))):
-        rows = list(map(dict, rows))  # the length of a view may count neighbors that it hides
-    return rows
+def _rows(mappings: Iterable[Any]) -> list[dict[Any, Any]]:
+    """Return mappings as dictionaries, whose order, length and values can be read directly.
+
+    The length of a view may include items that it hides, and a subclass may have another order.
+    """
+    rows = list(mappings)
+    return rows if {*map(type, rows)} <= {dict} else list(map(dict, rows))
 
 
 def _arcs(
@@ -165,7 +174,7 @@ def _arcs(
     `shares` allows to pair items by their values, which no two edges may have in common.
     """
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    u = np.repeat(np.arange(len(rows)), lengths)
+    u = np.repeat(np.arange(len(nodes)), lengths)  # raises if another thread changed the graph
     values = np.fromiter(chain.from_iterable(map(dict.values, rows)), object, len(u))
     v = _other_ends(nodes, rows, u, values) if shares else None
     if v is None:
@@ -212,9 +221,7 @@ def _of_multigraph(
 ) -> Edges:
     """Return the edges of the pairs (u, v), whose `values` map keys to attributes."""
     order = by_address(values)
-    rows = values[order].tolist()
-    if not all(map(isinstance, rows, repeat(dict))):
-        rows = list(map(dict, rows))
+    rows = _rows(values[order].tolist())
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     count = int(lengths.sum())
     keys = np.fromiter(chain.from_iterable(rows), object, count)

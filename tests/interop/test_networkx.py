@@ -133,7 +133,9 @@ def test_results_equal_those_of_networkx(graph, kind, name, has_weights):
 @given(
     edge_lists(),
     st.sampled_from(KINDS),
-    st.sampled_from([{"_REGION": 14}, {"_REGION": 0}, {"_FARTHEST": -1}]),
+    st.sampled_from(
+        [{"_FEW": 2**20}, {"_REGION": 0}, {"_FEW": 0, "_PLACES": 0}, {"_FARTHEST": -1}]
+    ),
 )
 def test_ends_found_by_address_or_by_name(graph, kind, limits):
     made = as_networkx(graph, kind, str)
@@ -153,7 +155,11 @@ class Thin(networkx.Graph):
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
-@pytest.mark.parametrize("limits", [{"_REGION": 14}, {"_REGION": 2}, {"_FARTHEST": 1}], ids=str)
+@pytest.mark.parametrize(
+    "limits",
+    [{"_FEW": 2**20}, {"_REGION": 2}, {"_FEW": 0, "_PLACES": 0}, {"_FARTHEST": 1}],
+    ids=str,
+)
 def test_order_of_objects_in_memory(limits, repeat):
     objects = np.empty(500, object)
     objects[:] = [{place: place} for place in range(500)]
