@@ -3,17 +3,20 @@
 For few pairs, calling several kernels takes longer than running them. One call also joins the pairs
 of many graphs, one graph after another, so the arrays of each sort stay in the cache. The kernel
 gets the addresses of columns, so it is compiled once for all dtypes, and nothing is copied before.
+
+While the kernel joins a graph, it prefetches the columns of the next graph (`ahead`). Each of three
+loops prefetches one column, a little in each turn: a processor delays loads after many prefetches.
 """
 
 import numpy as np
 
-from ...runtime.intrinsics import ONE, array_at, helper, highest_bit, kernel, scratch
+from ...runtime.intrinsics import ONE, array_at, fetch, helper, highest_bit, kernel, scratch
 from ..joins import FEW
 from .elements import key_of
 from .runs import DIGIT
 from .trees import find_root
 
-_ZERO, _TWO, _BYTE, _HALF = np.uint64(0), np.uint64(2), np.uint64(8), np.uint64(32)
+_ZERO, _TWO, _BYTE = np.uint64(0), np.uint64(2), np.uint64(8)
 #: A record has the top bits of a key, less the smallest key, above the position of the pair.
 _PLACE, _PLACES = np.uint64(16), np.uint64(2**16 - 1)
 _DIGITS = 2**DIGIT
@@ -21,8 +24,6 @@ _FEW, _LARGEST = np.uint64(FEW), np.uint64(2**64 - 1)
 _KEPT = np.uint64(48)
 #: An insertion sort gives up if it moves records more often than this, on average.
 _PATIENCE = 4
-#: The number of pairs that are filtered before they are joined.
-_BLOCK = 32
 #: If there are more pairs than this number for each node, about this number of the lightest ones is
 #: joined before the others are filtered.
 _LIGHT_PAIRS = 1.5
@@ -63,6 +64,11 @@ def read(function, address, itemsize, options, out):
     if itemsize == 2:
         return function(array_at(address, np.uint16, shape), options, out)
     return function(array_at(address, np.uint8, shape), options, out)
+
+
+@helper
+def fetch_at(address):
+    fetch(array_at(address, np.uint8, (1,)), _ZERO)
 
 
 @helper
@@ -153,27 +159,26 @@ def sort_pairs(key, low, high, records, other):
 
 
 @helper
-def join_sorted(records, u, v, parent, is_joining, left):
+def join_sorted(records, u, v, parent, is_joining, left, ahead):
     """Join pairs in the order of records; mark the pairs that joined two sets.
 
     Stop when no set is `left` to join with another one; return the number of those left.
     """
-    size = len(records)
-    pairs = scratch(np.uint64, _BLOCK)
-    for first in range(0, size, _BLOCK):
-        count = _ZERO
-        for i in range(first, min(first + _BLOCK, size)):  # most pairs are dropped without a branch
-            place = records[i] & _PLACES
-            a, b = np.uint64(u[place]), np.uint64(v[place])
-            parent[a], parent[b] = above, other = parent[parent[a]], parent[parent[b]]
-            pairs[count] = place << _HALF | np.uint64(above) << _PLACE | np.uint64(other)
-            count += np.uint64(above != other)
-        for i in range(count):
-            pair = pairs[i]
-            a, b = find_root((pair >> _PLACE) & _PLACES, parent), find_root(pair & _PLACES, parent)
-            parent[max(a, b)] = min(a, b)
-            is_joining[pair >> _HALF] = a != b
-            left -= np.int64(a != b)
+    size = np.uint64(len(records))
+    step = ahead[1] // size
+    for i in range(size):
+        fetch_at(ahead[0] + i * step)
+        place = records[i] & _PLACES
+        first, second = np.uint64(u[place]), np.uint64(v[place])
+        a, b = np.uint64(parent[parent[first]]), np.uint64(parent[parent[second]])
+        if parent[a] != a or parent[b] != b:  # seldom: most paths have at most two steps
+            a, b = find_root(a, parent), find_root(b, parent)
+        root, joins = min(a, b), a != b
+        parent[first] = parent[second] = root
+        # A write to the root itself would delay the next pairs, most of which read it.
+        parent[max(a, b) if joins else first] = root
+        is_joining[place] = joins
+        left -= np.int64(joins)
         if not left:
             break
     return left
@@ -196,13 +201,15 @@ def choose_pivot(key, share):
 
 
 @helper
-def divide_pairs(key, pivot, places):
+def divide_pairs(key, pivot, places, ahead):
     """Write the places of keys up to the pivot, then those of others from the last one backwards.
 
     Return the number of keys up to the pivot.
     """
-    count, last = _ZERO, np.uint64(len(key) - 1)
-    for i in range(np.uint64(len(key))):
+    count, size = _ZERO, np.uint64(len(key))
+    last, step = size - ONE, ahead[1] // size
+    for i in range(size):
+        fetch_at(ahead[0] + i * step)
         places[count] = places[last - (i - count)] = i
         count += np.uint64(key[i] <= pivot)
     return count
@@ -225,7 +232,7 @@ def keep_between_sets(places, u, v, parent, kept):
 
 
 @helper
-def join_pairs(key, low, high, u, v, records, other, parent, is_joining):
+def join_pairs(key, low, high, u, v, records, other, parent, is_joining, ahead):
     """Join pairs in ascending order of keys; mark the pairs that joined two sets.
 
     Most heavy pairs have both members in one set after the light pairs are joined. So heavy pairs
@@ -240,15 +247,15 @@ def join_pairs(key, low, high, u, v, records, other, parent, is_joining):
     share = _LIGHT_PAIRS * len(parent) / len(key)
     if share < 1 and len(key) > _SAMPLE:
         pivot = min(high, choose_pivot(key, share))
-    light = divide_pairs(key, pivot, records)
+    light = divide_pairs(key, pivot, records, ahead[0])
     sort_pairs(key, low, pivot, records[:light], other)
-    left = join_sorted(records[:light], u, v, parent, is_joining, left)
+    left = join_sorted(records[:light], u, v, parent, is_joining, left, ahead[1])
     if not left or light == size:
         return
     count = keep_between_sets(records[light:size], u, v, parent, other)
     if count:
         sort_pairs(key, pivot, high, other[:count], records)
-        join_sorted(other[:count], u, v, parent, is_joining, left)
+        join_sorted(other[:count], u, v, parent, is_joining, left, (ahead[1][0], _ZERO))
 
 
 @helper
@@ -258,7 +265,18 @@ def fact(facts, place):
 
 
 @helper
-def join_graph(u_place, v_place, weight_place, facts, descending, words, halves, parent, out):
+def column_of(graphs, graph, column, base):
+    """Return the address of a column of a graph, and its bytes; none if there is no such graph."""
+    if graph >= graphs.shape[1]:
+        return base, _ZERO
+    size = fact(np.uint64(graphs[4, graph]), column) * np.uint64(graphs[3, graph])
+    return base + np.uint64(graphs[column, graph]), size
+
+
+@helper
+def join_graph(
+    u_place, v_place, weight_place, facts, descending, words, halves, parent, out, ahead
+):
     """Join the pairs of a graph; return how many joined two sets, and the number of nodes.
 
     Return -1 if there are more than `FEW` nodes, a node is negative, or a weight is NaN.
@@ -277,9 +295,10 @@ def join_graph(u_place, v_place, weight_place, facts, descending, words, halves,
     if low < nans or highest > (_LARGEST >> (np.uint64(63) - top)) - nans:
         return -1, 0
     nodes = high + ONE
-    join_pairs(key, low, highest, u, v, words[1], words[2], parent[:nodes], is_joining)
-    count = _ZERO
-    for i in range(size):
+    join_pairs(key, low, highest, u, v, words[1], words[2], parent[:nodes], is_joining, ahead)
+    count, step = _ZERO, ahead[2][1] // np.uint64(size)
+    for i in range(np.uint64(size)):
+        fetch_at(ahead[2][0] + i * step)
         out[count] = np.uint16(i)
         count += np.uint64(is_joining[i])
     return np.int64(count), np.int64(nodes)
@@ -323,6 +342,11 @@ def join_graphs(graphs, longest, descending, work, out, found):
                 halves,
                 parent,
                 out[count : count + size],
+                (
+                    column_of(graphs, graph + 1, 0, base),
+                    column_of(graphs, graph + 1, 1, base),
+                    column_of(graphs, graph + 1, 2, base),
+                ),
             )
         found[0, graph], found[1, graph] = joined, nodes
         count += max(joined, 0)
