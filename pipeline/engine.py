@@ -228,7 +228,7 @@ def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:
     """Return a copy of a field in the memory of the graph, host or device."""
     if isinstance(value, tuple):
         return rebuilt(value, (_own(item, backend, source) for item in value))
-    if not getattr(value, "ndim", 0):
+    if isinstance(value, type) or not getattr(value, "ndim", 0):
         return value
     found = placed(value, backend, on_device=source.is_on_device)
     return np.array(found) if isinstance(found, np.ndarray) else found

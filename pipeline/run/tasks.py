@@ -178,12 +178,16 @@ def _on_host(ops: Any, value: Any) -> Any:
 def _num_bytes(values: tuple[Any, ...]) -> int:
     """Return the bytes of all arrays in a tuple, also in tuples and records within it."""
     each = [_num_bytes(x) if isinstance(x, tuple) else getattr(x, "nbytes", 0) for x in values]
-    return sum(each)
+    try:
+        return sum(each)
+    except TypeError:  # the attribute of a NumPy type is not a number
+        return sum(size for size in each if isinstance(size, int))
 
 
 def _plain(value: Any) -> Any:
     """Convert a scalar of an array library to Python's; return other values unchanged."""
-    return value.item() if type(value) not in _PLAIN and getattr(value, "ndim", 1) == 0 else value
+    has_no_axes = type(value) not in _PLAIN and getattr(value, "ndim", 1) == 0
+    return value.item() if has_no_axes and hasattr(value, "item") else value  # or it is a dtype
 
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
