@@ -18,7 +18,7 @@ from .machine import with_bytecode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-#: How the nodes of a graph are called.
+#: The types of nodes.
 NODES = {"integers": int, "strings": str}
 #: The weights of a graph; integers have many ties.
 WEIGHTS = {"floats": random.random, "integers": lambda: random.randrange(1000)}
@@ -96,7 +96,7 @@ def _compile_kernels() -> None:
     from mstflow.interop.networkx_rows import kernels
     from mstflow.primitives import array_module
 
-    kernels.pay_after(10**9)  # counts as so many edges solved without kernels
+    kernels.pay_after(10**9)  # as if this process had solved large graphs without kernels
     size = 30_000
     networkx.number_connected_components(networkx.path_graph(size), backend="mstflow")
     u = np.arange(size - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _SAME_TREE = "Returns the edges that networkx returns with the algorithm 'kruskal', in its order."
-_SAME_NODES = "Reads only as many neighbors as it needs, and keeps the components for later calls."
+_SAME_NODES = "Returns what networkx returns, and keeps the components for later calls on a graph."
 #: The functions of the backend, and what its documentation adds to that of networkx.
 FUNCTIONS = {
     "minimum_spanning_edges": _SAME_TREE,

@@ -1,13 +1,14 @@
 """Kernels that read the rows of a networkx graph, which are dictionaries, and pair their arcs.
 
-They call functions of Python's C API, in an array of addresses in the order of `API`. So they hold
-the GIL while they read dictionaries. Whatever they return after they release it is a number, an
-address that is only compared, or an object with a reference of its own.
+They call functions of Python's C API. The argument `functions` has their addresses, in the order of
+`networkx_rows._API`. Kernels hold the GIL while they read dictionaries. Their results are numbers,
+addresses that are only compared, and objects with a reference of their own, so they remain valid
+after the GIL is released.
 
 The second word of an object is its type. The fifth word of a dictionary is the address of its
-table. It is only prefetched, so a version of Python with another layout would only be slower, with
-one exception: if `is_known`, the caller has checked the layout of tables whose keys are strings.
-Their values are read directly, because `PyDict_Next` also reads the hash of each string.
+table. Tables are only prefetched, so kernels would only be slower with another layout. There is one
+exception: if `is_known`, the caller has checked the layout of tables whose keys are strings. Their
+values are read directly, because `PyDict_Next` also reads the hash of each string.
 """
 
 import numpy as np
@@ -76,7 +77,7 @@ def fetch_row(rows, i, dict_type):
 def find_rows(functions, graph, dict_type, rows):
     """Write the address of each value of the dictionary `graph`; return the number of their items.
 
-    Return -1 if there is another number of values, or if the type of one is not `dict_type`.
+    Return -1 if their number is not the length of `rows`, or if a type is not `dict_type`.
     """
     item, count, last = scratch(np.int64, 3), 0, len(rows) - 1
     item[0] = 0
@@ -141,7 +142,7 @@ def pair_arcs(row_of, value, seen, edge_at, u, v):
 
     `value` becomes the value of each edge. An arc without a partner is written as a loop. Return -1
     if more than two arcs have the same value, if two arcs of a row do, or if there are more edges
-    than places. `seen`, which is zero, and `edge_at` are the columns of a hash table. It has more
+    than `u` has places. `seen`, which is zero, and `edge_at` are the columns of a hash table. It has more
     places than there are arcs, and their number is a power of two.
     """
     count, last, mask = 0, len(value) - 1, np.uint64(len(seen) - 1)
@@ -170,8 +171,8 @@ def pair_arcs(row_of, value, seen, edge_at, u, v):
 def count_arcs(functions, graph, dict_type, rows):
     """Write the address of each row, and return the number of items of all rows.
 
-    The rows are the values of the dictionary at the address `graph`. Return -1 if there are not
-    exactly as many as places in `rows`, or if the type of one is not `dict_type`.
+    The rows are the values of the dictionary at the address `graph`. Return -1 if their number is
+    not the length of `rows`, or if the type of one is not `dict_type`.
     """
     if not len(rows):
         return 0
@@ -207,9 +208,9 @@ def read_edges(
 def read_keys(functions, rows, dict_type, row_of, key, value, keys, values):
     """Write the row, the key and the value of each item of these rows; return the number of items.
 
-    `key` and `value` are buffers for addresses, and `keys` and `values` are arrays of objects. Only
-    count the items if there are not exactly as many places for them. Return -1 if the type of a row
-    is not `dict_type`.
+    `key` and `value` are buffers for addresses, and `keys` and `values` are arrays of objects. If
+    their length is not the number of items, nothing is written. Return -1 if the type of a row is
+    not `dict_type`.
     """
     if not len(rows):
         return 0

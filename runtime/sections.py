@@ -34,7 +34,7 @@ _WORD, _INT = ir.IntType(64), ir.IntType(32)
 
 @intrinsic
 def pause(_):
-    """Tell the processor that this thread looks for work in a loop."""
+    """Hint to the processor that this thread polls memory in a loop."""
 
     def generate(context, builder, _, __):
         if platform.machine() in ("x86_64", "AMD64"):

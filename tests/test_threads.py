@@ -1,4 +1,4 @@
-"""Numbers of threads: the same edge ids from all of them, whatever the order of their shares."""
+"""Any number of threads returns the same edge ids, in any order of their shares."""
 
 import random
 

@@ -427,7 +427,7 @@ with scratch_folder({str(tmp_path)!r}):
 
 @pytest.mark.parametrize("program", ["exit 3", "exec sleep 60"])
 def test_worker_processes_that_do_not_start_are_an_error(tmp_path, monkeypatch, program):
-    resource_tracker.ensure_running()  # which is no worker
+    resource_tracker.ensure_running()  # before its executable is replaced, too
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{program}\n")
     python.chmod(0o755)
