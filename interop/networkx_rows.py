@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.libraries.networkx import Edges
+from ..graphs.libraries.networkx import Edges, object_addresses
 from ..primitives import why_not
 from ..runtime.native import Kernels
 
@@ -50,13 +50,13 @@ def edges_by_kernels(graph: Any) -> Edges | None:
         return None  # another thread changed the graph
     if not graph.is_multigraph():
         return Edges(nodes, u, v, None, values)
-    rows = (_functions(), _addresses(values), id(dict))
+    rows = (_functions(), object_addresses(values), id(dict))
     count = kernels.read_keys(*rows, _NO_ROWS, *[_NO_WORDS] * 4)
     if count < 0:
         return None
     edge_of, key, value = np.empty(count, np.int32), *np.empty((2, count), np.int64)
     keys, data = np.empty(count, object), np.empty(count, object)
-    objects = _addresses(keys), _addresses(data)
+    objects = object_addresses(keys), object_addresses(data)
     if kernels.read_keys(*rows, edge_of, key, value, *objects) != count:
         return None  # another thread changed the graph
     return Edges(nodes, u[edge_of], v[edge_of], keys, data)
@@ -77,7 +77,7 @@ def numbers_by_kernels(dicts: NDArray[Any], key: Any) -> NDArray[Any] | None:
         return None
     types = np.array([id(dict), id(float), id(int)], np.int64)
     found = np.empty(len(dicts)), np.empty(len(dicts), np.int64)
-    kind = kernels.read_numbers(_functions(), _addresses(dicts), types, id(key), *found)
+    kind = kernels.read_numbers(_functions(), object_addresses(dicts), types, id(key), *found)
     return found[kind - 1] if kind else None
 
 
@@ -122,7 +122,9 @@ def _read(
     table = np.zeros(places, np.int64), np.empty(places, np.int32)
     u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
     values = np.empty(len(u) if with_values else 0, object)
-    count = kernels.read_edges(*graph, is_known, row_of, value, *table, u, v, _addresses(values))
+    count = kernels.read_edges(
+        *graph, is_known, row_of, value, *table, u, v, object_addresses(values)
+    )
     if count < 0:
         return None
     u, v = u[:count], v[:count]
@@ -137,11 +139,6 @@ def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
     return len(set(rows.tolist())) == len(rows) and all(
         node in adjacency[node] for node in map(nodes.__getitem__, rows.tolist())
     )
-
-
-def _addresses(objects: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the addresses of the objects of an array, which shares them with the result."""
-    return np.ndarray(len(objects), np.int64, objects)
 
 
 @cache

@@ -142,8 +142,8 @@ def pair_arcs(row_of, value, seen, edge_at, u, v):
 
     `value` becomes the value of each edge. An arc without a partner is written as a loop. Return -1
     if more than two arcs have the same value, if two arcs of a row do, or if there are more edges
-    than `u` has places. `seen`, which is zero, and `edge_at` are the columns of a hash table. It has more
-    places than there are arcs, and their number is a power of two.
+    than `u` has places. `seen`, which is zero, and `edge_at` are the columns of a hash table. Their
+    length is a power of two, and larger than the number of arcs.
     """
     count, last, mask = 0, len(value) - 1, np.uint64(len(seen) - 1)
     shift = np.uint64(64) - highest_bit(np.uint64(len(seen)))

@@ -78,14 +78,16 @@ def edges_of(graph: Any) -> Edges:
 
 
 def ends_of(adjacency: Any) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of nodes of an undirected graph, and both ends of each pair of neighbors.
-
-    The ends are positions of nodes.
-    """
-    nodes, rows = list(adjacency), _rows(adjacency.values())
-    u, v, _ = _arcs(nodes, rows, shares=True)
-    first = u <= v
+    """Return the number of nodes, and the positions of both ends of each pair of neighbors."""
+    nodes = list(adjacency)
+    u, v, _ = _arcs(nodes, _rows(adjacency.values()), shares=True)
+    first = u <= v  # each pair is stored at both ends
     return len(nodes), u[first], v[first]
+
+
+def object_addresses(objects: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the addresses of the objects of an array, which shares its memory with the result."""
+    return np.ndarray(len(objects), np.intp, objects)
 
 
 def by_address(objects: NDArray[Any]) -> NDArray[np.intp]:
@@ -94,7 +96,7 @@ def by_address(objects: NDArray[Any]) -> NDArray[np.intp]:
     The objects are dictionaries. If they differ, the order follows from their places, without
     comparisons.
     """
-    address = _addresses(objects)
+    address = object_addresses(objects)
     place = _places(address)
     if place is not None:
         at = np.full(place.max(initial=0) + 1, -1)
@@ -135,16 +137,10 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
         raise GraphError(f"edge {edge}, {name}: the weight {problem}") from error
 
 
-def _addresses(objects: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the addresses of the objects of an array, which shares them with the result."""
-    return np.ndarray(len(objects), np.intp, objects)
-
-
 def _places(address: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Return small integers in the order of the addresses of dictionaries, one for each address.
 
-    Return None if the addresses are too far from each other, or if they are few for the memory in
-    which they are: then a table of all places would take longer than sorting.
+    Return None if they are too far from each other, so that a table of all places is too large.
     """
     place: NDArray[np.intp] = address - address.min(initial=2**62)
     place >>= 6  # a dictionary takes at least 64 bytes
@@ -192,7 +188,7 @@ def _other_ends(
     address in both. A loop is stored once. Return None if the rows do not share dictionaries, as in
     some views and subclasses.
     """
-    address = _addresses(values)
+    address = object_addresses(values)
     place = _places(address)
     if place is None:
         return None

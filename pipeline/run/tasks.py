@@ -153,8 +153,6 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     """Replace slots by items of results, and arrays by those of the array module."""
     if type(value) in _PLAIN:
         return value
-    if type(value) is np.ndarray:  # most values
-        return ops.asarray(value)
     if type(value) is Slot:
         value = results[value.argument][value.item]
     if isinstance(value, np.ndarray):
