@@ -306,6 +306,16 @@ def test_a_node_is_removed_after_the_rows_were_read(kind, monkeypatch):
         assert (ends[0], len(made)) == (9, 7)
 
 
+@pytest.mark.parametrize("_reader", ["kernels"], indirect=True)
+@pytest.mark.parametrize(("size", "is_read"), [(3, True), (4, False)])
+def test_graphs_too_large_for_the_dtype_of_kernels(size, is_read, monkeypatch):
+    """A path has more arcs than nodes, and a graph without edges has more nodes."""
+    monkeypatch.setattr(rows, "_MOST", 4)
+    for made in (networkx.path_graph(size), networkx.empty_graph(size + 1)):
+        assert (rows.ends_by_kernels(made._adj) is not None) == is_read
+        assert (rows.edges_by_kernels(made) is not None) == is_read
+
+
 RACE = """
 import random, sys, threading
 import networkx as nx
