@@ -34,6 +34,7 @@ CONFORMANCE = "tests/primitives/test_conformance.py"
 SCANS = "tests/pipeline/streaming/test_scans.py"
 STREAMING = "tests/pipeline/streaming/test_streaming.py"
 PIPELINE = "tests/pipeline/test_pipeline.py"
+UNUSUAL = "tests/interop/test_networkx_unusual.py"
 
 FAULTS = [
     # Stages.
@@ -260,8 +261,34 @@ FAULTS = [
     Fault(
         "a missing weight of networkx is 0",
         "graphs/libraries/networkx.py",
-        "as_column([each.get(weight, 1)", "as_column([each.get(weight, 0)",
+        "dict.get, data, repeat(weight), repeat(1)", "dict.get, data, repeat(weight), repeat(0)",
         "tests/graphs/test_adopt.py",
+    ),
+    Fault(
+        "keys of an ordered dictionary get the values of others",
+        "graphs/libraries/networkx.py", "{*map(type, rows)} <= {dict}",
+        "all(isinstance(row, dict) for row in rows)", UNUSUAL,
+    ),
+    Fault(
+        "a default is added to the attributes of an edge",
+        "graphs/libraries/networkx.py",
+        "map(dict.get, data, repeat(weight), repeat(1))",
+        "each[weight] if hasattr(each, '__missing__') else each.get(weight, 1) for each in data",
+        UNUSUAL,
+    ),
+    Fault(
+        "a kernel reads ends beyond the nodes that another thread removed",
+        "interop/networkx_rows.py", "if len(nodes) != size:", "if False:", UNUSUAL, "removed",
+    ),
+    Fault(
+        "kernels lose references",
+        "interop/row_kernels.py", "call(functions[_DROP], np.int64, (before,))", "before += 0",
+        UNUSUAL, "nothing_is_kept",
+    ),
+    Fault(
+        "a dtype is taken for a scalar",
+        "pipeline/run/tasks.py", "has_no_axes and hasattr(", "has_no_axes or hasattr(", PIPELINE,
+        "scalars",
     ),
     # Joins.
     Fault(
