@@ -611,18 +611,20 @@ class NumbaArrays(NumpyArrays):
     def cover_paths(
         self, u: Array, v: Array, a: Array, b: Array, key: Array, ignored: Array, size: int, /
     ) -> Array:
-        if size >= 2**31:  # a word of `strip_leaves` holds two nodes
+        none = len(key)
+        if size >= 2**31 or none >= 2**32:  # a word holds two nodes, or half a key and a position
             covering: Array = super().cover_paths(u, v, a, b, key, ignored, size)
             return covering
-        none = len(key)
         pairs = a, b, key, self.consecutive(0, none, self.index_dtype(none))
         others = type(self)(max(1, self.threads - 1))
         bits = self._bits(ignored, none)
-        tasks = (self._numbered, u, v, size), (others._light_pairs, pairs, size, bits)
-        tree, light = self._team.call(_call, tasks)  # at the same time
-        first = self._first_paths(tree, pairs, light, none, bits)
+        tasks = (others._light_pairs, pairs, size, bits), (self._strip, u, v, size)
+        light, (nodes, above, queue, core) = self._team.call(_call, tasks)  # at the same time
+        number, parent = empty(size, above.dtype), queue[:size]
+        self._team.share(paths.number_parents, size, nodes, *map(_words, (above, number, parent)))
+        first = self._first_paths((number, parent, core), pairs, light, none, bits)
         covering = empty(len(u), first.dtype)
-        arrays = map(_words, (u, v, tree[0], first, covering))
+        arrays = map(_words, (u, v, number, first, covering))
         self._team.share(paths.list_covering, len(u), *arrays)
         return covering
 
@@ -640,18 +642,16 @@ class NumbaArrays(NumpyArrays):
         self._team.share(sorting.mark_together, len(words), *arguments)
         return bits
 
-    def _numbered(self, u: Array, v: Array, size: int) -> tuple[Array, Array, int]:
-        """Return the number of each node, the parent of each number, and the size of the core."""
-        words, dtype = self.full(size, 0, np.uint64), self.index_dtype(size)
-        queue, above, number = (empty(length, dtype) for length in (size + 1, size, size))
-        paths.count_neighbors(_words(u), _words(v), words)
-        core = paths.strip_leaves(words, _FRINGE, _words(queue), _words(above))
-        parent = queue[:size]  # the queue is not needed any more
-        paths.number_parents(words, *map(_words, (above, number, parent)))
-        return number, parent, core
+    def _strip(self, u: Array, v: Array, size: int) -> tuple[Array, Array, Array, int]:
+        """Return the arrays of `strip_leaves`, and its result."""
+        nodes, dtype = self.full(size, 0, np.uint64), self.index_dtype(size)
+        queue, above = empty(size + 1, dtype), empty(size, dtype)
+        paths.count_neighbors(_words(u), _words(v), nodes)
+        core = paths.strip_leaves(nodes, _FRINGE, _words(queue), _words(above))
+        return nodes, above, queue, core
 
     def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_BITS) -> tuple[Any, ...]:
-        """Return the ends and ids of the pairs with the smallest keys, and the order of their keys.
+        """Return the ends and ids of the pairs with the smallest keys, and `_sorted_records`.
 
         There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
         are not filtered often. The last result is whether there are others.
@@ -664,7 +664,7 @@ class NumbaArrays(NumpyArrays):
             limit = sample[int(len(sample) * count / len(key))]
         dtype = self.index_dtype(size)
         a, b, key, ids = self._compact_others(a, b, key, ids, limit, dtype, ignored)
-        return a, b, ids, self.argsort(key), has_others
+        return a, b, ids, self._sorted_records(_words(key)), has_others
 
     def _first_paths(
         self, tree: Any, pairs: Any, light: Any, none: int, ignored: Array = _NO_BITS
@@ -677,7 +677,7 @@ class NumbaArrays(NumpyArrays):
         Parameters
         ----------
         tree : tuple
-            As `_numbered` returns it.
+            The number of each node, the parent of each number, and the size of the core.
         pairs : tuple of arrays
             The ends, keys and ids of all pairs.
         light : tuple of arrays
@@ -687,7 +687,9 @@ class NumbaArrays(NumpyArrays):
         ignored : uint64 array
             As `_bits` returns it.
         """
-        (number, parent, core), (*ends, ids, order, has_others) = tree, light
+        (number, parent, core), (*ends, ids, records, has_others) = tree, light
+        order = empty(len(records), np.uint32)
+        self._team.share(sorting.list_positions, len(records), records, order)
         a, b = (self.gather(number, self.gather(end, order)) for end in ends)
         first, dtype = self._cover_in_order(parent, core, a, b), parent.dtype
         found = self.gather(self.gather(ids, order), first, fill=none)
@@ -698,7 +700,7 @@ class NumbaArrays(NumpyArrays):
         tops = tops[: paths.number_tops(len(ids), *arrays)]
         parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
         core = int(np.searchsorted(tops, core))
-        if core <= _SMALL_CORE and len(pairs[0]) < 2**32:
+        if core <= _SMALL_CORE:
             first = self._cover_together(parent, label, *pairs[:3], ignored)
             found[tops] = self.gather(pairs[3], first, fill=none)
             return found

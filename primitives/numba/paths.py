@@ -87,12 +87,11 @@ def strip_leaves(nodes, rounds, queue, above):
     return np.int64(core)
 
 
-@kernel([2, 0, 1], [2, 2, 0], [0] * 3, [0] * 3)
-def number_parents(nodes, above, number, parent):
+@kernel(0, 3, [2, 0, 1], [2, 2, 0], [0] * 3, [0] * 3)
+def number_parents(start, stop, nodes, above, number, parent):
     """Write the number of each node, and the number of the parent of each number."""
-    last = len(nodes) - 1
-    for i in range(len(nodes)):
-        fetch(nodes, above[min(i + AHEAD, last)])
+    for i in range(start, stop):
+        fetch(nodes, above[min(i + AHEAD, stop - 1)])
         parent[i] = nodes[above[i]]
         number[i] = nodes[i]
 
