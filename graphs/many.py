@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MstflowError
+from ..runtime.native import columns_of
 from .files import paths_of
 from .read import edge_list
 
@@ -69,10 +70,10 @@ def _are_arrays(graphs: Sequence[Any]) -> bool:
     """Return whether all graphs are three arrays of one length and of dtypes that may be valid."""
     if {*map(type, graphs)} != {tuple} or {*map(len, graphs)} != {3}:
         return False
-    arrays = [*itertools.chain.from_iterable(graphs)]
-    if {*map(type, arrays)} != {np.ndarray} or {*map(operator.attrgetter("ndim"), arrays)} != {1}:
+    columns = columns_of(itertools.chain.from_iterable(graphs), 3 * len(graphs))
+    if columns is None:
         return False
-    u, v, weight = (arrays[column::3] for column in range(3))
-    ends, weights = ({*map(operator.attrgetter("dtype"), found)} for found in (u + v, weight))
-    are_equal = [*map(len, u)] == [*map(len, v)] == [*map(len, weight)]
-    return are_equal and ends <= _ENDS and weights <= _WEIGHTS
+    u, v, weights = ({*columns.dtypes(column, 3).values()} for column in range(3))
+    lengths = columns.length.reshape(-1, 3)
+    are_equal = bool((lengths == lengths[:, :1]).all())
+    return are_equal and u | v <= _ENDS and weights <= _WEIGHTS

@@ -27,7 +27,7 @@ from .kernel_store import load_or_compile, private_folder
 from .toolchain import TESTED, folder_of, is_tested, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,6 +50,11 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, 
 #: The address of the elements in the object of an array: the first field of NumPy's C structure.
 #: `array.ctypes.data` takes seven times as long.
 _ADDRESS = object.__basicsize__
+#: The places of fields in the object of an array, in words of 64 bits: the type ends the header of
+#: each object, and the others are in NumPy's C structure, which is the same in all its versions.
+_DATA = _ADDRESS // 8
+_TYPE, _NDIM, _SHAPE, _DTYPE, _FLAGS = (_DATA + place for place in (-1, 1, 2, 5, 6))
+_IS_CONTIGUOUS, _HALF = 1, 2**32 - 1
 _word_at = ctypes.c_int64.from_address
 
 _lock = threading.Lock()
@@ -406,6 +411,51 @@ def address_of(array: NDArray[Any]) -> int:
     return _word_at(id(array) + _ADDRESS).value
 
 
-def addresses_of(arrays: Sequence[NDArray[Any]]) -> list[int]:
-    """Return the addresses of the first elements of contiguous arrays."""
-    return [_word_at(id(array) + _ADDRESS).value for array in arrays]
+class _Memory:
+    """All words of this process, from address 8 on."""
+
+    __array_interface__ = {  # noqa: RUF012
+        "version": 3,
+        "typestr": np.dtype(np.int64).str,
+        "shape": (2**59,),
+        "data": (8, True),
+    }
+
+
+_memory = np.asarray(_Memory())
+
+
+class Columns(NamedTuple):
+    """Arrays of one dimension, and for each its address, its length, and the place of its dtype."""
+
+    arrays: NDArray[Any]
+    address: NDArray[np.int64]
+    length: NDArray[np.int64]
+    dtype: NDArray[np.int64]
+    are_contiguous: bool
+
+    def dtypes(self, first: int, step: int) -> dict[int, np.dtype[Any]]:
+        """Return the dtypes of every `step`-th array from the `first` one on, by their places."""
+        places, arrays = self.dtype[first::step], self.arrays[first::step]
+        if (places == places[0]).all():
+            return {int(places[0]): arrays[0].dtype}
+        return {place: array.dtype for place, array in zip(places.tolist(), arrays, strict=True)}
+
+
+def columns_of(objects: Iterable[Any], count: int) -> Columns | None:
+    """Return the facts about objects, or None if not all are NumPy arrays of one dimension.
+
+    They are read from memory for all arrays at once, which takes a quarter of the time of asking
+    each array.
+    """
+    arrays = np.fromiter(objects, object, count)
+    first = address_of(arrays) // 8 - 1
+    place = _memory[first : first + count] // 8 - 1
+    if (_memory.take(place + _TYPE) != id(np.ndarray)).any():
+        return None
+    if (_memory.take(place + _NDIM) & _HALF != 1).any():
+        return None
+    length = _memory.take(_memory.take(place + _SHAPE) // 8 - 1)
+    are_contiguous = bool((_memory.take(place + _FLAGS) & _IS_CONTIGUOUS).all())
+    address, dtype = _memory.take(place + _DATA), _memory.take(place + _DTYPE)
+    return Columns(arrays, address, length, dtype, are_contiguous)

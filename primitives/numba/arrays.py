@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.memory import empty
-from ...runtime.native import Each, Kernels, address_of, addresses_of
+from ...runtime.native import Columns, Each, Kernels, address_of, columns_of
 from ...runtime.team import Step, divide, team
 from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
@@ -50,7 +50,6 @@ _LINE = 8
 _JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
-_DTYPE = operator.attrgetter("dtype")
 #: The number of pairs of small graphs that a thread joins at once. Their results are parts of one
 #: array: if one of them is kept, the whole array is kept.
 _JOINED_AT_ONCE = 2**16
@@ -465,15 +464,20 @@ class NumbaArrays(NumpyArrays):
     ) -> Any:
         if not 0 < len(u) <= FEW or size > FEW:
             return super().join_by_weight(u, v, weight, size, descending=descending)
+        columns = [*map(np.ascontiguousarray, (u, v, weight))]
+        facts = sum(_fact(each.dtype, column) for column, each in enumerate(columns))
+        rows = [*([address_of(each)] for each in columns), [len(u)], [facts]]
+        out = np.empty(len(u), np.uint16)
         (joining,), _ = _join_one_by_one(
-            [(u, v, weight)], np.empty(len(u), np.uint16), descending, self.index_dtype(len(u))
+            np.array(rows), len(u), out, descending, self.index_dtype(len(u))
         )
         return joining
 
     def join_graphs(
         self, graphs: Sequence[tuple[Any, Any, Any]], /, *, descending: bool
     ) -> tuple[list[Any], list[int]]:
-        ends = np.cumsum([0, *[len(u) for u, _, _ in graphs]])
+        columns, table = _columns_by_graph(graphs)
+        ends, longest = np.append(0, table[3].cumsum()), min(int(table[3].max()), FEW)
         shares, out = len(self._team.shares(int(ends[-1]))), np.empty(ends[-1], np.uint16)
         parts = [*itertools.pairwise(_cuts(ends, shares))]
         found: list[Any] = [None] * len(parts)
@@ -482,9 +486,11 @@ class NumbaArrays(NumpyArrays):
         def join_parts() -> None:
             for place, (start, stop) in queue:
                 own = out[ends[start] : ends[stop]]
-                found[place] = _join_one_by_one(graphs[start:stop], own, descending, np.int64)
+                some = table[:, start:stop]
+                found[place] = _join_one_by_one(some, longest, own, descending, np.int64)
 
         self._team.drain(join_parts, min(shares, len(parts)))
+        del columns  # not before: kernels read them
         joining, sizes = zip(*found, strict=True)
         return [*itertools.chain(*joining)], [*itertools.chain(*sizes)]
 
@@ -849,37 +855,54 @@ def _cuts(ends: Array, shares: int) -> list[int]:
     return cuts
 
 
+def _columns_by_graph(graphs: Sequence[tuple[Any, Any, Any]]) -> tuple[Columns, Array]:
+    """Return the columns of graphs, and the array that `few.join_graphs` needs.
+
+    Its places are addresses. They are valid as long as the columns.
+    """
+    count = 3 * len(graphs)
+    columns: Any = columns_of(itertools.chain.from_iterable(graphs), count)
+    if columns is None or not columns.are_contiguous:
+        arrays = map(np.ascontiguousarray, itertools.chain.from_iterable(graphs))
+        columns = columns_of(arrays, count)
+    table = np.empty((5, len(graphs)), np.int64)
+    table[:3], table[3], table[4] = columns.address.reshape(-1, 3).T, columns.length[::3], 0
+    for column in range(3):
+        dtypes = columns.dtypes(column, 3)
+        facts = {place: _fact(dtype, column) for place, dtype in dtypes.items()}
+        if len(facts) == 1:
+            table[4] += facts.popitem()[1]
+        else:
+            table[4] += [facts[place] for place in columns.dtype[column::3].tolist()]
+    return columns, table
+
+
 def _join_one_by_one(
-    graphs: Sequence[tuple[Any, Any, Any]], out: Array, descending: bool, dtype: Any
+    graphs: Array, longest: int, out: Array, descending: bool, dtype: Any
 ) -> tuple[list[Any], list[int]]:
     """Join the pairs of each graph in this thread, as `join_graphs` does.
 
-    The results are parts of one array of this dtype. The array `out` is overwritten.
+    `graphs` are columns of the second result of `_columns_by_graph`. The results are parts of one
+    array of this dtype. The array `out` is overwritten.
     """
-    columns = [*map(np.ascontiguousarray, itertools.chain.from_iterable(graphs))]
-    dtypes, lengths = [*map(_DTYPE, columns)], [*map(len, columns[::3])]
-    facts = [*map(_facts, dtypes[::3], dtypes[1::3], dtypes[2::3])]
-    longest, found = min(max(lengths), FEW), np.empty((2, len(graphs)), np.int64)
-    work = np.empty(4 * longest + FEW, np.uint64)
-    places, table = np.array(addresses_of(columns)), np.empty((5, len(graphs)), np.int64)
-    table[:3], table[3:] = (places - address_of(work)).reshape(-1, 3).T, (lengths, facts)
-    few.join_graphs(table, longest, bool(descending), work, out, found)
-    counts, sizes = found.tolist()
-    ends = [*itertools.accumulate(map(max, counts, itertools.repeat(0)), initial=0)]
-    ids = out[: ends[-1]].astype(dtype)
+    found, work = np.empty((3, graphs.shape[1]), np.int64), np.empty(4 * longest + FEW, np.uint64)
+    table = graphs.copy()
+    table[:3] -= address_of(work)
+    ids = out[: few.join_graphs(table, longest, bool(descending), work, out, found)].astype(dtype)
+    starts, stops, sizes = found.tolist()
     joining = [
-        ids[start : start + count] if count >= 0 else None
-        for start, count in zip(ends, counts, strict=False)
+        ids[start:stop] if stop >= 0 else None for start, stop in zip(starts, stops, strict=True)
     ]
     return joining, sizes
 
 
 @functools.cache
-def _facts(u: np.dtype[Any], v: np.dtype[Any], weight: np.dtype[Any]) -> int:
-    """Return the bytes about the dtypes of columns that `few.join_graphs` needs."""
-    mantissa = np.finfo(weight).nmant if weight.kind == "f" else 0
-    facts = u.itemsize, v.itemsize, weight.itemsize, weight.kind in "if", mantissa
-    return int.from_bytes(facts, "little")
+def _fact(dtype: np.dtype[Any], column: int) -> int:
+    """Return the bytes about a column of this dtype that `few.join_graphs` needs."""
+    if column < 2:
+        return dtype.itemsize << 8 * column
+    mantissa = np.finfo(dtype).nmant if dtype.kind == "f" else 0
+    return int.from_bytes((0, 0, dtype.itemsize, dtype.kind in "if", mantissa), "little")
 
 
 def _ids(array: Array) -> tuple[Array, np.uint64]:

@@ -310,7 +310,7 @@ def join_graph(
     0,
     [0] * 16 + [1, 0, 2, 2, 1, 0, 5, 3, 4],
     [0] * 3,
-    [[0], [0]],
+    [[0]] * 3,
 )
 def join_graphs(graphs, longest, descending, work, out, found):
     """Join the pairs of graphs by weight, one graph after another.
@@ -321,8 +321,9 @@ def join_graphs(graphs, longest, descending, work, out, found):
     on. Graphs have at most `longest` pairs; longer graphs are refused. `work` has 30 bytes for each
     pair of the longest graph, and 2 bytes for each node of the largest one.
 
-    Write the results of `join_graph` for each graph to `found`, and the positions of the pairs that
-    joined two sets to `out`, without gaps between the graphs.
+    Write the positions of the pairs that joined two sets to `out`, without gaps between the graphs;
+    return their number. Write for each graph to `found` where its positions begin and end (-1 if it
+    is refused), and its number of nodes.
     """
     base, count = np.uint64(work.ctypes.data), 0
     words = array_at(base, np.uint64, (3, longest))
@@ -348,5 +349,7 @@ def join_graphs(graphs, longest, descending, work, out, found):
                     column_of(graphs, graph + 1, 2, base),
                 ),
             )
-        found[0, graph], found[1, graph] = joined, nodes
+        found[0, graph], found[2, graph] = count, nodes
         count += max(joined, 0)
+        found[1, graph] = count if joined >= 0 else -1
+    return count

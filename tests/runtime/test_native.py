@@ -172,7 +172,6 @@ def test_addresses_are_those_that_numpy_states(tmp_path):
     mapped = np.memmap(tmp_path / "words", np.int64, "w+", shape=(3, 2))
     arrays = [base, read_only, base[5:], base[:0], base.reshape(3, 4)[1], mapped, mapped[2]]
     expected = [array.ctypes.data for array in arrays]
-    assert native.addresses_of(arrays) == expected
     assert [*map(native.address_of, arrays)] == expected
     with pytest.raises(TypeError, match="contiguous"):
         native.address_of(base[::2])
