@@ -5,7 +5,8 @@ calls the function of the same name in this module. The results equal those of n
 edges in the same order, with the same attributes. Both break ties alike, because networkx sorts the
 edges by weight with a stable sort.
 
-networkx imports this module for every call that may run here, so it does not import NumPy.
+networkx imports this module for every call that may run here, and asks `should_run` before each. So
+the module imports no code that is needed only to run a function.
 """
 
 from __future__ import annotations
@@ -15,23 +16,35 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from .networkx_components import LARGE, SPARSE, ConvertedNodes, Waiting, labels_wait, mean_degree
+from .networkx_info import (
+    SPARSE,
+    Waiting,
+    are_kernels_loaded,
+    labels_pay,
+    mean_degree,
+    typical_degree,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from .networkx_components import ConvertedNodes
     from .networkx_forests import ConvertedGraph
 
 #: The number of edges from which a spanning forest is faster here, conversion included.
 FOREST_FROM = 500
-#: The same for components, which networkx finds in less time than it takes to call a backend.
-COMPONENTS_FROM = 5_000
+#: The number of nodes from which components are. networkx takes 0.1 to 0.5 microseconds a node, and
+#: 10 microseconds more to call a backend than to call its own function.
+COMPONENTS_FROM = 120
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")
 
 #: The edges of graphs that networkx solved. A forest gains 2 to 4 microseconds an edge. Loading the
 #: code takes 55 milliseconds, of which NumPy takes 43.
 forests_wait = Waiting(30_000, 10_000)
+#: The nodes of graphs that were not sparse. A search gains 0.1 microseconds a node, and loading it
+#: takes 0.2 milliseconds.
+search_wait = Waiting(2_000, 2_000)
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
@@ -48,27 +61,42 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Return True, or the reason why networkx is faster at a call.
+    """Return True, or the reason why networkx is faster at a call."""
+    adjacency = _graph(args, kwargs)._adj
+    return (_may_span if name in _SPANNING else _may_label)(adjacency)
+
+
+def _may_span(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
+    """Return True, or why networkx is faster at a spanning forest.
 
     The first nodes tell whether a graph is small, because counting all edges takes time.
     """
-    adjacency = _graph(args, kwargs)._adj
-    degree = mean_degree(adjacency)
-    num_edges = len(adjacency) * degree / 2
-    least = FOREST_FROM if name in _SPANNING else COMPONENTS_FROM
-    rows = islice(adjacency.values(), 2 * least)
-    if num_edges < least / 2 or sum(map(len, rows)) < 2 * least:
-        return f"networkx is faster below {least} edges"
-    if name in _SPANNING:
-        is_loaded = f"{__package__}.networkx_forests" in sys.modules
-        if not is_loaded and not forests_wait.is_over(int(num_edges)):
-            return "loading NumPy would take longer than networkx"
-    elif degree < SPARSE:
-        if len(adjacency) < LARGE:
-            return f"networkx is as fast below {LARGE} nodes if these have few neighbors"
-        if not labels_wait.is_over(len(adjacency)):
-            return "loading NumPy and kernels would take longer than networkx"
+    num_edges = len(adjacency) * mean_degree(adjacency) / 2
+    rows = islice(adjacency.values(), 2 * FOREST_FROM)
+    if num_edges < FOREST_FROM / 2 or sum(map(len, rows)) < 2 * FOREST_FROM:
+        return f"networkx is faster below {FOREST_FROM} edges"
+    is_loaded = f"{__package__}.networkx_forests" in sys.modules
+    if not is_loaded and not forests_wait.is_over(int(num_edges)):
+        return "loading NumPy would take longer than networkx"
     return True
+
+
+def _may_label(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
+    """Return True, or why networkx is faster at components."""
+    size = len(adjacency)
+    if size < COMPONENTS_FROM:
+        return f"networkx is faster below {COMPONENTS_FROM} nodes"
+    if are_kernels_loaded():
+        return True
+    if typical_degree(adjacency) >= SPARSE:
+        is_loaded = f"{__package__}.networkx_components" in sys.modules
+        return is_loaded or search_wait.is_over(size) or "loading a search would take longer"
+    if not labels_pay(size):
+        return "loading NumPy and kernels would take longer than networkx"
+    from .networkx_labels import ARRAYS_FROM
+    from .networkx_rows import are_ready
+
+    return are_ready() or size >= ARRAYS_FROM or "networkx is as fast without kernels"
 
 
 def convert_from_nx(
@@ -84,6 +112,8 @@ def convert_from_nx(
         from .networkx_forests import ConvertedGraph
 
         return ConvertedGraph(graph, with_nodes=bool(preserve_node_attrs))
+    from .networkx_components import ConvertedNodes
+
     return ConvertedNodes(graph)
 
 
@@ -95,9 +125,6 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
     NotImplementedError
         If the graph was converted without its edges.
     """
-    if isinstance(result, ConvertedNodes):
-        message = "this graph was converted for its components only, without its edges"
-        raise NotImplementedError(message)
     is_converted = getattr(result, "__networkx_backend__", None) == "mstflow"
     return result.to_networkx() if is_converted else result
 

@@ -10,10 +10,11 @@ Source: Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Sear
 
 from __future__ import annotations
 
-import sys
 from itertools import compress, filterfalse, islice
 from operator import not_
 from typing import TYPE_CHECKING, Any
+
+from .networkx_info import LARGE, SPARSE, are_kernels_loaded, labels_pay, typical_degree
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,39 +29,12 @@ _MANY_OUTSIDE = 8
 _FEW_OUTSIDE = 2
 #: The number of neighbors of a level, relative to the nodes outside, from which most are reached.
 _MANY_ARCS = 16
-#: The number of nodes from which labels are found faster than by the search.
-LARGE = 5_000
-#: The mean degree up to which levels are small, as measured on the first nodes.
-SPARSE = 4
-_SAMPLE = 64
-
-
-class Waiting:
-    """The total size of the graphs for which code was not loaded yet.
-
-    Loading pays as soon as the graphs together would have gained the time that it takes.
-
-    Parameters
-    ----------
-    pays_from : int
-        The total size from which loading the code and NumPy pays.
-    with_numpy : int
-        The same if NumPy is loaded.
-    """
-
-    def __init__(self, pays_from: int, with_numpy: int) -> None:
-        self._pays_from, self._with_numpy = pays_from, with_numpy
-        self._total = 0
-
-    def is_over(self, size: int) -> bool:
-        """Return whether loading pays; call it for each graph."""
-        self._total += size
-        return self._total >= (self._with_numpy if "numpy" in sys.modules else self._pays_from)
-
-
-#: The nodes of sparse graphs that were searched. Labels gain 1 microsecond a node. Loading takes
-#: 75 milliseconds: 45 for NumPy, 12 for modules of mstflow and 18 for kernels.
-labels_wait = Waiting(75_000, 30_000)
+#: The number of components after which all are expected to be small if these have few nodes.
+_FIRST = 2
+#: The number of nodes from which labels are found faster than by the search,
+LABELS_FROM = 100
+#: if the typical degree is below this, because kernels read all neighbors.
+_DENSE = 12
 
 
 class ConvertedNodes:
@@ -70,12 +44,13 @@ class ConvertedNodes:
     functions as possible, because networkx finds the components of small graphs in microseconds.
     """
 
-    __slots__ = ("_adjacency", "_is_multigraph", "_labels", "_sets", "_shares")
+    __slots__ = ("_adjacency", "_is_multigraph", "_labels", "_number", "_sets", "_shares")
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
         self._adjacency: Mapping[Any, Mapping[Any, Any]] = graph._adj
         self._labels: NDArray[Any] | None = None
+        self._number = 0
         self._sets: list[set[Any]] | None = None
         self._is_multigraph = graph.is_multigraph()
         self._shares = graph.edge_attr_dict_factory is dict  # else edges may share one
@@ -83,8 +58,7 @@ class ConvertedNodes:
     @property
     def number(self) -> int:
         """The number of components."""
-        labels = self._find_labels()
-        return len(self._search()) if labels is None else int(labels.max()) + 1
+        return len(self._search()) if self._find_labels() is None else self._number
 
     def sets(self) -> list[set[Any]]:
         """Return a new set of the nodes of each component, in the order of first nodes."""
@@ -99,25 +73,40 @@ class ConvertedNodes:
     def is_connected(self) -> bool:
         """Whether there is one component; others are not searched for."""
         if self._sets is None and self._labels is None:
-            if len(self) >= LARGE and _is_small(self._adjacency, LARGE // 8):
+            few = min(16, len(self) // 4) + len(self) // 64
+            if len(self) >= LABELS_FROM and _is_small(self._adjacency, few):
                 return False
             if self._find_labels() is None:
                 return len(next(components_of(self._adjacency))) == len(self)
         return self.number == 1
 
     def _find_labels(self) -> NDArray[Any] | None:
-        """Return the labels of a large graph; None if a search is faster, or has been made."""
-        is_new = self._sets is None and self._labels is None
-        if is_new and len(self) >= LARGE and self._shares and labels_wait.is_over(len(self)):
-            from .networkx_labels import labels_of_rows
+        """Return the labels of the nodes; None if a search is faster, or has been made."""
+        size, is_new = len(self), self._sets is None and self._labels is None
+        if is_new and size >= LABELS_FROM and self._shares:
+            degree = typical_degree(self._adjacency)
+            has_few = degree < _DENSE or size >= LARGE
+            if has_few and (are_kernels_loaded() or labels_pay(size)):
+                from .networkx_labels import labels_of_rows
 
-            self._labels = labels_of_rows(self._adjacency, is_sparse=is_sparse(self._adjacency))
+                self._labels, self._number = labels_of_rows(self._adjacency, degree)
         return self._labels
 
     def _search(self) -> list[set[Any]]:
         if self._sets is None:
             self._sets = list(components_of(self._adjacency))
         return self._sets
+
+    def to_networkx(self) -> Any:
+        """Raise an error, because the edges were not converted.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        message = "this graph was converted for its components only, without its edges"
+        raise NotImplementedError(message)
 
     def is_directed(self) -> bool:
         """Return False; networkx does not convert directed graphs for these functions."""
@@ -134,33 +123,43 @@ class ConvertedNodes:
 def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
     """Yield the nodes of each component, in the order of first nodes."""
     size = len(adjacency)
-    few = size if is_sparse(adjacency) else _FEW
+    few = size if typical_degree(adjacency) < SPARSE else _FEW
     outside: Collection[Any] = adjacency
-    while True:
+    count = 0
+    while size:
         earlier: set[Any] = set()
         for first in filterfalse(earlier.__contains__, outside):
             component, rest = _component(adjacency, first, earlier, outside, size, few)
             yield component
+            count += 1
             size -= len(component)
-            if not size:
+            if rest is None:
+                earlier |= component
+            else:
+                earlier, outside = set(), list(filterfalse(component.__contains__, rest))
+            if count == _FIRST and size > len(adjacency) / 2:
+                yield from _small_components(adjacency, outside, earlier)
                 return
-            if rest is not None:
-                outside = list(filterfalse(component.__contains__, rest))
+            if rest is not None or not size:
                 break
-            earlier |= component
         else:
             return
 
 
-def is_sparse(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool:
-    """Return whether the first nodes have few neighbors."""
-    return mean_degree(adjacency) < SPARSE
-
-
-def mean_degree(adjacency: Mapping[Any, Mapping[Any, Any]]) -> float:
-    """Return the mean number of neighbors of the first nodes."""
-    degrees = list(map(len, islice(adjacency.values(), _SAMPLE)))
-    return sum(degrees) / (len(degrees) or 1)
+def _small_components(
+    adjacency: Mapping[Any, Mapping[Any, Any]], outside: Collection[Any], seen: set[Any]
+) -> Iterator[set[Any]]:
+    """Yield the components of the nodes outside, by the loop that is fastest if these are small."""
+    for first in outside:
+        if first not in seen:
+            seen.add(first)
+            reached = [first]
+            for node in reached:
+                for other in adjacency[node]:
+                    if other not in seen:
+                        seen.add(other)
+                        reached.append(other)
+            yield set(reached)
 
 
 def _is_small(adjacency: Mapping[Any, Mapping[Any, Any]], limit: int) -> bool:
@@ -169,6 +168,8 @@ def _is_small(adjacency: Mapping[Any, Mapping[Any, Any]], limit: int) -> bool:
     unread = list(reached)
     while unread and len(reached) <= limit:
         row = adjacency[unread.pop()]
+        if len(row) > limit:
+            return False
         unread += filterfalse(reached.__contains__, row)
         reached.update(row)
     return len(reached) <= limit
@@ -182,8 +183,8 @@ def _component(
     `outside` has the `size` nodes that are in no component yet, and those of `earlier` components.
     A loop reads levels of up to `few` nodes.
     """
-    reached = {first}
-    level: Collection[Any] = [first]
+    reached = {first}.union(adjacency[first])
+    level: Collection[Any] = [node for node in adjacency[first] if node != first]
     rest: list[Any] | None = None
     while True:
         while 0 < len(level) <= few:

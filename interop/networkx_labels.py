@@ -11,7 +11,8 @@ import numpy as np
 
 from ..graphs.libraries.networkx import ends_of
 from ..primitives import array_module
-from .networkx_rows import ends_by_kernels
+from .networkx_info import LARGE, SPARSE
+from .networkx_rows import are_ready, labels_by_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -26,13 +27,17 @@ ARRAYS_FROM = 30_000
 _moved_after = [-1]
 
 
-def labels_of_rows(adjacency: Any, *, is_sparse: bool) -> NDArray[Any] | None:
-    """Return the labels of an undirected graph's nodes; None if a search is faster."""
-    if ends := ends_by_kernels(adjacency):
-        return labels_of(*ends, array_module("numba"))
-    if is_sparse and len(adjacency) >= ARRAYS_FROM:
-        return labels_of(*ends_of(adjacency), array_module("numpy"))
-    return None
+def labels_of_rows(adjacency: Any, degree: int) -> tuple[NDArray[Any] | None, int]:
+    """Return the labels of an undirected graph's nodes, and how many differ.
+
+    Return None and 0 if a search is faster. `degree` is the typical degree.
+    """
+    if (len(adjacency) >= LARGE or are_ready()) and (found := labels_by_kernels(adjacency, degree)):
+        return found
+    if degree < SPARSE and len(adjacency) >= ARRAYS_FROM:
+        labels = labels_of(*ends_of(adjacency), array_module("numpy"))
+        return labels, int(labels.max()) + 1
+    return None, 0
 
 
 def labels_of(size: int, u: NDArray[Any], v: NDArray[Any], ops: ArrayModule) -> NDArray[Any]:

@@ -42,7 +42,7 @@ kernels = Kernels(f"{__package__}.row_kernels")
 
 def edges_by_kernels(graph: Any) -> Edges | None:
     """Return the edges of an undirected networkx graph; None if kernels cannot read it."""
-    if (found := _read(graph._adj, with_values=True)) is None:
+    if (found := _read(graph._adj)) is None:
         return None
     size, *ends, values = found
     nodes, (u, v) = list(graph._adj), (end.astype(np.int64) for end in ends)
@@ -62,18 +62,30 @@ def edges_by_kernels(graph: Any) -> Edges | None:
     return Edges(nodes, u[edge_of], v[edge_of], keys, data)
 
 
-def ends_by_kernels(adjacency: Any) -> tuple[int, NDArray[np.int32], NDArray[np.int32]] | None:
-    """Return the number of nodes and both ends of each pair of neighbors.
+def labels_by_kernels(adjacency: Any, degree: int) -> tuple[NDArray[np.int64], int] | None:
+    """Return the number of each node's component, and how many there are; None without kernels.
 
-    Return None if kernels cannot read the graph.
+    Components have the order of first nodes. `degree` is the typical degree. If it is less than the
+    mean degree, the kernel is called once more with more space.
     """
-    found = _read(adjacency, with_values=False)
-    return found and found[:3]
+    if type(adjacency) is not dict or not are_usable(len(adjacency)):
+        return None
+    labels = np.empty(len(adjacency), np.int64)
+    if len(labels) > _MOST:
+        return None
+    graph = (_functions(), id(adjacency), id(dict), int(_is_layout_known()))
+    number = -100 - (4 + 5 * min(degree, 16)) * len(labels)
+    while number < -1:
+        space = np.empty(-number, np.int64)
+        number = kernels.label_rows(*graph, space, labels)
+    if number < 0 or (number and space[0] and not _are_loops(adjacency, space[1 : 1 + space[0]])):
+        return None
+    return labels, number
 
 
 def numbers_by_kernels(dicts: NDArray[Any], key: Any) -> NDArray[Any] | None:
     """Return the values of a key in dictionaries; None unless all are floats, or all are int64."""
-    if type(key) is not str or not _are_usable(len(dicts)):
+    if type(key) is not str or not are_usable(len(dicts)):
         return None
     types = np.array([id(dict), id(float), id(int)], np.int64)
     found = np.empty(len(dicts)), np.empty(len(dicts), np.int64)
@@ -81,15 +93,29 @@ def numbers_by_kernels(dicts: NDArray[Any], key: Any) -> NDArray[Any] | None:
     return found[kind - 1] if kind else None
 
 
-def _are_usable(size: int) -> bool:
+def are_ready() -> bool:
+    """Return whether kernels can be called and need not be compiled."""
+    return kernels.are_loaded() or (_are_possible() and _were_cached())
+
+
+def are_usable(size: int) -> bool:
     """Return whether kernels can be called, without compiling them unless the graph is large."""
-    if why_not("numba") or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return False  # without a GIL, another thread could change a dictionary
-    if kernels.are_loaded() or kernels.are_cached():
+    if are_ready():
         return True
-    if pays := kernels.pay_after(size):
+    if pays := _are_possible() and kernels.pay_after(size):
         _compile()
     return pays
+
+
+def _are_possible() -> bool:
+    # Without a GIL, another thread could change a dictionary.
+    return not why_not("numba") and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+@cache
+def _were_cached() -> bool:
+    """Return whether the kernels were in the cache when this process asked first."""
+    return kernels.are_cached()
 
 
 def _compile() -> None:
@@ -99,17 +125,18 @@ def _compile() -> None:
     edges = (0, _NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_WORDS)
     kernels.read_edges(*graph, *edges)
     kernels.read_keys(_functions(), _NO_WORDS, 0, _NO_ROWS, *[_NO_WORDS] * 4)
+    kernels.label_rows(_functions(), 0, 0, 0, _NO_WORDS, _NO_WORDS)
     kernels.read_numbers(_functions(), _NO_WORDS, _NO_WORDS, 0, np.empty(0), _NO_WORDS)
 
 
 def _read(
-    adjacency: Any, *, with_values: bool
+    adjacency: Any,
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[Any]] | None:
     """Return the number of rows, both rows of each edge, and the dictionary that they share.
 
     Return None if kernels cannot be called, or if rows are not dictionaries that share others.
     """
-    if type(adjacency) is not dict or not _are_usable(len(adjacency)):
+    if type(adjacency) is not dict or not are_usable(len(adjacency)):
         return None
     rows = np.empty(len(adjacency), np.int64)
     graph = (_functions(), id(adjacency), id(dict), rows)
@@ -121,7 +148,7 @@ def _read(
     places = 2 ** count.bit_length()
     table = np.zeros(places, np.int64), np.empty(places, np.int32)
     u, v = np.empty((2, count // 2 + len(rows)), np.int32)  # a row has at most one loop
-    values = np.empty(len(u) if with_values else 0, object)
+    values = np.empty(len(u), object)
     count = kernels.read_edges(
         *graph, is_known, row_of, value, *table, u, v, object_addresses(values)
     )
@@ -133,7 +160,7 @@ def _read(
     return len(rows), u, v, values[:count]
 
 
-def _are_loops(adjacency: Any, rows: NDArray[np.int32]) -> bool:
+def _are_loops(adjacency: Any, rows: NDArray[Any]) -> bool:
     """Return whether these rows differ, and each has its own node as a neighbor."""
     nodes = list(adjacency)
     return len(set(rows.tolist())) == len(rows) and all(

@@ -16,6 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from ..primitives.numba.trees import join
 from ..runtime.intrinsics import AHEAD, array_at, fetch, helper, highest_bit, kernel, scratch
 
 _ENSURE, _RELEASE, _NEXT, _SIZE, _GET, _KEEP, _DROP, _DOUBLE, _LONG = np.arange(9, dtype=np.uint64)
@@ -167,6 +168,83 @@ def pair_arcs(row_of, value, seen, edge_at, u, v):
     return count
 
 
+@helper
+def unite_arcs(row_of, value, seen, first, parent):
+    """Unite the rows of the two arcs of each edge, which have the same value.
+
+    A root is the first row of its tree. Return the number of arcs without a partner, or -1 as
+    `pair_arcs` does. `seen` and `first` are the columns of a hash table as there: a value, and the
+    row of its first arc, or -1 after the second.
+    """
+    single, last, mask = 0, len(value) - 1, np.uint64(len(seen) - 1)
+    shift = np.uint64(64) - highest_bit(np.uint64(len(seen)))
+    seen[:] = 0
+    for i in range(len(value)):
+        ahead = (np.uint64(value[min(i + AHEAD, last)]) * _FACTOR) >> shift
+        fetch(seen, ahead)
+        fetch(first, ahead)
+        place = (np.uint64(value[i]) * _FACTOR) >> shift
+        while seen[place] != 0 and seen[place] != value[i]:
+            place = (place + np.uint64(1)) & mask
+        if seen[place] == 0:
+            seen[place], first[place] = value[i], row_of[i]
+            single += 1
+        elif first[place] < 0 or first[place] == row_of[i]:
+            return -1
+        else:
+            join(np.uint64(first[place]), np.uint64(row_of[i]), parent)
+            first[place] = -1
+            single -= 1
+    return single
+
+
+@helper
+def number_sets(parent):
+    """Replace each parent by the number of its tree, in the order of roots; return how many."""
+    count = 0
+    for row in range(len(parent)):  # smaller rows have their numbers already
+        above = np.uint64(parent[row])
+        is_root = above == np.uint64(row)
+        parent[row] = count if is_root else parent[above]
+        count += is_root
+    return count
+
+
+@kernel([0] * 9, 0, 0, 0, [], [])
+def label_rows(functions, graph, dict_type, is_known, space, labels):
+    """Write the number of each row's component, in the order of first rows; return how many.
+
+    The first arguments are those of `count_arcs`. Write to `space` how many arcs have no partner,
+    and their rows. If it is too small, only return its least size, as a negative number. Return -1
+    if the rows cannot be read; see `find_rows` and `unite_arcs`.
+    """
+    if not len(labels):
+        return 0
+    gil, size, result = call(functions[_ENSURE], np.int32, ()), len(labels), -1
+    count = find_rows(functions, graph, dict_type, space[:size]) if size < len(space) else -1
+    places = np.int64(2) << np.int64(highest_bit(np.uint64(max(count, 1))))
+    row_at = size + count
+    seen_at = row_at + (count + 1) // 2
+    first_at = seen_at + places
+    if count >= 0 and first_at + places // 2 > len(space):
+        result = -first_at - places // 2
+    elif count >= 0:
+        value, row_of = space[size:row_at], space[row_at:seen_at].view(np.int32)[:count]
+        read_items(functions, dict_type, is_known, space[:size], row_of, value[:0], value)
+        for row in range(size):
+            labels[row] = row
+        seen, first = space[seen_at:first_at], space[first_at:].view(np.int32)
+        single = unite_arcs(row_of, value, seen, first, labels)
+        result = number_sets(labels) if single >= 0 else -1
+        space[0], place = single, 0
+        for k in range(len(seen) if single > 0 else 0):
+            if seen[k] and first[k] >= 0:
+                place += 1
+                space[place] = first[k]
+    call(functions[_RELEASE], np.int32, (gil,))
+    return result
+
+
 @kernel([0] * 9, 0, 0, [])
 def count_arcs(functions, graph, dict_type, rows):
     """Write the address of each row, and return the number of items of all rows.
@@ -189,8 +267,8 @@ def read_edges(
     """Write both rows of each edge, and the value that they share; return the number of edges.
 
     The first arguments are those of `count_arcs`, whose result is the length of `row_of` and
-    `value`. The others are those of `pair_arcs`. `objects` may be empty. Return -1 also if the
-    number of items has changed.
+    `value`. The others are those of `pair_arcs`, and an array of objects for the values.
+    Return -1 also if the number of items has changed.
     """
     if not len(rows):
         return 0
@@ -198,7 +276,7 @@ def read_edges(
     if find_rows(functions, graph, dict_type, rows) == len(value):
         read_items(functions, dict_type, is_known, rows, row_of, value[:0], value)
         count = pair_arcs(row_of, value, seen, edge_at, u, v)
-        if count > 0 and len(objects):
+        if count > 0:
             keep(functions, value[:count], objects)
     call(functions[_RELEASE], np.int32, (gil,))
     return count

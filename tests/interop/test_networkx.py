@@ -7,7 +7,6 @@ import subprocess
 import sys
 import weakref
 from collections import OrderedDict
-from functools import partial
 from typing import ClassVar
 from unittest import mock
 
@@ -23,9 +22,9 @@ from mstflow.graphs.libraries import networkx as libraries
 from mstflow.interop import networkx_backend as backend
 from mstflow.interop import networkx_components as components
 from mstflow.interop import networkx_forests as forests
+from mstflow.interop import networkx_info
 from mstflow.interop import networkx_labels as labels
 from mstflow.interop import networkx_rows as rows
-from mstflow.interop.networkx_info import FUNCTIONS, info
 from mstflow.runtime.native import Kernels
 
 networkx = pytest.importorskip("networkx")
@@ -51,7 +50,7 @@ def test_tests_of_networkx_pass(tmp_path):
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
     called = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", log.read_text())
-    assert set(called) == set(FUNCTIONS)
+    assert set(called) == set(networkx_info.FUNCTIONS)
 
 
 DISPATCH = """
@@ -82,7 +81,7 @@ def test_networkx_dispatches():
     inner = "minimum_spanning_edges"  # which networkx calls for its own tree
     assert used == ["minimum_spanning_edges"] * 2 + ["minimum_spanning_tree", inner]
     assert f"networkx is faster below {backend.FOREST_FROM} edges" in done.stderr
-    assert f"networkx is faster below {backend.COMPONENTS_FROM} edges" in done.stderr
+    assert f"networkx is faster below {backend.COMPONENTS_FROM} nodes" in done.stderr
     assert "the other algorithms of networkx return edges in another order" in done.stderr
 
 
@@ -180,12 +179,12 @@ def test_edges_that_share_a_dictionary(edges):
 LIMITS = st.sampled_from([0, 1, 100])
 
 
-@given(edge_lists(), NAMES, st.integers(0, 3), LIMITS, LIMITS, LIMITS)
-def test_levels_of_a_search(graph, name, few, few_outside, many_outside, many_arcs):
+@given(edge_lists(), NAMES, st.integers(0, 3), LIMITS, LIMITS, LIMITS, st.sampled_from([1, 2, 99]))
+def test_levels_of_a_search(graph, name, few, few_outside, many_outside, many_arcs, first):
     """Small graphs have small levels; the limits decide how these are read."""
     made = as_networkx(graph, networkx.Graph, name)
     limits = {"SPARSE": 0, "_FEW": few, "_FEW_OUTSIDE": few_outside, "_MANY_OUTSIDE": many_outside}
-    limits["_MANY_ARCS"] = many_arcs
+    limits |= {"_MANY_ARCS": many_arcs, "_FIRST": first}
     with mock.patch.multiple(components, **limits):
         found = list(backend.connected_components(backend.convert_from_nx(made)))
     assert found == list(networkx.connected_components(made))
@@ -196,28 +195,43 @@ def by_kernels(monkeypatch):
     """Let kernels read any graph; return a function that labels components if they can."""
     pytest.importorskip("numba")
     monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
-    return partial(labels.labels_of_rows, is_sparse=False)
+    monkeypatch.setattr(rows, "_were_cached", lambda: True)
+    return lambda adjacency: labels.labels_of_rows(adjacency, networkx_info.SPARSE)[0]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(edge_lists(), st.sampled_from(KINDS), NAMES)
-def test_components_by_kernels(by_kernels, graph, kind, name):
+@given(edge_lists(), st.sampled_from(KINDS), NAMES, st.booleans())
+@pytest.mark.usefixtures("by_kernels")
+def test_components_by_kernels(graph, kind, name, is_known):
     made = as_networkx(graph, kind, name)
     expected = list(networkx.connected_components(made))
-    found = by_kernels(made._adj)
+    with mock.patch.object(rows, "_is_layout_known", return_value=is_known):
+        found, number = rows.labels_by_kernels(made._adj, 2)
     assert labels.sets_of(made._adj, found) == expected
+    assert number == len(expected)
+
+
+@pytest.mark.usefixtures("by_kernels")
+@pytest.mark.parametrize("degree", [0, 16])
+def test_space_for_kernels(degree):
+    """If the guess of the degree is too low, the kernel says how much space it needs."""
+    made = networkx.disjoint_union(networkx.complete_graph(30), networkx.star_graph(300))
+    made.add_edges_from((i, i) for i in range(0, 300, 7))
+    found, number = rows.labels_by_kernels(made._adj, degree)
+    assert number == 2
+    assert labels.sets_of(made._adj, found) == list(networkx.connected_components(made))
 
 
 @pytest.fixture
 def are_loaded(monkeypatch):
     """Let this process use all code for any graph, as after calls on many graphs."""
-    for waiting in (components.labels_wait, backend.forests_wait):
+    for waiting in (networkx_info.labels_wait, backend.forests_wait, backend.search_wait):
         monkeypatch.setattr(waiting, "_total", 10**9)
 
 
 @pytest.mark.usefixtures("by_kernels", "are_loaded")
 def test_large_graphs_have_components_by_kernels():
-    made = networkx.gnm_random_graph(components.LARGE, components.LARGE, seed=1)
+    made = networkx.gnm_random_graph(networkx_info.LARGE, networkx_info.LARGE, seed=1)
     with mock.patch.object(components, "components_of", side_effect=AssertionError):
         found = list(networkx.connected_components(made, backend="mstflow"))
         assert backend.is_connected(backend.convert_from_nx(made)) is False
@@ -227,7 +241,7 @@ def test_large_graphs_have_components_by_kernels():
 @pytest.mark.usefixtures("are_loaded")
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
-    monkeypatch.setattr(labels, "ends_by_kernels", lambda _: None)
+    monkeypatch.setattr(labels, "labels_by_kernels", lambda *_: None)
     made = kind(networkx.path_graph(labels.ARRAYS_FROM))
     made.add_edge("a", "b")
     made.add_edge("c", "c")
@@ -242,9 +256,12 @@ def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
 @pytest.mark.usefixtures("are_loaded")
 def test_a_small_component_of_a_large_graph_is_enough(monkeypatch):
     made = networkx.Graph([("a", "b")])
-    networkx.add_path(made, range(components.LARGE))
-    monkeypatch.setattr(labels, "ends_by_kernels", mock.Mock(side_effect=AssertionError))
+    networkx.add_path(made, range(networkx_info.LARGE))
+    monkeypatch.setattr(components.ConvertedNodes, "_find_labels", AssertionError)
     assert networkx.is_connected(made, backend="mstflow") is False
+    monkeypatch.undo()
+    for connected in (networkx.path_graph(10), networkx.star_graph(1000), networkx.path_graph(150)):
+        assert networkx.is_connected(connected, backend="mstflow") is True
 
 
 @pytest.mark.parametrize("kind", [Thin, networkx.DiGraph])
@@ -258,7 +275,8 @@ def test_rows_that_share_no_dictionaries_or_too_many(by_kernels, kind):
 @pytest.mark.parametrize(
     ("kernel", "new"), [("count_arcs", (0, 8)), ("count_arcs", (0, 9)), ("read_keys", (0, 1))]
 )
-def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch, kernel, new):
+@pytest.mark.usefixtures("by_kernels")
+def test_a_graph_that_changes_while_it_is_read(monkeypatch, kernel, new):
     read = getattr(rows.kernels, kernel)
 
     def read_before(*arguments):
@@ -269,8 +287,20 @@ def test_a_graph_that_changes_while_it_is_read(by_kernels, monkeypatch, kernel, 
     made = networkx.MultiGraph(networkx.path_graph(9))
     monkeypatch.setattr(rows.kernels, kernel, read_before)
     assert rows.edges_by_kernels(made) is None
-    made = networkx.path_graph(9)
-    assert (by_kernels(made._adj) is None) == (kernel == "count_arcs")
+
+
+@pytest.mark.usefixtures("by_kernels")
+def test_a_graph_that_changes_before_it_is_read_again(monkeypatch):
+    read = rows.kernels.label_rows
+
+    def read_before(*arguments):
+        count = read(*arguments)
+        made.add_edge(0, "new")
+        return count
+
+    made = networkx.complete_graph(40)
+    monkeypatch.setattr(rows.kernels, "label_rows", read_before)
+    assert rows.labels_by_kernels(made._adj, 0) is None
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -404,26 +434,38 @@ def test_can_run():
     for args, options in (((small, "weight", "prim"), {}), ((), {"G": small, "algorithm": "prim"})):
         assert "order" in backend.can_run("minimum_spanning_tree", args, options)
     assert "order" in backend.can_run("minimum_spanning_edges", (small, "boruvka"), {})
-    assert set(info()["functions"]) == {name for name in FUNCTIONS if hasattr(backend, name)}
+    assert set(networkx_info.info()["functions"]) == {
+        name for name in networkx_info.FUNCTIONS if hasattr(backend, name)
+    }
 
 
-@pytest.mark.usefixtures("are_loaded")
+@pytest.mark.usefixtures("are_loaded", "by_kernels")
 def test_should_run():
-    small, large = networkx.path_graph(9), networkx.circulant_graph(2500, [1, 2])
-    assert large.number_of_edges() == backend.COMPONENTS_FROM
+    small, large = networkx.path_graph(9), networkx.cycle_graph(backend.COMPONENTS_FROM)
     assert "faster" in backend.should_run("minimum_spanning_edges", (small,), {})
-    assert backend.should_run("minimum_spanning_edges", (large,), {}) is True
+    assert backend.should_run("minimum_spanning_edges", (networkx.path_graph(5000),), {}) is True
     assert backend.should_run("connected_components", (large,), {}) is True
-    large.remove_edge(0, 1)
+    assert backend.should_run("connected_components", (), {"G": large}) is True
+    large.remove_node(0)
     assert "faster" in backend.should_run("connected_components", (large,), {})
     assert "faster" in backend.should_run("connected_components", (networkx.Graph(),), {})
-    sparse = networkx.cycle_graph(components.LARGE)
-    assert backend.should_run("connected_components", (sparse,), {}) is True
-    sparse.remove_node(0)
-    sparse.add_edge(1, 3)
-    sparse.add_edge(1, 4)
-    assert "few neighbors" in backend.should_run("connected_components", (sparse,), {})
-    assert backend.should_run("minimum_spanning_tree", (sparse,), {}) is True
+
+
+def test_should_run_without_kernels(monkeypatch):
+    sparse, dense = networkx.cycle_graph(1000), networkx.circulant_graph(1000, [1, 2, 3])
+    monkeypatch.setattr(backend, "are_kernels_loaded", lambda: False)
+    monkeypatch.setattr(rows, "are_ready", lambda: False)
+    monkeypatch.setattr(networkx_info, "labels_wait", backend.Waiting(500, 500))
+    assert "NumPy" in backend.should_run("is_connected", (sparse,), {})
+    assert "without kernels" in backend.should_run("is_connected", (sparse,), {})
+    assert (
+        backend.should_run("is_connected", (networkx.cycle_graph(labels.ARRAYS_FROM),), {}) is True
+    )
+    assert backend.should_run("is_connected", (dense,), {}) is True
+    monkeypatch.delitem(sys.modules, "mstflow.interop.networkx_components")
+    monkeypatch.setattr(backend, "search_wait", backend.Waiting(2000, 2000))
+    assert "search" in backend.should_run("is_connected", (dense,), {})
+    assert backend.should_run("is_connected", (dense,), {}) is True
 
 
 @pytest.mark.parametrize("hubs_first", [True, False])
@@ -439,7 +481,7 @@ def test_should_run_counts_edges_if_the_first_nodes_do_not_decide(hubs_first):
 WAITS = """
 import sys, networkx as nx
 nx.config.backend_priority.algos = nx.config.backend_priority.generators = ["mstflow"]
-dense, sparse = nx.circulant_graph(3000, [1, 2, 3, 4]), nx.cycle_graph(7500)
+dense, sparse = nx.circulant_graph(3000, [1, 2, 3, 4]), nx.cycle_graph(30_000)
 assert nx.is_connected(dense)
 found = []
 for function, graph in ((nx.connected_components, sparse), (nx.minimum_spanning_edges, dense)):
@@ -452,19 +494,19 @@ print(*(found.index(each) for each in [(False, False), (True, True)]))
 
 
 def test_numpy_is_loaded_when_it_pays_for_all_graphs_together():
-    """networkx solves the first graphs of a process; the tenth sparse graph has 75,000 nodes."""
+    """networkx solves the first graphs of a process; ten sparse graphs have 300,000 nodes."""
     done = subprocess.run([sys.executable, "-c", WAITS], capture_output=True, text=True)
     assert done.stdout == "0 9\n", done.stderr
 
 
 def test_a_large_graph_does_not_wait(monkeypatch):
-    monkeypatch.setattr(backend, "forests_wait", components.Waiting(30_000, 30_000))
+    monkeypatch.setattr(backend, "forests_wait", backend.Waiting(30_000, 30_000))
     monkeypatch.delitem(sys.modules, "mstflow.interop.networkx_forests", raising=False)
     large = networkx.circulant_graph(10_000, [1, 2, 3])
     assert backend.should_run("minimum_spanning_tree", (large,), {}) is True
     large.remove_edge(5_000, 5_001)  # unknown to the first nodes
     large.remove_nodes_from(range(9_000, 10_000))
-    monkeypatch.setattr(backend, "forests_wait", components.Waiting(30_000, 30_000))
+    monkeypatch.setattr(backend, "forests_wait", backend.Waiting(30_000, 30_000))
     assert "NumPy" in backend.should_run("minimum_spanning_tree", (large,), {})
 
 

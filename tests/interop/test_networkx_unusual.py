@@ -16,6 +16,7 @@ from mstflow.graphs.libraries import networkx as libraries
 from mstflow.interop import networkx_backend as backend
 from mstflow.interop import networkx_components as components
 from mstflow.interop import networkx_forests as forests
+from mstflow.interop import networkx_info
 from mstflow.interop import networkx_labels as labels
 from mstflow.interop import networkx_rows as rows
 from mstflow.interop.networkx_info import FUNCTIONS
@@ -30,16 +31,18 @@ SPANNING = [name for name in FUNCTIONS if "spanning" in name]
 @pytest.fixture(autouse=True, params=["kernels", "arrays"])
 def _reader(request, monkeypatch):
     """Read graphs of any size by kernels, or without them."""
-    monkeypatch.setattr(components, "LARGE", 0)
-    monkeypatch.setattr(components, "SPARSE", 10**9)
+    for module in (components, labels):
+        monkeypatch.setattr(module, "LARGE", 0)
+    monkeypatch.setattr(components, "LABELS_FROM", 0)
+    monkeypatch.setattr(labels, "SPARSE", 10**9)
     monkeypatch.setattr(labels, "ARRAYS_FROM", 0)
-    for waiting in (components.labels_wait, forests.kernels_wait):
+    for waiting in (networkx_info.labels_wait, forests.kernels_wait):
         monkeypatch.setattr(waiting, "_total", 10**9)
     if request.param == "kernels":
         pytest.importorskip("numba")
         monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
     else:
-        monkeypatch.setattr(rows, "_are_usable", lambda _: False)
+        monkeypatch.setattr(rows, "_are_possible", lambda: False)
         monkeypatch.setattr(Kernels, "are_loaded", lambda _: False)
 
 
@@ -298,12 +301,9 @@ def test_a_node_is_removed_after_the_rows_were_read(kind, monkeypatch):
     made = kind(networkx.path_graph(9))
     assert rows.edges_by_kernels(made) is None
     made = kind(networkx.path_graph(9))
-    ends = rows.ends_by_kernels(made._adj)
     monkeypatch.setattr(libraries, "_rows", lambda given: removed() or read_rows(given))
     with pytest.raises(ValueError, match="shape"):
         libraries.edges_of(made)
-    if ends:
-        assert (ends[0], len(made)) == (9, 7)
 
 
 @pytest.mark.parametrize("_reader", ["kernels"], indirect=True)
@@ -312,7 +312,7 @@ def test_graphs_too_large_for_the_dtype_of_kernels(size, is_read, monkeypatch):
     """A path has more arcs than nodes, and a graph without edges has more nodes."""
     monkeypatch.setattr(rows, "_MOST", 4)
     for made in (networkx.path_graph(size), networkx.empty_graph(size + 1)):
-        assert (rows.ends_by_kernels(made._adj) is not None) == is_read
+        assert (rows.labels_by_kernels(made._adj, 2) is not None) == (len(made) <= 4)
         assert (rows.edges_by_kernels(made) is not None) == is_read
 
 
@@ -320,10 +320,11 @@ RACE = """
 import random, sys, threading
 import networkx as nx
 from mstflow.interop import networkx_backend as backend, networkx_components, networkx_forests
+from mstflow.interop import networkx_info, networkx_labels
 from mstflow.runtime.native import Kernels
 Kernels.pay_after = lambda *_: True
-networkx_components.LARGE = 0
-networkx_components.labels_wait._total = networkx_forests.kernels_wait._total = 10**9
+networkx_components.LARGE = networkx_components.LABELS_FROM = networkx_labels.LARGE = 0
+networkx_info.labels_wait._total = networkx_forests.kernels_wait._total = 10**9
 sys.setswitchinterval(1e-6)
 made, last = nx.MultiGraph(nx.path_graph(2000)), range(1980, 2000)
 def change():
