@@ -629,10 +629,9 @@ class NumbaArrays(NumpyArrays):
         number, parent = empty(size, above.dtype), queue[:size]
         self._team.share(paths.number_parents, size, nodes, *map(_words, (above, number, parent)))
         first = self._first_paths((number, parent, core), pairs, light, none, bits)
-        covering = empty(len(u), first.dtype)
-        arrays = map(_words, (u, v, number, first, covering))
-        self._team.share(paths.list_covering, len(u), *arrays)
-        return covering
+        child = empty(len(u), number.dtype)
+        self._team.share(paths.list_children, len(u), *map(_words, (u, v, number, child)))
+        return self.gather(first, child)
 
     def _bits(self, positions: Array, size: int) -> Array:
         """Return words with a bit for each place, set at ascending positions, or an empty array.

@@ -278,15 +278,14 @@ def raise_records(parent, rows, whole, none, out):
         out[node] = min(record & _BELOW, np.uint64(none))
 
 
-@kernel(0, 2, [0, 1], [1, 2], [2, 0, 1], [5, 6, 7], [0] * 2)
-def list_covering(start, stop, u, v, number, first, covering):
-    """Write the first path that covers each edge."""
+@kernel(0, 2, [0, 1], [1, 2], [2, 0, 1], [0] * 2)
+def list_children(start, stop, u, v, number, child):
+    """Write the number of the child at one end of each edge: the larger one."""
     for i in range(start, stop):
-        far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
-        fetch(number, u[far])
-        fetch(number, v[far])
-        fetch(first, max(number[u[near]], number[v[near]]))
-        covering[i] = first[max(number[u[i]], number[v[i]])]
+        ahead = min(i + AHEAD, stop - 1)
+        fetch(number, u[ahead])
+        fetch(number, v[ahead])
+        child[i] = max(number[u[i]], number[v[i]])
 
 
 @helper
