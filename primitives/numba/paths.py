@@ -42,7 +42,11 @@ def path_sums(parent, values, out):
 
 @kernel([0, 1], [1, 2], [0] * 3)
 def count_neighbors(u, v, nodes):
-    """Add 2^32 plus the other end of each edge to the words of both ends."""
+    """Add 2^32 plus the other end of each edge to the words of both ends.
+
+    When all but one edge are subtracted again, the upper half of a word is 1, and the lower half is
+    the other end of this edge.
+    """
     last = len(u) - 1
     for i in range(len(u)):
         ahead = min(i + AHEAD, last)
@@ -62,7 +66,7 @@ def strip_leaves(nodes, rounds, queue, above):
     numbers. The word of a node becomes its number, and `above` has the parent of each number.
     """
     tail = place = _ZERO
-    for node in range(np.uint64(len(nodes))):
+    for node in range(np.uint64(len(nodes))):  # write all, and keep nodes with at most one edge
         queue[tail] = node
         tail += np.uint64(nodes[node] < _EDGE << ONE)
     end, core = tail, np.uint64(len(nodes))
@@ -75,7 +79,7 @@ def strip_leaves(nodes, rounds, queue, above):
         fetch(nodes, nodes[queue[min(place + _NEAR, tail - ONE)]] & _BELOW)
         node = np.uint64(queue[place])
         parent = node
-        if nodes[node]:
+        if nodes[node]:  # otherwise, all its neighbors have been stripped
             parent = nodes[node] & _BELOW
             left = nodes[parent] - (_EDGE | node)
             nodes[parent] = left
@@ -168,6 +172,7 @@ def cover_fringe(a, b, parent, core, top, first, inside):
             for end in (np.uint64(a[i]), np.uint64(b[i])):
                 if end >= core:
                     first[end] = min(np.uint64(first[end]), np.uint64(i))
+    # Paths to be followed come last, because their records must not be passed on to parents.
     for node in range(np.int64(len(parent)) - 1, np.int64(core) - 1, -1):  # children come first
         fetch(first, parent[max(node - AHEAD, 0)])
         if np.uint64(parent[node]) >= core:
@@ -280,7 +285,10 @@ def raise_records(parent, rows, whole, none, out):
 
 @kernel(0, 2, [0, 1], [1, 2], [2, 0, 1], [0] * 2)
 def list_children(start, stop, u, v, number, child):
-    """Write the number of the child at one end of each edge: the larger one."""
+    """Write the number of the child at one end of each edge: the larger one.
+
+    A loop that also looked up results by these numbers would need two tables in the cache.
+    """
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
         fetch(number, u[ahead])
