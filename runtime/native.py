@@ -17,6 +17,7 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,6 +56,8 @@ _ADDRESS = object.__basicsize__
 _DATA = _ADDRESS // 8
 _TYPE, _NDIM, _SHAPE, _DTYPE, _FLAGS = (_DATA + place for place in (-1, 1, 2, 5, 6))
 _IS_CONTIGUOUS, _HALF = 1, 2**32 - 1
+#: Whether these are the places on this system.
+_IS_KNOWN = (sys.byteorder, sys.maxsize) == ("little", 2**63 - 1)
 _word_at = ctypes.c_int64.from_address
 
 _lock = threading.Lock()
@@ -449,8 +452,21 @@ def columns_of(objects: Iterable[Any], count: int) -> Columns | None:
     each array.
     """
     arrays = np.fromiter(objects, object, count)
+    return _read_columns(arrays) if _IS_KNOWN else _asked_columns(arrays)
+
+
+def _asked_columns(arrays: NDArray[Any]) -> Columns | None:
+    each = arrays.tolist()
+    if not all(type(array) is np.ndarray and array.ndim == 1 for array in each):
+        return None
+    facts = [(array.ctypes.data, len(array), id(array.dtype)) for array in each]
+    address, length, dtype = np.array(facts, np.int64).T
+    return Columns(arrays, address, length, dtype, all(a.flags.contiguous for a in each))
+
+
+def _read_columns(arrays: NDArray[Any]) -> Columns | None:
     first = address_of(arrays) // 8 - 1
-    place = _memory[first : first + count] // 8 - 1
+    place = _memory[first : first + len(arrays)] // 8 - 1
     if (_memory.take(place + _TYPE) != id(np.ndarray)).any():
         return None
     if (_memory.take(place + _NDIM) & _HALF != 1).any():

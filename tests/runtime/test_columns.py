@@ -5,7 +5,15 @@ import pickle
 import numpy as np
 import pytest
 
+from mstflow.runtime import native
 from mstflow.runtime.native import columns_of
+
+
+@pytest.fixture(autouse=True, params=["read", "asked"])
+def way(request, monkeypatch):
+    """Facts are read from memory, or arrays are asked, as on a system with other places."""
+    if request.param == "asked":
+        monkeypatch.setattr(native, "_IS_KNOWN", False)
 
 
 def test_facts_are_those_that_numpy_states():
