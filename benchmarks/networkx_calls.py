@@ -26,7 +26,7 @@ WEIGHTS = {"floats": random.random, "integers": lambda: random.randrange(1000)}
 #: caches of the processor are cold, and one call on a small graph would measure mostly that.
 _CALLS_EDGES = 10_000
 #: The number of edges in all calls by name that precede others, so that all code is loaded.
-_LOADED_AFTER = 500_000
+_LOADED_AFTER = 1_000_000
 
 
 def measure(

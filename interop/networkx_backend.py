@@ -88,10 +88,11 @@ def _may_label(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
         return f"networkx is faster below {COMPONENTS_FROM} nodes"
     if are_kernels_loaded():
         return True
-    if typical_degree(adjacency) >= SPARSE:
+    degree = typical_degree(adjacency)
+    if degree >= SPARSE:
         is_loaded = f"{__package__}.networkx_components" in sys.modules
         return is_loaded or search_wait.is_over(size) or "loading a search would take longer"
-    if not labels_pay(size):
+    if not labels_pay(size, degree):
         return "loading NumPy and kernels would take longer than networkx"
     from .networkx_labels import ARRAYS_FROM
     from .networkx_rows import are_ready

@@ -86,7 +86,7 @@ class ConvertedNodes:
         if is_new and size >= LABELS_FROM and self._shares:
             degree = typical_degree(self._adjacency)
             has_few = degree < _DENSE or size >= LARGE
-            if has_few and (are_kernels_loaded() or labels_pay(size)):
+            if has_few and (are_kernels_loaded() or labels_pay(size, degree)):
                 from .networkx_labels import labels_of_rows
 
                 self._labels, self._number = labels_of_rows(self._adjacency, degree)

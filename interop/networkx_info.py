@@ -69,9 +69,9 @@ class Waiting:
         return self._total >= (self._with_numpy if "numpy" in sys.modules else self._pays_from)
 
 
-#: The nodes of graphs that were searched, a quarter of those that fit in caches. Labels gain 1
-#: microsecond a node, or a quarter of it. Loading takes 75 milliseconds: 45 for NumPy, 12 for
-#: modules of mstflow and 18 for kernels.
+#: The nodes of graphs that were searched, a quarter of those that are sparse and fit in caches.
+#: Labels gain 1 microsecond a node, or a quarter of it. Loading takes 75 milliseconds: 45 for
+#: NumPy, 12 for modules of mstflow and 18 for kernels.
 labels_wait = Waiting(75_000, 30_000)
 
 
@@ -81,9 +81,10 @@ def are_kernels_loaded() -> bool:
     return rows is not None and rows.kernels.are_loaded()
 
 
-def labels_pay(size: int) -> bool:
+def labels_pay(size: int, degree: int) -> bool:
     """Return whether loading the code for labels pays; call it for each graph."""
-    return labels_wait.is_over(size if size >= _UNCACHED else size // 4)
+    gains_less = degree < SPARSE and size < _UNCACHED
+    return labels_wait.is_over(size // 4 if gains_less else size)
 
 
 def mean_degree(adjacency: Mapping[Any, Mapping[Any, Any]]) -> float:

@@ -468,6 +468,13 @@ def test_should_run_without_kernels(monkeypatch):
     assert backend.should_run("is_connected", (dense,), {}) is True
 
 
+@pytest.mark.parametrize(("size", "degree", "calls"), [(1000, 5, 8), (1000, 6, 2), (60_000, 2, 1)])
+def test_labels_pay_sooner_where_they_gain_more(monkeypatch, size, degree, calls):
+    monkeypatch.setattr(networkx_info, "labels_wait", backend.Waiting(2000, 2000))
+    found = [networkx_info.labels_pay(size, degree) for _ in range(calls)]
+    assert found == [False] * (calls - 1) + [True]
+
+
 @pytest.mark.parametrize("hubs_first", [True, False])
 def test_should_run_counts_edges_if_the_first_nodes_do_not_decide(hubs_first):
     made = networkx.Graph()
