@@ -39,6 +39,9 @@ _PAGE = 2**21
 #: The pool maps this many bytes at once, because only adjacent blocks of one mapping can be joined.
 #: Linux provides their memory page by page, on the first write.
 _RESERVE = 2**32 if hasattr(mmap, "MADV_HUGEPAGE") else 0
+#: A process may call several functions in turn, so idle memory is kept for the largest of this many
+#: last runs.
+_LAST_RUNS = 4
 #: Whether the system can take pages later, when it is short of memory.
 _OFFERS = hasattr(mmap, "MADV_FREE")
 
@@ -123,6 +126,7 @@ class _Pool:
         self.can_offer = False  # whether idle blocks may stay between runs
         self.reuses = False  # whether those of the present or last run do
         self.used = self.most = self.held = 0  # bytes in use now, at most, and with idle blocks
+        self.peaks: deque[int] = deque(maxlen=_LAST_RUNS)
 
     def take(self, size: int) -> _Block:
         """Return a block of `size` bytes, which are whole pages; reuse idle memory if possible."""
@@ -157,11 +161,12 @@ class _Pool:
         self._settle()
 
     def end(self) -> None:
-        """Leave a context; keep at most what it needed, or nothing, for the next one."""
+        """Leave a context; keep at most what the last ones needed, or nothing, for the next one."""
         with self.lock:
             self._take_back()
             self.keepers -= 1
             if not self.keepers:
+                self.peaks.append(self.most)
                 self._trim(self._bound(self.most) if self.reuses else 0)
                 for block in self.idle:
                     block.offer()
@@ -191,7 +196,7 @@ class _Pool:
         Idle blocks between others may be too small for the next array. If runs repeat, the pool
         keeps these blocks too: otherwise each run would return their pages and get new ones.
         """
-        return most * 3 // 2 if self.reuses else most
+        return max(most, *self.peaks) * 3 // 2 if self.reuses else most
 
     def _reserve(self, size: int) -> _Block:
         """Return new memory of `size` bytes; keep more addresses if only memory is limited."""
