@@ -693,22 +693,16 @@ class NumbaArrays(NumpyArrays):
             As `_bits` returns it.
         """
         (number, parent, core), (*ends, ids, records, has_others) = tree, light
-        dtype = parent.dtype
-        a, b = (empty(len(records), dtype) for _ in ends)
-        words = map(_words, (*ends, number, a, b))
-        self._team.share(paths.list_ends, len(records), records, *words)
-        first = self._cover_in_order(parent, core, a, b)
-        found = empty(len(first), ids.dtype)
-        listing = _words(first), records, _words(ids), none, _words(found)
+        order = empty(len(records), np.uint32)
+        self._team.share(sorting.list_positions, len(records), records, order)
+        a, b = (self.gather(number, self.gather(end, order)) for end in ends)
+        first, dtype = self._cover_in_order(parent, core, a, b), parent.dtype
+        found = self.gather(self.gather(ids, order), first, fill=none)
         if not has_others:
-            self._team.share(paths.list_found, len(first), *listing)
             return found
         label, tops = empty(len(parent), dtype), empty(len(parent) + 1, dtype)
         arrays = map(_words, (parent, first, label, tops))
-        count, _ = self._team.together(
-            (paths.number_tops, (len(ids), *arrays)), (paths.list_found, (0, len(first), *listing))
-        )
-        tops = tops[:count]
+        tops = tops[: paths.number_tops(len(ids), *arrays)]
         parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
         core = int(np.searchsorted(tops, core))
         if core <= _SMALL_CORE:

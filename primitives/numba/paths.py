@@ -100,34 +100,6 @@ def number_parents(start, stop, nodes, above, number, parent):
         number[i] = nodes[i]
 
 
-@kernel(0, 2, [1, 0], [0, 1], [1, 2], [2, 0, 1], [0] * 2, [0] * 2)
-def list_ends(start, stop, records, u, v, number, a, b):
-    """Write the numbers of both ends of the pair at each record's position."""
-    last = stop - 1
-    for i in range(start, stop):
-        far, near = records[min(i + 2 * AHEAD, last)], records[min(i + AHEAD, last)]
-        fetch(u, far & _BELOW)
-        fetch(v, far & _BELOW)
-        fetch(number, u[near & _BELOW])
-        fetch(number, v[near & _BELOW])
-        position = records[i] & _BELOW
-        a[i], b[i] = number[u[position]], number[v[position]]
-
-
-@kernel(0, 3, [0, 2, 1], [1, 0], [4, 5], 9, [0] * 3)
-def list_found(start, stop, first, records, ids, none, found):
-    """Write the id of the pair of each node's first record, or `none`."""
-    count, last = np.uint64(len(records)), stop - 1
-    for i in range(start, stop):
-        fetch(records, first[min(i + 2 * AHEAD, last)])
-        near = first[min(i + AHEAD, last)]
-        if np.uint64(near) < count:
-            fetch(ids, records[near] & _BELOW)
-        found[i] = none
-        if np.uint64(first[i]) < count:
-            found[i] = ids[records[first[i]] & _BELOW]
-
-
 @kernel([0, 0, 1, 2], 2, [0] * 4)
 def climb_to_core(parent, core, top):
     """Write the lowest ancestor of each node in the core."""
