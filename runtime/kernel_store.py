@@ -99,9 +99,9 @@ def load_or_compile(entry: str, compiled: Callable[[], tuple[str, bytes]]) -> tu
 
 def _create(folder: Path) -> None:
     """Create a folder and its missing parents with mode 0700 under any umask."""
-    for each in reversed((folder, *folder.parents)):
-        if not each.exists():
-            each.mkdir(0o700, exist_ok=True)
+    if not folder.exists():
+        _create(folder.parent)
+        folder.mkdir(0o700, exist_ok=True)
 
 
 def _check_private(status: os.stat_result) -> None:

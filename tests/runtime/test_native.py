@@ -57,11 +57,14 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def cleared_caches(monkeypatch):
     """Clear what the process remembers of compilers and folders, before and after the test."""
-    for known in (toolchain.folder_of, toolchain._compilers):
-        known.cache_clear()
+    clear_caches()
     yield
     monkeypatch.undo()
-    for known in (toolchain.folder_of, toolchain._compilers):
+    clear_caches()
+
+
+def clear_caches():
+    for known in (toolchain.folder_of, toolchain._dependencies, toolchain._compilers):
         known.cache_clear()
 
 
@@ -94,8 +97,7 @@ def test_cached_kernels_pay_for_smaller_graphs():
 @pytest.mark.usefixtures("cleared_caches")
 def test_the_folder_depends_on_sources_versions_and_options(monkeypatch):
     def folder():
-        toolchain.folder_of.cache_clear()
-        toolchain._compilers.cache_clear()
+        clear_caches()
         toolchain.versions.cache_clear()
         return toolchain.folder_of(MODULE)
 
@@ -108,13 +110,13 @@ def test_the_folder_depends_on_sources_versions_and_options(monkeypatch):
     monkeypatch.setattr("runpy.run_path", lambda _: {"get_versions": lambda: {"version": "0"}})
     assert folder() != first
     monkeypatch.undo()
-    read = Path.read_text
+    read = Path.read_bytes
     for changed in ("trees.py", "pairs.py", "native.py"):  # its own source, a neighbour, a tool
 
-        def read_changed(path, *args, name=changed, **options):
-            return read(path, *args, **options) + "\n" * (path.name == name)
+        def read_changed(path, name=changed):
+            return read(path) + b"\n" * (path.name == name)
 
-        monkeypatch.setattr(Path, "read_text", read_changed)
+        monkeypatch.setattr(Path, "read_bytes", read_changed)
         assert folder() != first
 
 
