@@ -39,6 +39,8 @@ union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 paths = Kernels(f"{__package__}.paths")
 
+#: The number of consecutive integers that are written at first.
+_FIRST = 2**14
 #: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
 #: A word that is larger than any record.
@@ -89,6 +91,17 @@ class NumbaArrays(NumpyArrays):
         if isinstance(values, Consecutive):
             return self.consecutive(values.first, len(values), dtype or values.dtype)
         return np.asarray(values, dtype)
+
+    def arange(self, size: int, /, dtype: DTypeLike) -> Array:
+        if size <= _FIRST:
+            return np.arange(size, dtype=dtype)
+        numbers, done = empty(size, dtype), _FIRST  # NumPy would take new memory from the system
+        numbers[:done] = np.arange(done)
+        while done < size:
+            more = min(done, size - done)
+            np.add(numbers[:more], done, out=numbers[done : done + more])
+            done += more
+        return numbers
 
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
         return Consecutive(first, size, dtype)
