@@ -83,6 +83,7 @@ def arguments(size: int) -> dict[str, Call]:
     light = {"descending": False}
     found["compact_light_pairs"] = (u, v, weight, 2**30, "int32", ids), light
     found["relabel_light_pairs"] = (label, key[:size], u, v, weight, 2**31, ids), light
+    found["arange"] = ((size,), {"dtype": "int32"})
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
     some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
