@@ -61,7 +61,7 @@ def example(*arguments: Any) -> Callable[[Any], Any]:
 
 @functools.cache
 def folder_of(module: str) -> str:
-    """Return a name in the kernel cache that changes with all dependencies of a module's kernels."""
+    """Return a name in the kernel cache that changes with all a module's kernels depend on."""
     spec = importlib.util.find_spec(module)
     source = Path(str(spec and spec.origin))
     return f"{source.stem}-{_dependencies(source.parent)}"
