@@ -435,16 +435,17 @@ class NumbaArrays(NumpyArrays):
         if shares < _JOINED_TOGETHER <= self._team.size:
             shares = 1  # there are too few pairs for helpers to get ahead
         root = self.arange(size, dtype=self.index_dtype(size))
-        joining = empty(min(len(runs.records), max(0, size - 1)), dtype)
-        states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(1, np.uint64)
-
+        joining = empty(min(len(runs.records), max(0, size - 1)) + 1, dtype)
+        states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(2, np.uint64)
+        copies = empty((shares - 1) * size, root.dtype).reshape(shares - 1, size)
         others = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
         main, *helpers = (
             (states, *common, other, failed, progress, _words(root)) for other in others
         )
+        ahead = zip(helpers, map(_words, copies), strict=True)
         count, *_ = self._team.together(
             (kruskal.join_runs, (*main, _words(joining))),
-            *((kruskal.sort_ahead, arguments) for arguments in helpers),
+            *((kruskal.sort_ahead, (*each, copied)) for each, copied in ahead),
         )
         trees.flatten(_words(root))
         return joining[:count], root

@@ -5,7 +5,8 @@ that fits in a cache. The main thread joins the pairs of all runs in order. Each
 one thread: by a helper that is ahead of the main thread, or by the main thread itself. When one set
 remains, later runs are not sorted. When many pairs are inside a set, these pairs are removed before
 sorting, as in Filter-Kruskal. So a helper stays only a few runs ahead: further ahead, it would find
-fewer pairs inside a set.
+fewer pairs inside a set. It finds them by a copy of the parents. If it read the parents that the
+main thread writes, both would wait for each other's cache lines.
 
 A record consists of two words. The first has the key in its upper half and the position in its
 lower half, the second has one node in each half.
@@ -22,6 +23,7 @@ from ...runtime.intrinsics import (
     ONE,
     claim,
     compare_and_swap,
+    copy,
     fetch,
     helper,
     highest_bit,
@@ -34,7 +36,7 @@ from ...runtime.intrinsics import (
 from .elements import sum_before
 from .pairs import light
 from .runs import DIGIT
-from .trees import join
+from .trees import find_root
 
 _DIGITS = 2**DIGIT
 #: The number of records in a page of memory, or in a smaller part of it.
@@ -48,7 +50,10 @@ TAKEN, SORTED = np.uint64(1), np.uint64(2)
 _RUNS_AHEAD = 6
 #: A helper that is this far ahead reads the main thread's progress, at most this many times for
 #: each pair between them. Then it sorts the next run anyway: the main thread may be suspended.
-_PATIENCE = 4
+_PATIENCE = 64
+#: A helper copies the parents when the main thread has found one pair for each of this many nodes
+#: inside a set; then after twice as many pairs, and so on.
+_NODES_PER_PAIR = np.uint64(32)
 
 _ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
 #: The link of a root has this upper half; see `join_runs_together`.
@@ -183,17 +188,18 @@ def insert(records, key, patience):
 def drop_inside(records, parent):
     """Remove pairs that are found to be inside a set; return the number of remaining pairs.
 
-    The main thread may join sets at the same time. An ancestor of a node stays in the same set
-    forever, so it is safe to read an old value.
+    The parents may be old: an ancestor of a node stays in the same set forever.
     """
     kept, last = _ZERO, len(records) - 1
     for i in range(len(records)):
-        ahead = records[min(i + AHEAD, last), 1]
-        fetch(parent, ahead >> _HALF)
-        fetch(parent, ahead & _BELOW)
+        far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
+        fetch(parent, far >> _HALF)
+        fetch(parent, far & _BELOW)
+        fetch(parent, parent[near >> _HALF])
+        fetch(parent, parent[near & _BELOW])
         second = records[i, 1]
-        a = np.uint64(parent[parent[second >> _HALF]])
-        b = np.uint64(parent[parent[second & _BELOW]])
+        a = np.uint64(parent[parent[parent[second >> _HALF]]])
+        b = np.uint64(parent[parent[parent[second & _BELOW]]])
         records[kept, 0], records[kept, 1] = records[i, 0], a << _HALF | b
         kept += np.uint64(a != b)
     return kept
@@ -210,56 +216,62 @@ def sort_own(own, bits, key, other, failed):
 
 
 @helper
-def sort_next(run, ends, bits, key, records, other, failed, progress, parent):
-    """Sort the pairs of a run that may join two sets; return their number."""
+def sort_next(run, ends, bits, key, records, other, failed, parent, filters):
+    """Sort the pairs of a run, if `filters` only those that may join two sets; return how many."""
     own = records[ends[run - 1] if run else 0 : ends[run]]
-    if load(progress, _ZERO) & ONE:
+    if filters:
         own = own[: drop_inside(own, parent)]
     sort_own(own, bits[run], key, other, failed)
     return np.uint64(len(own))
 
 
 @helper
-def sort_one(run, states, ends, bits, key, records, other, failed, progress, parent):
+def sort_one(run, states, ends, bits, key, records, other, failed, parent, filters):
     """Sort the first run from `run` on that no thread has taken; return the number after it."""
     while run < len(ends):
         if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
-            size = sort_next(run, ends, bits, key, records, other, failed, progress, parent)
+            size = sort_next(run, ends, bits, key, records, other, failed, parent, filters)
             store(states, run, SORTED + size)
             return run + 1
         run += 1
     return run
 
 
-@kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0], [0, 1])
-def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent):
+@kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0, 0], [0, 1], [0] * 2)
+def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent, own):
     """Sort all runs that no other thread has taken, in order, shortly before they are joined."""
-    run = 0
+    run, copied, patience, filters = 0, _ZERO, np.uint64(len(parent)) // _NODES_PER_PAIR, False
     while run < len(ends):
         for _ in range(_PATIENCE * (ends[run] - ends[max(0, run - _RUNS_AHEAD)])):
-            if run <= np.int64(load(progress, _ZERO) >> ONE) + _RUNS_AHEAD:
+            if run <= np.int64(load(progress, _ZERO)) + _RUNS_AHEAD:
                 break
-        run = sort_one(run, states, ends, bits, key, records, other, failed, progress, parent)
+        inside = load(progress, ONE)
+        if inside > copied + patience:
+            copy(parent, 0, own, 0, len(parent))
+            copied, patience, filters = inside, patience << ONE, True
+        run = sort_one(run, states, ends, bits, key, records, other, failed, own, filters)
 
 
-@kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0], [0, 1], [0])
+@kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0, 0], [0, 1], [0] * 2)
 def join_runs(states, ends, bits, key, records, other, failed, progress, parent, joining):
     """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
 
     While another thread sorts the next run, this thread sorts a later one. Other threads read
-    `progress`: twice the number of this run, plus 1 if many pairs are inside a set.
+    `progress`: the number of this run, and the number of pairs that were inside a set. Write the
+    joining pairs to all but the last place of `joining`. Each other pair is overwritten.
     """
-    count = start = ahead = 0
+    count, inside, start, ahead = _ZERO, _ZERO, 0, 0
     is_late = False
     for run in range(len(ends)):
-        if count == len(joining):
+        if count + ONE == len(joining):
             store(states, run, TAKEN)
             continue
-        store(progress, _ZERO, np.uint64(2 * run + is_late))
+        store(progress, ONE, inside)
+        store(progress, _ZERO, np.uint64(run))
         ahead = max(ahead, run)
         while load(states, run) < SORTED:
             ahead = sort_one(
-                ahead, states, ends, bits, key, records, other, failed, progress, parent
+                ahead, states, ends, bits, key, records, other, failed, parent, is_late
             )
         size = load(states, run) - SORTED
         before, last = count, start + np.int64(size) - 1
@@ -269,13 +281,25 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
             claim(parent, far & _BELOW)
             claim(parent, parent[near >> _HALF])
             claim(parent, parent[near & _BELOW])
-            if join(records[i, 1] >> _HALF, records[i, 1] & _BELOW, parent):
-                joining[count] = records[i, 0] & _BELOW
-                count += 1
-        is_late = 3 * (count - before) < 2 * (ends[run] - start)
+            a, b = records[i, 1] >> _HALF, records[i, 1] & _BELOW
+            # Late pairs are often inside a set. No other case is worth a branch, because the
+            # processor would often predict it wrongly.
+            if is_late and parent[a] == parent[b]:
+                continue
+            left = np.uint64(parent[parent[parent[a]]])
+            right = np.uint64(parent[parent[parent[b]]])
+            if (parent[left] ^ left) | (parent[right] ^ right):
+                left, right = find_root(left, parent), find_root(right, parent)
+            smaller = min(left, right)
+            parent[a] = parent[b] = parent[max(left, right)] = smaller
+            joining[count] = records[i, 0] & _BELOW
+            count += np.uint64(left != right)
+        joined = count - before
+        inside += size - joined
+        is_late = 3 * np.int64(joined) < 2 * (ends[run] - start)
         start = ends[run]
-    store(progress, _ZERO, np.uint64(2 * len(ends)))
-    return count
+    store(progress, _ZERO, np.uint64(len(ends)))
+    return np.int64(count)
 
 
 # Joins by many threads.
