@@ -39,8 +39,8 @@ union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 paths = Kernels(f"{__package__}.paths")
 
-#: The number of consecutive integers that are written at first.
-_FIRST = 2**14
+#: Fewer consecutive integers come from NumPy.
+_MANY_NUMBERS = 2**19
 #: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
 #: A word that is larger than any record.
@@ -93,9 +93,9 @@ class NumbaArrays(NumpyArrays):
         return np.asarray(values, dtype)
 
     def arange(self, size: int, /, dtype: DTypeLike) -> Array:
-        if size <= _FIRST:
+        if size < _MANY_NUMBERS:
             return np.arange(size, dtype=dtype)
-        numbers, done = empty(size, dtype), _FIRST  # NumPy would take new memory from the system
+        numbers, done = empty(size, dtype), 2**14  # NumPy would take new memory from the system
         numbers[:done] = np.arange(done)
         while done < size:
             more = min(done, size - done)
