@@ -5,9 +5,10 @@ frees arrays at every step. The pool keeps freed blocks, joins adjacent ones, an
 smaller arrays. So a run gets little more than its peak memory from the system. An array gets the
 lowest addresses at which it fits, so arrays of a repeated run have the same pages as before.
 
-After runs for graphs in memory, idle blocks are offered to the system. It takes their pages when it
-is short of memory. Until then, the next run reuses them, and tools show them as memory of this
-process. The first run of a process may be its only one, so only a few blocks stay after it.
+After the first run of a process, all memory is returned to the system. A process that runs again
+may do so often: after later runs for graphs in memory, idle blocks are offered to the system. It
+takes their pages when it is short of memory. Until then, the next run reuses them, and tools show
+them as memory of this process.
 """
 
 from __future__ import annotations
@@ -41,8 +42,6 @@ _RESERVE = 2**32 if hasattr(mmap, "MADV_HUGEPAGE") else 0
 #: A process may call several functions in turn, so idle memory is kept for the largest of this many
 #: last runs.
 _LAST_RUNS = 4
-#: At most this many bytes are held after the first run, as by the allocator of the C library.
-_AFTER_FIRST = 2**25
 #: Whether the system can take pages later, when it is short of memory.
 _OFFERS = hasattr(mmap, "MADV_FREE")
 
@@ -155,7 +154,7 @@ class _Pool:
             if not self.keepers:
                 self.most = self.used
                 self.runs += 1
-                if self.runs == 1:
+                if self.runs == 2:
                     self.can_offer = _OFFERS and not addresses_are_limited()
                 self.reuses = self.can_offer and for_next
             self.keepers += 1
@@ -197,8 +196,7 @@ class _Pool:
         Idle blocks between others may be too small for the next array. If runs repeat, the pool
         keeps these blocks too: otherwise each run would return their pages and get new ones.
         """
-        repeats = self.reuses and self.runs > 1
-        return max(most, *self.peaks) * 3 // 2 if repeats else most
+        return max(most, *self.peaks) * 3 // 2 if self.reuses else most
 
     def _reserve(self, size: int) -> _Block:
         """Return new memory of `size` bytes; keep more addresses if only memory is limited."""
@@ -232,8 +230,6 @@ class _Pool:
 
     def _rest(self) -> None:
         """If nothing is in use or kept, return all memory and its addresses to the system."""
-        if self.runs == 1 and not self.keepers:
-            self._trim(_AFTER_FIRST)
         if not (self.leases or self.keepers or self.reuses):
             self._trim(0)
             self.most = 0

@@ -399,10 +399,6 @@ FAULTS = [
         "tests/runtime/test_native.py",
     ),
     Fault(
-        "all blocks of the first run stay after it",
-        "runtime/memory.py", "self._trim(_AFTER_FIRST)", "pass", "tests/runtime/test_memory.py",
-    ),
-    Fault(
         "blocks of the pool overlap",
         "runtime/memory.py", "self.start + size, self.size - size", "self.start, self.size - size",
         "tests/runtime/test_memory.py",
