@@ -95,12 +95,11 @@ class NumbaArrays(NumpyArrays):
     def arange(self, size: int, /, dtype: DTypeLike) -> Array:
         if size < _MANY_NUMBERS:
             return np.arange(size, dtype=dtype)
-        numbers, done = empty(size, dtype), 2**14  # NumPy would take new memory from the system
-        numbers[:done] = np.arange(done)
-        while done < size:
-            more = min(done, size - done)
-            np.add(numbers[:more], done, out=numbers[done : done + more])
-            done += more
+        numbers = empty(size, dtype)  # NumPy would take new memory from the system
+        block = np.arange(2**14, dtype=dtype)
+        for first in range(0, size, len(block)):
+            part = numbers[first : first + len(block)]
+            np.add(block[: len(part)], first, out=part)
         return numbers
 
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:

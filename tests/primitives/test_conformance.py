@@ -109,6 +109,13 @@ def test_values_and_positions_that_just_fit_in_a_word(ops, dtype, lowest, span_b
         assert ops.scatter_argmin((places,), values, 3).tolist() == [1, 2, 6]
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("size", [2**19 - 1, 2**19, 2**19 + 1, 2**20 + 1])
+def test_many_consecutive_integers(module, dtype, size):
+    numbers = module.to_host(module.arange(size, dtype))
+    assert_array_equal(numbers, np.arange(size, dtype=dtype), strict=True)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_a_repeated_negative_zero_keeps_its_sign(module, monkeypatch, dtype):
     monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 8)
