@@ -33,9 +33,13 @@ if TYPE_CHECKING:
 
 #: The number of edges from which a spanning forest is faster here, conversion included.
 FOREST_FROM = 500
-#: The number of nodes from which components are. networkx takes 0.1 to 0.5 microseconds a node, and
-#: 10 microseconds more to call a backend than to call its own function.
-COMPONENTS_FROM = 120
+#: The number of nodes from which components are. networkx takes 0.2 to 0.5 microseconds a node, and
+#: 10 to 30 microseconds more to call a backend than to call its own function.
+COMPONENTS_FROM = 500
+#: networkx reads a few neighbors of each node of a dense graph. So components of a graph that has
+#: fewer nodes than `DENSE_FROM`, and than this many for each neighbor of one, are faster there too.
+_NODES_A_NEIGHBOR = 30
+DENSE_FROM = 1500
 _TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 _SPANNING = (*_TREES, "minimum_spanning_edges", "maximum_spanning_edges")
 
@@ -86,9 +90,11 @@ def _may_label(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
     size = len(adjacency)
     if size < COMPONENTS_FROM:
         return f"networkx is faster below {COMPONENTS_FROM} nodes"
+    degree = typical_degree(adjacency)
+    if size < min(_NODES_A_NEIGHBOR * degree, DENSE_FROM):
+        return f"networkx is faster on dense graphs below {DENSE_FROM} nodes"
     if are_kernels_loaded():
         return True
-    degree = typical_degree(adjacency)
     if degree >= SPARSE:
         is_loaded = f"{__package__}.networkx_components" in sys.modules
         return is_loaded or search_wait.is_over(size) or "loading a search would take longer"

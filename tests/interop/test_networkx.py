@@ -448,6 +448,9 @@ def test_should_run():
     assert backend.should_run("connected_components", (), {"G": large}) is True
     large.remove_node(0)
     assert "faster" in backend.should_run("connected_components", (large,), {})
+    for size, answer in ((backend.DENSE_FROM - 1, False), (backend.DENSE_FROM, True)):
+        dense = networkx.circulant_graph(size, range(1, 51))
+        assert (backend.should_run("connected_components", (dense,), {}) is True) == answer
     assert "faster" in backend.should_run("connected_components", (networkx.Graph(),), {})
 
 
