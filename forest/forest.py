@@ -298,7 +298,7 @@ class Forest:
         OptionError
             If an option is invalid.
         """
-        return replacement_edges(self.to_host()._edges, self.graph, self._using, options)
+        return replacement_edges(self.to_host(), self.graph, self._using, options)
 
     def add(self, edges: Any, *, weight: str | None = "weight") -> Forest:
         """Return the forest of the graph with further edges.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..primitives import Backend
-    from .edges import ForestEdges
+    from .forest import Forest
 
 replacements = Pipeline(
     "replacement-edges",
@@ -48,13 +48,13 @@ replacements = Pipeline(
 
 
 def replacement_edges(
-    forest: ForestEdges, graph: EdgeList | EdgeSource, backend: Backend, options: dict[str, Any]
+    forest: Forest, graph: EdgeList | EdgeSource, backend: Backend, options: dict[str, Any]
 ) -> NDArray[np.int64]:
     """Return the replacement of each edge that `Forest.replacement_edges` describes.
 
     Parameters
     ----------
-    forest : ForestEdges
+    forest : Forest
         In host memory.
     graph : EdgeList or EdgeSource
     backend : Backend
@@ -65,16 +65,16 @@ def replacement_edges(
     if source.is_read_once:
         message = "the graph could be read only once; pass one that can be read again"
         raise GraphError(message)
-    others, own, ids = source, forest.edge_ids, None
+    own, ids = forest.edge_ids, None
     # Only compiled kernels filter the edges themselves.
     if options or isinstance(graph, EdgeSource) or backend.name != "numba":
         options = {"backend": backend.name, "progress": False, **options}
-        others, own = source.without(own), own[:0]
-        fields, _ = algorithm("auto").run(others, maximum=forest.maximum, **options)
-        ids = fields["forest"]
-        others = EdgeSource.of(EdgeList(*source.take(ids), num_vertices=forest.num_vertices))
-    fields, _ = replacements.given(forest_u=forest.u, forest_v=forest.v, own_edges=own).run(
-        others,
+        reduced = algorithm("auto").run(source.without(own), maximum=forest.maximum, **options)
+        ids = np.sort(np.append(reduced[0]["forest"], own))
+        own = np.searchsorted(ids, own)
+        source = EdgeSource.of(EdgeList(*source.take(ids), num_vertices=forest.num_vertices))
+    fields, _ = replacements.given(own_edges=own).run(
+        source,
         maximum=forest.maximum,
         backend=backend.name,
         threads=backend.threads,

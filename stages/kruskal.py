@@ -120,19 +120,15 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
 
 @stage(writes="replacement")
 def cover_by_weight(
-    ops: ArrayModule,
-    whole_edges: Edges,
-    forest_u: Any,
-    forest_v: Any,
-    own_edges: Any,
-    num_vertices: Count,
+    ops: ArrayModule, whole_edges: Edges, own_edges: Any, num_vertices: Count
 ) -> Index:
-    """Find the lightest edge that covers each edge of the forest; -1 if there is none.
+    """Find the lightest other edge that covers each edge of the forest; -1 if there is none.
 
     An edge covers the path of the forest between its ends. `own_edges` has the positions of the
-    edges of the forest; they are ignored.
+    edges of the forest, in ascending order.
     """
     u, v, key, edge_id = whole_edges
-    a, b = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (forest_u, forest_v))
-    first = ops.cover_paths(a, b, u, v, key, ops.asarray(own_edges), num_vertices)
+    own, dtype = ops.asarray(own_edges), ops.index_dtype(num_vertices)
+    a, b = (ops.asarray(ops.gather(end, own), dtype) for end in (u, v))
+    first = ops.cover_paths(a, b, u, v, key, own, num_vertices)
     return ops.gather(ops.asarray(edge_id, "int64"), first, fill=-1)

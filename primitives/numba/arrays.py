@@ -706,16 +706,22 @@ class NumbaArrays(NumpyArrays):
             As `_bits` returns it.
         """
         (number, parent, core), (*ends, ids, records, has_others) = tree, light
-        order = empty(len(records), np.uint32)
-        self._team.share(sorting.list_positions, len(records), records, order)
+        dtype, size, count = parent.dtype, len(parent), len(records)
+        top, order, ordered = empty(size, dtype), empty(count, np.uint32), empty(count, ids.dtype)
+        self._team.together(  # here and below, a loop that only one thread can run, and another one
+            (paths.climb_to_core, (_words(parent), core, _words(top))),
+            (sorting.list_positions, (0, count, records, order)),
+        )
         a, b = (self.gather(number, self.gather(end, order)) for end in ends)
-        first, dtype = self._cover_in_order(parent, core, a, b), parent.dtype
-        found = self.gather(self.gather(ids, order), first, fill=none)
+        first = self._cover_in_order(parent, core, top, a, b)
+        label, tops = empty(size, dtype), empty(size + 1, dtype)
+        num_tops, _ = self._team.together(
+            (paths.number_tops, (count, *map(_words, (parent, first, label, tops)))),
+            (elements.gather, (0, count, *map(_words, (ids, order, ordered)))),
+        )
+        found, tops = self.gather(ordered, first, fill=none), tops[:num_tops]
         if not has_others:
             return found
-        label, tops = empty(len(parent), dtype), empty(len(parent) + 1, dtype)
-        arrays = map(_words, (parent, first, label, tops))
-        tops = tops[: paths.number_tops(len(ids), *arrays)]
         parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
         core = int(np.searchsorted(tops, core))
         if core <= _SMALL_CORE:
@@ -754,12 +760,10 @@ class NumbaArrays(NumpyArrays):
         paths.raise_records(_words(parent), rows, keys[-1], len(u), _words(first))
         return first
 
-    def _cover_in_order(self, parent: Array, core: int, a: Array, b: Array) -> Array:
+    def _cover_in_order(self, parent: Array, core: int, top: Array, a: Array, b: Array) -> Array:
         """Return the position of the first path that contains each node and its parent."""
         first = self.full(len(parent), len(a), self.index_dtype(len(a)))
-        top, inside = empty(len(parent), parent.dtype), empty(len(a) + 1, first.dtype)
-        up = parent[:core] * 2
-        paths.climb_to_core(_words(parent), core, _words(top))
+        up, inside = parent[:core] * 2, empty(len(a) + 1, first.dtype)
         ends, tree = (_words(a), _words(b)), (_words(top), _words(first))
         self._team.together(
             (paths.cover_core, (*ends, _words(up), *tree)),

@@ -49,14 +49,20 @@ def mark_together(start, stop, share, places, values, lowest, bits):
     `places` has the smallest and the largest word of each share.
     """
     first, count = alone(share, places)
-    for i in range(start, stop):
-        value = np.uint64(values[i]) - lowest
-        word, bit = value >> np.uint64(6), ONE << (value & np.uint64(63))
+    i = np.uint64(start)
+    while i < np.uint64(stop):
+        word, found = (np.uint64(values[i]) - lowest) >> np.uint64(6), np.uint64(0)
+        while i < np.uint64(stop):  # successive values are often in one word
+            value = np.uint64(values[i]) - lowest
+            if value >> np.uint64(6) != word:
+                break
+            found |= ONE << (value & np.uint64(63))
+            i += ONE
         if word - first < count:
-            bits[word] |= bit
+            bits[word] |= found
             continue
         now = load(bits, word)
-        while not compare_and_swap(bits, word, now, now | bit):
+        while not compare_and_swap(bits, word, now, now | found):
             now = load(bits, word)
 
 
