@@ -726,13 +726,13 @@ class NumbaArrays(NumpyArrays):
         core = int(np.searchsorted(tops, core))
         if core <= _SMALL_CORE:
             first = self._cover_together(parent, label, *pairs[:3], ignored)
-            found[tops] = self.gather(pairs[3], first, fill=none)
+            self._replace(found, tops, self.gather(pairs[3], first, fill=none))
             return found
         a, b, key, ids = self._relabel_others(label, *pairs, ignored)
         if len(ids):
             tree, pairs = (self.arange(len(tops), dtype), parent, core), (a, b, key, ids)
             light = self._light_pairs(pairs, len(tops))
-            found[tops] = self._first_paths(tree, pairs, light, none)
+            self._replace(found, tops, self._first_paths(tree, pairs, light, none))
         return found
 
     def _cover_together(
@@ -749,7 +749,7 @@ class NumbaArrays(NumpyArrays):
             lowest = int(key.min())
             cut = max(0, (int(key.max()) - lowest).bit_length() - 31)
         helpers = team(max(1, min(self.threads, len(u) // (2 * size))))  # memory of a word per pair
-        rows = self.full((len(helpers.shares(len(u))) + 1) * size, _NONE, np.uint64)
+        rows = self._filled((len(helpers.shares(len(u))) + 1) * size, _NONE, np.uint64)
         rows, branch = rows.reshape(-1, size), empty(size, parent.dtype)
         paths.climb_to_branch(_words(parent), _words(branch))
         arrays = label, self._outside(label, u), u, v, key
@@ -762,7 +762,7 @@ class NumbaArrays(NumpyArrays):
 
     def _cover_in_order(self, parent: Array, core: int, top: Array, a: Array, b: Array) -> Array:
         """Return the position of the first path that contains each node and its parent."""
-        first = self.full(len(parent), len(a), self.index_dtype(len(a)))
+        first = self._filled(len(parent), len(a), self.index_dtype(len(a)))
         up, inside = parent[:core] * 2, empty(len(a) + 1, first.dtype)
         ends, tree = (_words(a), _words(b)), (_words(top), _words(first))
         self._team.together(
@@ -770,6 +770,16 @@ class NumbaArrays(NumpyArrays):
             (paths.cover_fringe, (*ends, _words(parent), core, *tree, _words(inside))),
         )
         return first
+
+    def _filled(self, size: int, value: Any, dtype: DTypeLike) -> Array:
+        """Return an array of equal integers, written by all threads; see `full`."""
+        out = empty(size, dtype)
+        self._team.share(elements.fill, size, np.uint64(value), _words(out))
+        return out
+
+    def _replace(self, values: Array, index: Array, by: Array) -> None:
+        """Replace the values at distinct places."""
+        self._team.share(elements.scatter, len(index), *map(_words, (index, by, values)))
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
         near, far = map(np.ascontiguousarray, table)
