@@ -298,7 +298,14 @@ class Forest:
         OptionError
             If an option is invalid.
         """
-        return replacement_edges(self.to_host(), self.graph, self._using, options)
+        return replacement_edges(
+            self.to_host().edge_ids,
+            self.graph,
+            self._using,
+            options,
+            num_vertices=self.num_vertices,
+            maximum=self.maximum,
+        )
 
     def add(self, edges: Any, *, weight: str | None = "weight") -> Forest:
         """Return the forest of the graph with further edges.

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..primitives import Backend
-    from .forest import Forest
 
 replacements = Pipeline(
     "replacement-edges",
@@ -48,34 +47,43 @@ replacements = Pipeline(
 
 
 def replacement_edges(
-    forest: Forest, graph: EdgeList | EdgeSource, backend: Backend, options: dict[str, Any]
+    own: NDArray[np.int64],
+    graph: EdgeList | EdgeSource,
+    backend: Backend,
+    options: dict[str, Any],
+    *,
+    num_vertices: int,
+    maximum: bool,
 ) -> NDArray[np.int64]:
     """Return the replacement of each edge that `Forest.replacement_edges` describes.
 
     Parameters
     ----------
-    forest : Forest
-        In host memory.
+    own : int64 array
+        The ids of the edges of the forest, in ascending order and in host memory.
     graph : EdgeList or EdgeSource
     backend : Backend
     options : dict
         Options of the run that reduces the graph.
+    num_vertices : int
+    maximum : bool
+        Whether this is a maximum spanning forest.
     """
     source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph.to_host())
     if source.is_read_once:
         message = "the graph could be read only once; pass one that can be read again"
         raise GraphError(message)
-    own, ids = forest.edge_ids, None
+    ids = None
     # Only compiled kernels filter the edges themselves.
     if options or isinstance(graph, EdgeSource) or backend.name != "numba":
         options = {"backend": backend.name, "progress": False, **options}
-        reduced = algorithm("auto").run(source.without(own), maximum=forest.maximum, **options)
+        reduced = algorithm("auto").run(source.without(own), maximum=maximum, **options)
         ids = np.sort(np.append(reduced[0]["forest"], own))
         own = np.searchsorted(ids, own)
-        source = EdgeSource.of(EdgeList(*source.take(ids), num_vertices=forest.num_vertices))
+        source = EdgeSource.of(EdgeList(*source.take(ids), num_vertices=num_vertices))
     fields, _ = replacements.given(own_edges=own).run(
         source,
-        maximum=forest.maximum,
+        maximum=maximum,
         backend=backend.name,
         threads=backend.threads,
         strategy="whole",
