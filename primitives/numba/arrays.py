@@ -707,21 +707,22 @@ class NumbaArrays(NumpyArrays):
         """
         (number, parent, core), (*ends, ids, records, has_others) = tree, light
         dtype, size, count = parent.dtype, len(parent), len(records)
-        top, order, ordered = empty(size, dtype), empty(count, np.uint32), empty(count, ids.dtype)
+        top, order = empty(size, dtype), empty(count, np.uint32)
         self._team.together(  # here and below, a loop that only one thread can run, and another one
             (paths.climb_to_core, (_words(parent), core, _words(top))),
             (sorting.list_positions, (0, count, records, order)),
         )
         a, b = (self.gather(number, self.gather(end, order)) for end in ends)
         first = self._cover_in_order(parent, core, top, a, b)
+        if not has_others:
+            return self.gather(self.gather(ids, order), first, fill=none)
         label, tops = empty(size, dtype), empty(size + 1, dtype)
+        ordered = empty(count, ids.dtype)
         num_tops, _ = self._team.together(
             (paths.number_tops, (count, *map(_words, (parent, first, label, tops)))),
             (elements.gather, (0, count, *map(_words, (ids, order, ordered)))),
         )
         found, tops = self.gather(ordered, first, fill=none), tops[:num_tops]
-        if not has_others:
-            return found
         parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
         core = int(np.searchsorted(tops, core))
         if core <= _SMALL_CORE:
