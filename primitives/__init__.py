@@ -85,8 +85,8 @@ def resolve_backend(
 ) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    `are_few` states that `join_by_weight` is the only kernel in use. "auto" loads this kernel when
-    the process has spent more time on small graphs than loading takes.
+    "auto" also loads kernels when the process has spent more time on smaller graphs than loading
+    takes. `are_few` states that `join_by_weight` is the only kernel in use.
 
     `on_device` states that arrays are on a GPU, where they stay.
 
@@ -112,7 +112,8 @@ def resolve_backend(
 
         if are_few:
             return "numba" if few.pay_after(num_edges) else "numpy"
-        return "numba" if trees.pay_for(num_edges) else "numpy"
+        pays = trees.pay_for(num_edges) or (trees.are_cached() and trees.pay_after(num_edges))
+        return "numba" if pays else "numpy"
     if backend not in _BACKENDS and backend not in _plugins():
         known = ", ".join(backends())
         message = f"backend {backend!r} is not available; choose from: auto, {known}"

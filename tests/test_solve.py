@@ -265,10 +265,26 @@ def test_report_of_rounds(algorithm):
 def test_auto_chooses_kernels_for_large_graphs(kernels, monkeypatch):
     monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: kernels == "USED")
     monkeypatch.setattr(native.Kernels, "are_cached", lambda _: kernels == "LOADED")
+    monkeypatch.setattr(native.Kernels, "pay_after", lambda *_: False)  # depends on earlier tests
     least = getattr(native, f"{kernels}_FROM")
     best = "numba" if "numba" in mstflow.backends() else "numpy"
     assert primitives.resolve_backend("auto", least - 1) == "numpy"
     assert primitives.resolve_backend("auto", least) == best
+
+
+@pytest.mark.skipif("numba" not in mstflow.backends(), reason="without kernels")
+def test_auto_loads_kernels_after_many_graphs(monkeypatch):
+    from mstflow.primitives.numba.arrays import trees
+
+    monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: False)
+    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: True)
+    monkeypatch.setattr(trees, "_solved_without", 0)
+    size = native.LOADED_FROM // 4
+    chosen = [primitives.resolve_backend("auto", size) for _ in range(4)]
+    assert chosen == [*["numpy"] * 3, "numba"]
+    assert primitives.resolve_backend("auto", native.USED_FROM - 1) == "numpy"
+    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: False)  # they would be compiled
+    assert primitives.resolve_backend("auto", size) == "numpy"
 
 
 def test_repr_of_a_forest():
