@@ -8,12 +8,13 @@ the removed edge.
 Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979), section on
 sensitivity. The edges are taken in order, and the vertices on their paths are joined.
 
-Deviations: compiled kernels filter the edges as Filter-Kruskal does. Light edges are sorted and
-cover their paths first: those between small subtrees in one pass from the leaves up. The ends of
-most heavy edges are then joined. The others need no order: each lowers the records of its ends, and
-one pass from the leaves up finds the first of them at each node. For other backends, and for
-streamed graphs, the other edges are first reduced to their minimum forest. It has all replacements,
-because it has the lightest edge between any two parts.
+Deviations: compiled kernels filter the edges as Filter-Kruskal does. Light edges cover their paths
+first. Only the core, which remains when leaves have been stripped some times, needs them in order,
+and few edges cover it. Elsewhere, each edge lowers the records of its ends, and one pass from the
+leaves up finds the first edge at each node. The ends of most heavy edges are then joined, and the
+others cover what is left. For other backends, and for streamed graphs, the other edges are first
+reduced to their minimum forest. It has all replacements, because it has the lightest edge between
+any two parts.
 
 Promise: the same edge ids on any backend and in any partition.
 """

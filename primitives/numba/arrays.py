@@ -64,7 +64,12 @@ _NO_BITS = np.empty(0, np.uint64)
 #: the longest run.
 _LONG_RUN = 2**17
 #: The number of light paths for each node that are covered before the others are filtered.
-_LIGHT_PAIRS = 1.75
+_LIGHT_PAIRS = 2.25
+#: The number of light paths for each node of the core that cover the core, in order.
+_IN_ORDER = 2
+#: The least number of light paths that are put in order. While leaves are stripped, the size of the
+#: core is unknown. There is time to order this number, or one path for each of four nodes.
+_LEAST_ORDERED, _NODES_PER_ORDERED = 2**18, 4
 #: The largest height of a subtree outside the core of a tree.
 _FRINGE = 16
 #: The largest number of core nodes with which paths need no order, because they are short.
@@ -636,12 +641,13 @@ class NumbaArrays(NumpyArrays):
             return covering
         pairs = a, b, key, self.consecutive(0, none, self.index_dtype(none))
         others = type(self)(max(1, self.threads - 1))
-        bits = self._bits(ignored, none)
-        tasks = (others._light_pairs, pairs, size, bits), (self._strip, u, v, size)
-        light, (nodes, above, queue, core) = self._team.call(_call, tasks)  # at the same time
-        number, parent = empty(size, above.dtype), queue[:size]
-        self._team.share(paths.number_parents, size, nodes, *map(_words, (above, number, parent)))
-        first = self._first_paths((number, parent, core), pairs, light, none, bits)
+        bits, ordered = self._bits(ignored, none), max(_LEAST_ORDERED, size // _NODES_PER_ORDERED)
+        tasks = (others._light_pairs, pairs, size, ordered, bits), (self._strip, u, v, size)
+        light, (queue, above, core) = self._team.call(_call, tasks)  # at the same time
+        number, parent = empty(size, queue.dtype), queue[:size]
+        self._team.share(paths.number_nodes, size, *map(_words, (queue, number)))
+        self._team.share(paths.number_parents, size, *map(_words, (above, number, parent)))
+        first = self._first_paths((number, parent, core), pairs, light, key, bits)
         child = empty(len(u), number.dtype)
         self._team.share(paths.list_children, len(u), *map(_words, (u, v, number, child)))
         return self.gather(first, child)
@@ -653,39 +659,57 @@ class NumbaArrays(NumpyArrays):
         """
         if not len(positions):
             return _NO_BITS
-        words, bits = _words(positions), self.full(size // 64 + 2, 0, np.uint64)
+        words, bits = _words(positions), self._filled(size // 64 + 2, 0, np.uint64)
         shares = self._team.shares(len(words))
         ends = [(words[start] // 64, words[stop - 1] // 64) for start, stop in shares]
         arguments = Each(range(len(shares))), np.array(ends, np.uint64), words, np.uint64(0), bits
         self._team.share(sorting.mark_together, len(words), *arguments)
         return bits
 
-    def _strip(self, u: Array, v: Array, size: int) -> tuple[Array, Array, Array, int]:
+    def _strip(self, u: Array, v: Array, size: int) -> tuple[Array, Array, int]:
         """Return the arrays of `strip_leaves`, and its result."""
         nodes, dtype = self.full(size, 0, np.uint64), self.index_dtype(size)
-        queue, above = empty(size + 1, dtype), empty(size, dtype)
+        queue, above = empty(size + 1, dtype), empty(size + 1, dtype)
         paths.count_neighbors(_words(u), _words(v), nodes)
         core = paths.strip_leaves(nodes, _FRINGE, _words(queue), _words(above))
-        return nodes, above, queue, core
+        return queue, above, core
 
-    def _light_pairs(self, pairs: Any, size: int, ignored: Array = _NO_BITS) -> tuple[Any, ...]:
-        """Return the ends and ids of the pairs with the smallest keys, and `_sorted_records`.
+    def _light_pairs(
+        self, pairs: Any, size: int, ordered: float, ignored: Array = _NO_BITS
+    ) -> tuple[Any, bool, tuple[Array, ...], bool]:
+        """Return light pairs, whether there are others, `_in_order` of them, and whether it is all.
 
         There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
-        are not filtered often. The last result is whether there are others.
+        are not filtered often.
         """
+        count, dtype = max(_LIGHT_PAIRS * size, len(pairs[2]) / 8), self.index_dtype(size)
+        light, has_others = self._lightest(pairs, count, dtype, ignored)
+        return light, has_others, *self._in_order(light, ordered)
+
+    def _lightest(
+        self, pairs: Any, count: float, dtype: Any, ignored: Array = _NO_BITS
+    ) -> tuple[Any, bool]:
+        """Return about `count` pairs with the smallest keys, and whether there are others."""
         a, b, key, ids = pairs
         limit: Any = self.largest(key.dtype)
-        count = max(_LIGHT_PAIRS * size, len(key) / 8)
         if has_others := len(key) > max(count, FEW):
             sample = np.sort(key[:: max(1, len(key) >> 13)])
             limit = sample[int(len(sample) * count / len(key))]
-        dtype = self.index_dtype(size)
-        a, b, key, ids = self._compact_others(a, b, key, ids, limit, dtype, ignored)
-        return a, b, ids, self._sorted_records(_words(key)), has_others
+        elif not len(ignored):
+            return pairs, False
+        return self._compact_others(a, b, key, ids, limit, dtype, ignored), has_others
+
+    def _in_order(self, pairs: Any, count: float) -> tuple[tuple[Array, ...], bool]:
+        """Return the ends and ids of about `count` of the lightest pairs, and whether it is all."""
+        are_all = 2 * max(count, len(pairs[2]) / 8) >= len(pairs[2])
+        if not are_all:
+            pairs, _ = self._lightest(pairs, max(count, len(pairs[2]) / 8), pairs[0].dtype)
+        a, b, key, ids = pairs
+        order = self._positions(self._sorted_records(_words(key)))
+        return tuple(self.gather(column, order) for column in (a, b, ids)), are_all
 
     def _first_paths(
-        self, tree: Any, pairs: Any, light: Any, none: int, ignored: Array = _NO_BITS
+        self, tree: Any, pairs: Any, light: Any, keys: Array, ignored: Array = _NO_BITS
     ) -> Array:
         """Return the id of the first pair that covers the edge from each node to its parent.
 
@@ -698,78 +722,91 @@ class NumbaArrays(NumpyArrays):
             The number of each node, the parent of each number, and the size of the core.
         pairs : tuple of arrays
             The ends, keys and ids of all pairs.
-        light : tuple of arrays
+        light : tuple
             As `_light_pairs` returns it.
-        none : int
-            The result for edges that no pair covers.
+        keys : array
+            The key of each id. Their number is the result for edges that no pair covers.
         ignored : uint64 array
             As `_bits` returns it.
         """
-        (number, parent, core), (*ends, ids, records, has_others) = tree, light
-        dtype, size, count = parent.dtype, len(parent), len(records)
-        top, order = empty(size, dtype), empty(count, np.uint32)
-        self._team.together(  # here and below, a loop that only one thread can run, and another one
-            (paths.climb_to_core, (_words(parent), core, _words(top))),
-            (sorting.list_positions, (0, count, records, order)),
-        )
-        a, b = (self.gather(number, self.gather(end, order)) for end in ends)
-        first = self._cover_in_order(parent, core, top, a, b)
-        if not has_others:
-            return self.gather(self.gather(ids, order), first, fill=none)
+        (number, parent, core), (some, has_others, *in_order) = tree, light
+        dtype, size = parent.dtype, len(parent)
+        first, are_all = self._cover_light(tree, some, *in_order, keys)
+        if are_all and not has_others:
+            return first
         label, tops = empty(size, dtype), empty(size + 1, dtype)
-        ordered = empty(count, ids.dtype)
-        num_tops, _ = self._team.together(
-            (paths.number_tops, (count, *map(_words, (parent, first, label, tops)))),
-            (elements.gather, (0, count, *map(_words, (ids, order, ordered)))),
-        )
-        found, tops = self.gather(ordered, first, fill=none), tops[:num_tops]
+        tops = tops[: paths.number_tops(len(keys), *map(_words, (parent, first, label, tops)))]
         parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
         core = int(np.searchsorted(tops, core))
         if core <= _SMALL_CORE:
-            first = self._cover_together(parent, label, *pairs[:3], ignored)
-            self._replace(found, tops, self.gather(pairs[3], first, fill=none))
-            return found
-        a, b, key, ids = self._relabel_others(label, *pairs, ignored)
-        if len(ids):
-            tree, pairs = (self.arange(len(tops), dtype), parent, core), (a, b, key, ids)
-            light = self._light_pairs(pairs, len(tops))
-            self._replace(found, tops, self._first_paths(tree, pairs, light, none))
-        return found
-
-    def _cover_together(
-        self, parent: Array, label: Array, u: Array, v: Array, key: Array, ignored: Array
-    ) -> Array:
-        """Return the position of the first path that contains each node and its parent.
-
-        The labels of `u` and `v` are the ends of paths. Threads follow paths in any order, so the
-        paths inside branches must be short.
-        """
-        size, words = len(parent), _words(key)
-        lowest, cut = 0, 0
-        if key.itemsize > 4:
-            lowest = int(key.min())
-            cut = max(0, (int(key.max()) - lowest).bit_length() - 31)
-        helpers = team(max(1, min(self.threads, len(u) // (2 * size))))  # memory of a word per pair
-        rows = self._filled((len(helpers.shares(len(u))) + 1) * size, _NONE, np.uint64)
-        rows, branch = rows.reshape(-1, size), empty(size, parent.dtype)
-        paths.climb_to_branch(_words(parent), _words(branch))
-        arrays = label, self._outside(label, u), u, v, key
-        keys = ignored, np.uint64(lowest), cut, words if cut else words[:0]
-        tree = _words(parent), _words(branch), Each(rows), rows[-1]
-        helpers.share(paths.lower_ends, len(u), *map(_words, arrays), *keys, *tree)
-        first = empty(size, self.index_dtype(len(u)))
-        paths.raise_records(_words(parent), rows, keys[-1], len(u), _words(first))
+            found = self._cover_together(parent, label, pairs, keys, ignored)
+            self._replace(first, tops, found)
+            return first
+        pairs = self._relabel_others(label, *pairs, ignored)
+        if len(pairs[2]):
+            tree = self.arange(len(tops), dtype), parent, core
+            light = self._light_pairs(pairs, len(tops), len(pairs[2]))
+            self._replace(first, tops, self._first_paths(tree, pairs, light, keys))
         return first
 
-    def _cover_in_order(self, parent: Array, core: int, top: Array, a: Array, b: Array) -> Array:
-        """Return the position of the first path that contains each node and its parent."""
-        first = self._filled(len(parent), len(a), self.index_dtype(len(a)))
-        up, inside = parent[:core] * 2, empty(len(a) + 1, first.dtype)
-        ends, tree = (_words(a), _words(b)), (_words(top), _words(first))
-        self._team.together(
-            (paths.cover_core, (*ends, _words(up), *tree)),
-            (paths.cover_fringe, (*ends, _words(parent), core, *tree, _words(inside))),
+    def _cover_light(
+        self, tree: Any, pairs: Any, in_order: Any, are_all: bool, keys: Array
+    ) -> tuple[Array, bool]:
+        """Return the first ids among light pairs, of which the lightest cover the core.
+
+        Return also whether the lightest pairs are all of them.
+        """
+        number, parent, core = tree
+        top, wanted = empty(len(parent), parent.dtype), _IN_ORDER * core
+        paths.climb_to_core(_words(parent), core, _words(top))
+        if not are_all and len(in_order[2]) < wanted:
+            in_order, are_all = self._in_order(pairs, wanted)
+        a, b, ids = in_order if are_all else [column[:wanted] for column in in_order]
+        columns, rows, inside = self._lower_fringe(number, top, pairs, keys)
+        a, b = self.gather(number, a), self.gather(number, b)
+        covering = self._filled(core, len(ids), self.index_dtype(len(ids)))
+        first = empty(len(parent), self.index_dtype(len(keys)))
+        raised = _words(parent), core, rows, inside, _words(number), *columns
+        self._team.together(  # loops that only one thread can run
+            (paths.cover_core, (*map(_words, (a, b, parent[:core] * 2, top, covering)),)),
+            (paths.raise_fringe, (*raised, len(keys), _words(first))),
         )
+        first[:core] = self.gather(ids, covering, fill=len(keys))
+        return first, are_all
+
+    def _lower_fringe(
+        self, number: Array, top: Array, pairs: Any, keys: Array
+    ) -> tuple[tuple[Any, ...], Array, Array]:
+        """Lower records as the kernel does; return `_record_columns`, all records, and `inside`."""
+        size, length, labels = len(number), len(pairs[2]), empty(len(number), np.uint64)
+        self._team.share(paths.pack_tops, size, _words(number), _words(top), labels)
+        helpers = team(min(self.threads, 1 + 2 * length // max(1, size)))  # a word for each end
+        shares, columns = helpers.shares(length), _record_columns(pairs, keys)
+        rows = empty(len(shares) * size, np.uint64).reshape(len(shares), -1)
+        inside = empty(length + 1, np.uint32)
+        stops = helpers.share(paths.lower_fringe, length, labels, *columns, Each(rows), inside)
+        parts = [inside[start:stop] for (start, _), stop in zip(shares, stops, strict=True)]
+        return columns, rows, np.ascontiguousarray(self.concat(parts))
+
+    def _cover_together(
+        self, parent: Array, label: Array, pairs: Any, keys: Array, ignored: Array
+    ) -> Array:
+        """Return the id of the first path that contains each node and its parent.
+
+        The labels of nodes are the ends of paths. Threads follow paths in any order, so the paths
+        inside branches must be short.
+        """
+        size, length, none = len(parent), len(pairs[2]), len(keys)
+        helpers = team(max(1, min(self.threads, length // (2 * size))))  # memory of a word per pair
+        rows = self._filled((len(helpers.shares(length)) + 1) * size, _NONE, np.uint64)
+        rows, branch = rows.reshape(-1, size), empty(size, parent.dtype)
+        paths.climb_to_branch(_words(parent), _words(branch))
+        columns, outside = _record_columns(pairs, keys), self._outside(label, pairs[0])
+        tree = _words(parent), _words(branch), Each(rows), rows[-1]
+        arguments = _words(label), _words(outside), *columns, ignored, *tree
+        helpers.share(paths.lower_ends, length, *arguments)
+        first = empty(size, self.index_dtype(none))
+        paths.raise_records(_words(parent), rows, columns[-1], none, _words(first))
         return first
 
     def _filled(self, size: int, value: Any, dtype: DTypeLike) -> Array:
@@ -853,6 +890,21 @@ class NumbaArrays(NumpyArrays):
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
+
+
+def _record_columns(pairs: Any, keys: Array) -> tuple[Any, ...]:
+    """Return the arguments of kernels that make records of pairs, key above id.
+
+    These are the columns; then the smallest key, the number of bits that records lack, and the key
+    of each id if they lack any.
+    """
+    u, v, key, ids = pairs
+    lowest = cut = 0
+    if key.itemsize > 4 and len(key):
+        lowest = int(key.min())
+        cut = max(0, (int(key.max()) - lowest).bit_length() - 31)
+    whole = _words(keys if cut else keys[:0])
+    return *map(_words, (u, v, key)), *_ids(ids), np.uint64(lowest), cut, whole
 
 
 def _spread(length: int, shares: int) -> tuple[Each, Each]:

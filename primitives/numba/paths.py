@@ -3,8 +3,9 @@
 Before paths are covered, leaves are stripped from the trees, and nodes are numbered in the reverse
 order. The nodes that remain after some rounds are the *core*; the others are the *fringe*, subtrees
 of small height. Most paths join two of these subtrees or core nodes, so they contain all nodes from
-both ends up to the core: one pass over the fringe finds the first of them at each node. Only the
-core, which fits in a cache, is covered path by path.
+both ends up to the core: each path lowers the records of its ends, and one pass over the fringe
+finds the first path at each node. Only the core, which fits in a cache, is covered path by path, in
+order. Few of the paths cover all of it.
 """
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from ...runtime.intrinsics import (
     AHEAD,
     BLOCK,
+    NONE,
     ONE,
+    claim,
     compare_and_swap,
     fetch,
     helper,
@@ -23,7 +26,7 @@ from ...runtime.intrinsics import (
 )
 from ..paths import BLOCK as WINDOWS
 from .kruskal import is_before
-from .pairs import find_outside
+from .pairs import find_outside, id_at
 
 _BLOCK, _ZERO = np.uint64(WINDOWS), np.uint64(0)
 _NEAR, _FAR = np.uint64(AHEAD), np.uint64(2 * AHEAD)
@@ -57,47 +60,57 @@ def count_neighbors(u, v, nodes):
         nodes[b] += _EDGE | a
 
 
-@kernel([0] * 3, 2, [0] * 4, [0] * 3)
+@kernel([0] * 3, 2, [0] * 4, [0] * 4)
 def strip_leaves(nodes, rounds, queue, above):
     """Strip leaves until no node remains; return the number of nodes left after some rounds.
 
     A leaf is a node with one remaining edge, and its word has the other end of this edge: its
-    parent. A root is its own parent. Nodes are numbered in reverse order, so parents have smaller
-    numbers. The word of a node becomes its number, and `above` has the parent of each number.
+    parent. A root is its own parent. Write the nodes in the order of their rounds, and the parent
+    of each. Both arrays have one more place.
     """
     tail = place = _ZERO
     for node in range(np.uint64(len(nodes))):  # write all, and keep nodes with at most one edge
+        word = nodes[node]
         queue[tail] = node
-        tail += np.uint64(nodes[node] < _EDGE << ONE)
+        above[tail] = word & _BELOW if word else node
+        tail += np.uint64(word < _EDGE << ONE)
     end, core = tail, np.uint64(len(nodes))
-    number = core
     while place < tail:
         if place == end and rounds:
             rounds -= 1
-            end, core = tail, number
-        fetch(nodes, queue[min(place + _FAR, tail - ONE)])
-        fetch(nodes, nodes[queue[min(place + _NEAR, tail - ONE)]] & _BELOW)
-        node = np.uint64(queue[place])
-        parent = node
-        if nodes[node]:  # otherwise, all its neighbors have been stripped
-            parent = nodes[node] & _BELOW
-            left = nodes[parent] - (_EDGE | node)
+            end, core = tail, np.uint64(len(nodes)) - place
+        fetch(nodes, above[min(place + _NEAR, tail - ONE)])
+        node, parent = np.uint64(queue[place]), np.uint64(above[place])
+        word = nodes[parent]
+        if word:
+            left = word - (_EDGE | node)
             nodes[parent] = left
-            queue[tail] = parent
+            queue[tail], above[tail] = parent, left & _BELOW
             tail += np.uint64(left >> _HALF == ONE)
+            if not left:  # the parent is a leaf too, and comes later: it is the root
+                nodes[node] = left
+        else:
+            above[place] = node
         place += ONE
-        number -= ONE
-        nodes[node], above[number] = number, parent
     return np.int64(core)
 
 
-@kernel(0, 3, [2, 0, 1], [2, 2, 0], [0] * 3, [0] * 3)
-def number_parents(start, stop, nodes, above, number, parent):
-    """Write the number of each node, and the number of the parent of each number."""
-    for i in range(start, stop):
-        fetch(nodes, above[min(i + AHEAD, stop - 1)])
-        parent[i] = nodes[above[i]]
-        number[i] = nodes[i]
+@kernel(0, 3, [2, 0, 1], [0] * 3)
+def number_nodes(start, stop, queue, number):
+    """Assign numbers to the nodes, in reverse order: parents have smaller ones."""
+    last = np.uint64(len(number) - 1)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        claim(number, queue[min(i + _NEAR, last)])
+        number[queue[i]] = last - i
+
+
+@kernel(0, 3, [2, 2, 0], [2, 0, 1], [0] * 3)
+def number_parents(start, stop, above, number, parent):
+    """Write the number of the parent of each number."""
+    last = np.uint64(len(parent) - 1)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        fetch(number, above[min(i + _NEAR, last)])
+        parent[last - i] = number[above[i]]
 
 
 @kernel([0, 0, 1, 2], 2, [0] * 4)
@@ -132,8 +145,12 @@ def cover_core(a, b, up, top, first):
     If two nodes differ, the larger one is not an ancestor of the other. So the path between them
     contains the parent of the larger one.
     """
-    last = len(a) - 1
+    last, left = len(a) - 1, np.uint64(0)
+    for node in range(np.uint64(len(up))):
+        left += np.uint64(up[node] != node << ONE)
     for i in range(len(a)):
+        if not left:  # later pairs cover nothing
+            break
         far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
         fetch(top, a[far])
         fetch(top, b[far])
@@ -147,43 +164,88 @@ def cover_core(a, b, up, top, first):
             above = np.uint64(up[low])
             if above >> ONE == low:  # not in the same tree
                 break
-            first[low], up[low] = i, above | ONE
+            first[low], up[low], left = i, above | ONE, left - ONE
             low = find_top(above >> ONE, up)
 
 
-@kernel([3, 2], [4, 3], [0, 0, 1, 2, 2], 3, [0, 1, 2, 2, 2], [9] * 5, [0] * 2)
-def cover_fringe(a, b, parent, core, top, first, inside):
-    """Write the position of the first path that contains each node of the fringe.
+@helper
+def earlier(a, b, whole):
+    """Return the earlier of two records, both of which may be none; see `is_before`."""
+    if len(whole) and a != b and a >> _HALF == b >> _HALF:
+        return a if is_before(a, b, whole) else b
+    return min(a, b)
 
-    A path with both ends below the same core node is followed. Any other path contains all nodes
-    from its ends up to the core.
+
+@kernel(0, 4, [0, 1, 2, 3], [0, 0, 1, 1], [0] * 4)
+def pack_tops(start, stop, number, top, labels):
+    """Write the number of each node, and above it the lowest ancestor in the core."""
+    for i in range(start, stop):
+        fetch(top, number[min(i + AHEAD, stop - 1)])
+        labels[i] = np.uint64(top[number[i]]) << _HALF | np.uint64(number[i])
+
+
+@kernel(
+    *(0, 2, [0, 1, 2, 3], [3, 2], [2, 1], [5, 4], [], 7, 4, 0, []),
+    *([0] * 4, [0] * 2),
+)  # fmt: skip
+def lower_fringe(
+    start, stop, labels, u, v, key, ids, first_id, lowest, cut, whole, own, inside
+):  # fmt: skip
+    """Lower the records of both ends of each pair to that of the pair, key above id.
+
+    A path contains all nodes from both ends up to the core, unless its ends are below the same core
+    node. Return the number of these other pairs, and write their positions to `inside`. If records
+    lack the lowest `cut` bits of keys, `whole` has the key of each id.
     """
-    count, last, core = _ZERO, len(a) - 1, np.uint64(core)
-    for i in range(len(a)):
-        ahead = min(i + AHEAD, last)
-        fetch(top, a[ahead])
-        fetch(top, b[ahead])
-        fetch(first, a[ahead])
-        fetch(first, b[ahead])
+    count, last, cut = np.uint64(start), stop - 1, np.uint64(cut)
+    own[:] = NONE
+    for i in range(start, stop):
+        far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
+        fetch(labels, u[far])
+        fetch(labels, v[far])
+        fetch(own, labels[u[near]] & _BELOW)
+        fetch(own, labels[v[near]] & _BELOW)
+        a, b = labels[u[i]], labels[v[i]]
+        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
         inside[count] = i
-        is_inside = top[a[i]] == top[b[i]]
+        is_inside = a >> _HALF == b >> _HALF
         count += np.uint64(is_inside)
         if not is_inside:
-            for end in (np.uint64(a[i]), np.uint64(b[i])):
-                if end >= core:
-                    first[end] = min(np.uint64(first[end]), np.uint64(i))
-    # Paths to be followed come last, because their records must not be passed on to parents.
-    for node in range(np.int64(len(parent)) - 1, np.int64(core) - 1, -1):  # children come first
-        fetch(first, parent[max(node - AHEAD, 0)])
-        if np.uint64(parent[node]) >= core:
-            first[parent[node]] = min(first[parent[node]], first[node])
-    for place in range(count):
-        path = np.uint64(inside[place])
-        low, high = np.uint64(a[path]), np.uint64(b[path])
+            a, b = a & _BELOW, b & _BELOW
+            own[a] = earlier(record, np.uint64(own[a]), whole)
+            own[b] = earlier(record, np.uint64(own[b]), whole)
+    return np.int64(count)
+
+
+@kernel(
+    *([0, 0, 1, 1], 1, [[5, 6, 7, 8]] * 3, [0], [0, 1, 2, 3], [3, 2], [2, 1], [5, 4], [], 7, 4, 0),
+    *([], 4, [0] * 4),
+)  # fmt: skip
+def raise_fringe(
+    parent, core, rows, inside, number, u, v, key, ids, first_id, lowest, cut, whole, none, out
+):  # fmt: skip
+    """Write the id of the first path that contains each node of the fringe and its parent.
+
+    The paths of the pairs `inside` are followed last, because their records must not be raised.
+    """
+    core, cut = np.int64(core), np.uint64(cut)
+    for node in range(np.int64(len(parent)) - 1, core - 1, -1):  # children come first
+        fetch(rows[0], parent[max(node - AHEAD, 0)])
+        record = np.uint64(rows[0, node])
+        for row in range(1, len(rows)):
+            record = earlier(np.uint64(rows[row, node]), record, whole)
+        rows[0, node] = record
+        rows[0, parent[node]] = earlier(record, np.uint64(rows[0, parent[node]]), whole)
+    for place in range(len(inside)):
+        i = inside[place]
+        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
+        low, high = np.uint64(number[u[i]]), np.uint64(number[v[i]])
         while low != high:
             low, high = max(low, high), min(low, high)
-            first[low] = min(np.uint64(first[low]), path)
+            rows[0, low] = earlier(record, np.uint64(rows[0, low]), whole)
             low = np.uint64(parent[low])
+    for node in range(core, len(parent)):
+        out[node] = min(np.uint64(rows[0, node]) & _BELOW, np.uint64(none))
 
 
 @kernel(5, [0, 0, 1], [5, 5, 2], [0] * 3, [0] * 4)
@@ -210,24 +272,19 @@ def climb_to_branch(parent, branch):
         branch[node] = node if parent[above] == above else branch[above]
 
 
-@helper
-def earlier(a, b, whole):
-    """Return the earlier of two records, both of which may be none; see `is_before`."""
-    return a if a != b and is_before(a, b, whole) else b
-
-
 @kernel(
-    *(0, 3, [0, 1, 2, 3], [], [0, 1, 2], [2, 3, 3], [5, 4, 4], [2, 0], 4, 0, []),
+    *(0, 3, [0, 1, 2, 3], [], [0, 1, 2], [2, 3, 3], [5, 4, 4], [], 7, 4, 0, [], [2, 0]),
     *([0, 0, 1, 1], [0, 1, 2, 2], [127] * 4, [127] * 4),
 )
 def lower_ends(
-    start, stop, label, outside, u, v, key, ignored, lowest, cut, whole, parent, branch, own, paths
+    start, stop, label, outside, u, v, key, ids, first_id, lowest, cut, whole, ignored,
+    parent, branch, own, paths,
 ):  # fmt: skip
-    """Lower the records of nodes on the path of each pair to that of the pair, key above position.
+    """Lower the records of nodes on the path of each pair to that of the pair, key above id.
 
     A path between branches contains all nodes from both ends up to a branch: only the records of
     both ends are lowered, in `own`. Any other path is followed in `paths`, which threads share. If
-    records lack the lowest `cut` bits of keys, `whole` has the keys.
+    records lack the lowest `cut` bits of keys, `whole` has the key of each id.
     """
     cut, hits = np.uint64(cut), scratch(np.uint64, BLOCK)
     left, right = scratch(np.uint64, BLOCK), scratch(np.uint64, BLOCK)
@@ -251,7 +308,7 @@ def lower_ends(
             fetch(branch, left[ahead])
             fetch(branch, right[ahead])
             i, low, high = hits[hit], left[hit], right[hit]
-            record = (np.uint64(key[i]) - lowest) >> cut << _HALF | i
+            record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
             if branch[low] != branch[high]:
                 own[low] = earlier(record, np.uint64(own[low]), whole)
                 own[high] = earlier(record, np.uint64(own[high]), whole)
@@ -268,7 +325,7 @@ def lower_ends(
 
 @kernel([0, 0, 1, 1], [[5, 6, 7, 8]] * 3, [], 4, [0] * 4)
 def raise_records(parent, rows, whole, none, out):
-    """Write the position of the first path that contains each node and its parent.
+    """Write the id of the first path that contains each node and its parent.
 
     The last row has the records of paths inside branches, and the others have those of ends.
     """

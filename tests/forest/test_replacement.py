@@ -121,4 +121,6 @@ def test_ways_to_cover_paths_agree(fringe, small_core, data):
         patch.setattr(arrays, "_SMALL_CORE", small_core)
         patch.setattr(arrays, "FEW", 8)
         patch.setattr(arrays, "_LIGHT_PAIRS", data.draw(st.sampled_from([0.1, 0.5])))
+        patch.setattr(arrays, "_IN_ORDER", data.draw(st.sampled_from([1, 2])))
+        patch.setattr(arrays, "_LEAST_ORDERED", data.draw(st.sampled_from([0, 20, 200])))
         assert arrays.NumbaArrays(2).cover_paths(*case).tolist() == expected
