@@ -684,7 +684,7 @@ class NumbaArrays(NumpyArrays):
         """
         count, dtype = max(_LIGHT_PAIRS * size, len(pairs[2]) / 8), self.index_dtype(size)
         light, has_others = self._lightest(pairs, count, dtype, ignored)
-        return light, has_others, *self._in_order(light, ordered)
+        return light, has_others, *self._in_order(light, ordered, dtype)
 
     def _lightest(
         self, pairs: Any, count: float, dtype: Any, ignored: Array = _NO_BITS
@@ -699,11 +699,11 @@ class NumbaArrays(NumpyArrays):
             return pairs, False
         return self._compact_others(a, b, key, ids, limit, dtype, ignored), has_others
 
-    def _in_order(self, pairs: Any, count: float) -> tuple[tuple[Array, ...], bool]:
+    def _in_order(self, pairs: Any, count: float, dtype: Any) -> tuple[tuple[Array, ...], bool]:
         """Return the ends and ids of about `count` of the lightest pairs, and whether it is all."""
-        are_all = 2 * max(count, len(pairs[2]) / 8) >= len(pairs[2])
-        if not are_all:
-            pairs, _ = self._lightest(pairs, max(count, len(pairs[2]) / 8), pairs[0].dtype)
+        count = max(count, len(pairs[2]) / 8)
+        if not (are_all := 2 * count >= len(pairs[2])):
+            pairs, _ = self._lightest(pairs, count, dtype)
         a, b, key, ids = pairs
         order = self._positions(self._sorted_records(_words(key)))
         return tuple(self.gather(column, order) for column in (a, b, ids)), are_all
@@ -760,8 +760,9 @@ class NumbaArrays(NumpyArrays):
         top, wanted = empty(len(parent), parent.dtype), _IN_ORDER * core
         paths.climb_to_core(_words(parent), core, _words(top))
         if not are_all and len(in_order[2]) < wanted:
-            in_order, are_all = self._in_order(pairs, wanted)
-        a, b, ids = in_order if are_all else [column[:wanted] for column in in_order]
+            in_order, are_all = self._in_order(pairs, wanted, top.dtype)
+        are_all |= not core
+        a, b, ids = in_order if are_all and core else [column[:wanted] for column in in_order]
         columns, rows, inside = self._lower_fringe(number, top, pairs, keys)
         a, b = self.gather(number, a), self.gather(number, b)
         covering = self._filled(core, len(ids), self.index_dtype(len(ids)))

@@ -62,7 +62,7 @@ def count_neighbors(u, v, nodes):
 
 @kernel([0] * 3, 2, [0] * 4, [0] * 4)
 def strip_leaves(nodes, rounds, queue, above):
-    """Strip leaves until no node remains; return the number of nodes left after some rounds.
+    """Strip leaves until no node remains; return the number of nodes left after these rounds.
 
     A leaf is a node with one remaining edge, and its word has the other end of this edge: its
     parent. A root is its own parent. Write the nodes in the order of their rounds, and the parent
@@ -92,7 +92,7 @@ def strip_leaves(nodes, rounds, queue, above):
         else:
             above[place] = node
         place += ONE
-    return np.int64(core)
+    return np.int64(0 if rounds else core)
 
 
 @kernel(0, 3, [2, 0, 1], [0] * 3)
@@ -236,7 +236,13 @@ def raise_fringe(
             record = earlier(np.uint64(rows[row, node]), record, whole)
         rows[0, node] = record
         rows[0, parent[node]] = earlier(record, np.uint64(rows[0, parent[node]]), whole)
+    last = len(inside) - 1
     for place in range(len(inside)):
+        far, near = inside[min(place + 2 * AHEAD, last)], inside[min(place + AHEAD, last)]
+        fetch(number, u[far])
+        fetch(number, v[far])
+        fetch(rows[0], number[u[near]])
+        fetch(rows[0], number[v[near]])
         i = inside[place]
         record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
         low, high = np.uint64(number[u[i]]), np.uint64(number[v[i]])

@@ -124,3 +124,16 @@ def test_ways_to_cover_paths_agree(fringe, small_core, data):
         patch.setattr(arrays, "_IN_ORDER", data.draw(st.sampled_from([1, 2])))
         patch.setattr(arrays, "_LEAST_ORDERED", data.draw(st.sampled_from([0, 20, 200])))
         assert arrays.NumbaArrays(2).cover_paths(*case).tolist() == expected
+
+
+def test_ends_of_different_dtypes(monkeypatch):
+    """The lightest paths are chosen from light paths, whose ends have been converted or not."""
+    arrays = pytest.importorskip("mstflow.primitives.numba.arrays")
+    monkeypatch.setattr(arrays, "_LEAST_ORDERED", 0)
+    monkeypatch.setattr(arrays, "FEW", 8)
+    draw, child = np.random.default_rng(0), np.arange(1, 600, dtype=np.int32)
+    parent = np.where(child < 60, child - 1, child % 60).astype(np.int32)
+    a, b = draw.integers(0, 120, 1200, np.uint8), draw.integers(0, 600, 1200)
+    case = child, parent, a, b, draw.integers(0, 2**32, 1200, np.uint32), np.empty(0, int), 600
+    expected = NumpyArrays().cover_paths(*case).tolist()
+    assert arrays.NumbaArrays(2).cover_paths(*case).tolist() == expected
