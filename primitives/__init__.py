@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..plugins import Plugin, registered
-from ..runtime.native import USED_FROM
+from ..runtime.native import LOADED_FROM, USED_FROM
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def resolve_backend(
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
     "auto" also loads kernels when the process has spent more time on smaller graphs than loading
-    takes. `are_few` states that `join_by_weight` is the only kernel in use.
+    takes, but compiles them only for a large graph. `are_few` states that `join_by_weight` is the
+    only kernel in use.
 
     `on_device` states that arrays are on a GPU, where they stay.
 
@@ -112,7 +113,7 @@ def resolve_backend(
 
         if are_few:
             return "numba" if few.pay_after(num_edges) else "numpy"
-        pays = trees.pay_for(num_edges) or (trees.are_cached() and trees.pay_after(num_edges))
+        pays = trees.pay_for(num_edges) or trees.pay_after(num_edges, LOADED_FROM)
         return "numba" if pays else "numpy"
     if backend not in _BACKENDS and backend not in _plugins():
         known = ", ".join(backends())

@@ -91,14 +91,15 @@ class Kernels:
             return num_edges >= USED_FROM and self.are_loaded()
         return num_edges >= COMPILED_FROM or self.are_cached()
 
-    def pay_after(self, num_edges: int) -> bool:
+    def pay_after(self, num_edges: int, most: int = sys.maxsize) -> bool:
         """Return whether using these kernels pays for a sequence of graphs; call it for each graph.
 
         The first graphs are solved without kernels. Kernels are used when these graphs together
-        have as many edges as a single graph for which the kernels pay.
+        have as many edges as a single graph for which the kernels pay. The sum counts as at most
+        `most`.
         """
         self._solved_without += num_edges + _SMALL
-        return self.are_loaded() or self.pay_for(self._solved_without)
+        return self.are_loaded() or self.pay_for(min(self._solved_without, most))
 
     def are_loaded(self) -> bool:
         """Return whether this process has used any of these kernels."""
