@@ -19,6 +19,8 @@ from ..primitives import why_not
 from ..runtime.native import Kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 #: The functions of Python's C API that the kernels call, in the kernels' order.
@@ -176,17 +178,22 @@ def _is_layout_known() -> bool:
     """
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 14):
         return False
-    example: dict[str, Any] = {str(i): object() for i in range(100)}
+    return all(_has_layout(*each) for each in ((1, map(str, range(100)), 2), (0, range(100), 3)))
+
+
+def _has_layout(kind: int, keys: Iterable[Any], words: int) -> bool:
+    """Return whether a table for such keys has this kind, and entries of this many words."""
+    example = {key: object() for key in keys}
     expected = list(map(id, example.values()))
     expected[3] = 0
-    del example["3"]
+    del example[[*example][3]]
     table = (ctypes.c_int64 * 5).from_address(id(example))[4]
-    _, index_bytes, kind = (ctypes.c_uint8 * 3).from_address(table + 8)
+    _, index_bytes, found = (ctypes.c_uint8 * 3).from_address(table + 8)
     count = ctypes.c_int64.from_address(table + 24).value
-    if (kind, count) != (1, len(expected)):
+    if (found, count) != (kind, len(expected)):
         return False
-    entries = (ctypes.c_int64 * (2 * count)).from_address(table + 32 + (1 << index_bytes))
-    return list(entries)[1::2] == expected
+    entries = (ctypes.c_int64 * (words * count)).from_address(table + 32 + (1 << index_bytes))
+    return list(entries)[words - 1 :: words] == expected
 
 
 @cache

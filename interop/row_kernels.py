@@ -7,8 +7,8 @@ after the GIL is released.
 
 The second word of an object is its type. The fifth word of a dictionary is the address of its
 table. Tables are only prefetched, so kernels would only be slower with another layout. There is one
-exception: if `is_known`, the caller has checked the layout of tables whose keys are strings. Their
-values are read directly, because `PyDict_Next` also reads the hash of each string.
+exception: if `is_known`, the caller has checked the layout of tables. Their values are read
+directly: a call of `PyDict_Next` for each takes longer, and also reads the hash of each string.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..primitives.numba.trees import join
 from ..runtime.intrinsics import AHEAD, array_at, fetch, helper, highest_bit, kernel, scratch
 
 _ENSURE, _RELEASE, _NEXT, _SIZE, _GET, _KEEP, _DROP, _DOUBLE, _LONG = np.arange(9, dtype=np.uint64)
-_STRINGS = 1  # the kind of a table
+_STRINGS = 1  # the kind of a table; entries of kind 0, for any keys, also have the hash
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio, for hashing by multiplication
 
 
@@ -109,13 +109,14 @@ def read_items(functions, dict_type, is_known, rows, row_of, key, value):
     for i in range(len(rows)):
         fetch_row(rows, i, dict_type)
         table = word_of(rows[i], 4)
-        if is_known and not len(key) and array_at(table, np.uint8, (11,))[10] == _STRINGS:
-            first = 4 + ((1 << array_at(table, np.uint8, (10,))[9]) >> 3)
-            stop = first + 2 * word_of(table, 3)
+        index_bytes, kind = array_at(table, np.uint8, (11,))[9:]
+        if is_known and not len(key) and kind <= _STRINGS:
+            first, words = 4 + ((1 << index_bytes) >> 3), 2 if kind == _STRINGS else 3
+            stop = first + words * word_of(table, 3)
             entries = array_at(table, np.int64, (stop,))
-            for k in range(first, stop, 2):
-                if entries[k + 1]:
-                    row_of[count], value[count] = i, entries[k + 1]
+            for k in range(first + words - 1, stop, words):
+                if entries[k]:
+                    row_of[count], value[count] = i, entries[k]
                     count += 1
             continue
         item[0] = 0
