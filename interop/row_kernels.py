@@ -108,10 +108,12 @@ def read_items(functions, dict_type, is_known, rows, row_of, key, value):
     item, count = scratch(np.int64, 3), 0
     for i in range(len(rows)):
         fetch_row(rows, i, dict_type)
-        table = word_of(rows[i], 4)
-        index_bytes, kind = array_at(table, np.uint8, (11,))[9:]
-        if is_known and not len(key) and kind <= _STRINGS:
-            first, words = 4 + ((1 << index_bytes) >> 3), 2 if kind == _STRINGS else 3
+        table, kind = word_of(rows[i], 4), _STRINGS + 1
+        if is_known and not len(key):
+            kind = np.int64(array_at(table, np.uint8, (11,))[10])
+        if kind <= _STRINGS:
+            first = 4 + ((1 << array_at(table, np.uint8, (10,))[9]) >> 3)
+            words = 2 if kind == _STRINGS else 3
             stop = first + words * word_of(table, 3)
             entries = array_at(table, np.int64, (stop,))
             for k in range(first + words - 1, stop, words):

@@ -29,7 +29,7 @@ from .kruskal import is_before
 from .pairs import find_outside, id_at
 
 _BLOCK, _ZERO = np.uint64(WINDOWS), np.uint64(0)
-_NEAR, _FAR = np.uint64(AHEAD), np.uint64(2 * AHEAD)
+_NEAR = np.uint64(AHEAD)
 _HALF, _BELOW, _EDGE = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 
 
@@ -176,6 +176,12 @@ def earlier(a, b, whole):
     return min(a, b)
 
 
+@helper
+def record_of(i, key, ids, first_id, lowest, cut):
+    """Return the record of a pair: its key, without the lowest `cut` bits, above its id."""
+    return (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
+
+
 @kernel(0, 4, [0, 1, 2, 3], [0, 0, 1, 1], [0] * 4)
 def pack_tops(start, stop, number, top, labels):
     """Write the number of each node, and above it the lowest ancestor in the core."""
@@ -184,18 +190,15 @@ def pack_tops(start, stop, number, top, labels):
         labels[i] = np.uint64(top[number[i]]) << _HALF | np.uint64(number[i])
 
 
-@kernel(
-    *(0, 2, [0, 1, 2, 3], [3, 2], [2, 1], [5, 4], [], 7, 4, 0, []),
-    *([0] * 4, [0] * 2),
-)  # fmt: skip
+@kernel(0, 2, [0, 1, 2, 3], [3, 2], [2, 1], [5, 4], [], 7, 4, 0, [], [0] * 4, [0] * 2)
 def lower_fringe(
     start, stop, labels, u, v, key, ids, first_id, lowest, cut, whole, own, inside
 ):  # fmt: skip
     """Lower the records of both ends of each pair to that of the pair, key above id.
 
     A path contains all nodes from both ends up to the core, unless its ends are below the same core
-    node. Return the number of these other pairs, and write their positions to `inside`. If records
-    lack the lowest `cut` bits of keys, `whole` has the key of each id.
+    node. Write the positions of these other pairs to `inside`, from `start` on, and return the
+    place after them. If records lack the lowest `cut` bits of keys, `whole` has the key of each id.
     """
     count, last, cut = np.uint64(start), stop - 1, np.uint64(cut)
     own[:] = NONE
@@ -206,7 +209,7 @@ def lower_fringe(
         fetch(own, labels[u[near]] & _BELOW)
         fetch(own, labels[v[near]] & _BELOW)
         a, b = labels[u[i]], labels[v[i]]
-        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
+        record = record_of(i, key, ids, first_id, lowest, cut)
         inside[count] = i
         is_inside = a >> _HALF == b >> _HALF
         count += np.uint64(is_inside)
@@ -244,7 +247,7 @@ def raise_fringe(
         fetch(rows[0], number[u[near]])
         fetch(rows[0], number[v[near]])
         i = inside[place]
-        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
+        record = record_of(i, key, ids, first_id, lowest, cut)
         low, high = np.uint64(number[u[i]]), np.uint64(number[v[i]])
         while low != high:
             low, high = max(low, high), min(low, high)
@@ -314,7 +317,7 @@ def lower_ends(
             fetch(branch, left[ahead])
             fetch(branch, right[ahead])
             i, low, high = hits[hit], left[hit], right[hit]
-            record = (np.uint64(key[i]) - lowest) >> cut << _HALF | id_at(i, ids, first_id)
+            record = record_of(i, key, ids, first_id, lowest, cut)
             if branch[low] != branch[high]:
                 own[low] = earlier(record, np.uint64(own[low]), whole)
                 own[high] = earlier(record, np.uint64(own[high]), whole)
