@@ -25,8 +25,9 @@ WEIGHTS = {"floats": random.random, "integers": lambda: random.randrange(1000)}
 #: The number of edges in all calls that a time is the mean of. After a full garbage collection, the
 #: caches of the processor are cold, and one call on a small graph would measure mostly that.
 _CALLS_EDGES = 10_000
-#: The number of edges in all calls by name that precede others, so that all code is loaded.
-_LOADED_AFTER = 1_000_000
+#: The numbers of edges and of nodes in all calls by name that precede others, so that all code is
+#: loaded.
+_LOADED_AFTER = 1_000_000, 100_000
 
 
 def measure(
@@ -147,7 +148,9 @@ def _rounds(function: str, graph: Any, rounds: int, budget: float) -> Iterator[d
         with _configured(networkx.config.backend_priority):
             if process is None:
                 (process,) = _seconds(call, graph, [None], 1)
-                _seconds(call, graph, ["mstflow"], _LOADED_AFTER // graph.number_of_edges())
+                sizes = graph.number_of_edges(), len(graph)
+                repeats = max(n // size for n, size in zip(_LOADED_AFTER, sizes, strict=True))
+                _seconds(call, graph, ["mstflow"], repeats)
             seconds["process"] = process
             (seconds["configured"],) = _seconds(call, graph, [None], calls)
         seconds["named"], seconds["second"] = _seconds(call, graph, ["mstflow"] * 2, calls)

@@ -188,6 +188,8 @@ SUITE = {
             "interop/networkx_labels.py",
             "interop/networkx_rows.py",
             "interop/row_kernels.py",
+            "interop/row_objects.py",
+            "interop/row_samples.py",
             "graphs/libraries",
             *KERNELS,
         ),

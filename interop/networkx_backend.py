@@ -90,11 +90,11 @@ def _may_label(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
     size = len(adjacency)
     if size < COMPONENTS_FROM:
         return f"networkx is faster below {COMPONENTS_FROM} nodes"
+    if are_kernels_loaded():
+        return True
     degree = typical_degree(adjacency)
     if size < min(_NODES_A_NEIGHBOR * degree, DENSE_FROM):
         return f"networkx is faster on dense graphs below {DENSE_FROM} nodes"
-    if are_kernels_loaded():
-        return True
     if degree >= SPARSE:
         is_loaded = f"{__package__}.networkx_components" in sys.modules
         return is_loaded or search_wait.is_over(size) or "loading a search would take longer"

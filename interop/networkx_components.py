@@ -14,7 +14,7 @@ from itertools import compress, filterfalse, islice
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
-from .networkx_info import LARGE, SPARSE, are_kernels_loaded, labels_pay, typical_degree
+from .networkx_info import SPARSE, are_kernels_loaded, labels_pay, typical_degree
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -31,10 +31,8 @@ _FEW_OUTSIDE = 2
 _MANY_ARCS = 16
 #: The number of components after which all are expected to be small if these have few nodes.
 _FIRST = 2
-#: The number of nodes from which labels are found faster than by the search,
+#: The number of nodes from which labels are found faster than by the search.
 LABELS_FROM = 100
-#: if the typical degree is below this, because kernels read all neighbors.
-_DENSE = 12
 
 
 class ConvertedNodes:
@@ -85,8 +83,7 @@ class ConvertedNodes:
         size, is_new = len(self), self._sets is None and self._labels is None
         if is_new and size >= LABELS_FROM and self._shares:
             degree = typical_degree(self._adjacency)
-            has_few = degree < _DENSE or size >= LARGE
-            if has_few and (are_kernels_loaded() or labels_pay(size, degree)):
+            if are_kernels_loaded() or labels_pay(size, degree):
                 from .networkx_labels import labels_of_rows
 
                 self._labels, self._number = labels_of_rows(self._adjacency, degree)

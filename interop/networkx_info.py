@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 #: The typical degree below which a search in levels is no faster than that of networkx. It includes
 #: grids of two and three dimensions, whose levels are small.
 SPARSE = 6
+#: The degree from which kernels unite each node with its first neighbors, and read few others.
+DENSE = 12
 #: The number of nodes from which labels are faster than any search, and compiling kernels may pay.
 LARGE = 5_000
 #: The number of nodes from which the labels of sparse graphs gain more, because the graph does not

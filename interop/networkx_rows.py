@@ -17,6 +17,7 @@ import numpy as np
 from ..graphs.libraries.networkx import Edges, object_addresses
 from ..primitives import why_not
 from ..runtime.native import Kernels
+from .networkx_info import DENSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,8 @@ _API = (
     "PyDict_Next",
     "PyDict_Size",
     "PyDict_GetItem",
+    "PyObject_Hash",
+    "PyObject_RichCompareBool",
     "Py_IncRef",
     "Py_DecRef",
     "PyFloat_AsDouble",
@@ -67,20 +70,24 @@ def edges_by_kernels(graph: Any) -> Edges | None:
 def labels_by_kernels(adjacency: Any, degree: int) -> tuple[NDArray[np.int64], int] | None:
     """Return the number of each node's component, and how many there are; None without kernels.
 
-    Components have the order of first nodes. `degree` is the typical degree. If it is less than the
-    mean degree, the kernel is called once more with more space.
+    Components have the order of first nodes. `degree` is the typical degree. The space that depends
+    on it may be too small. Then the kernel reads only a part of the arcs, or is called once more
+    with the space for all.
     """
     if type(adjacency) is not dict or not are_usable(len(adjacency)):
         return None
     labels = np.empty(len(adjacency), np.int64)
     if len(labels) > _MOST:
         return None
-    graph = (_functions(), id(adjacency), id(dict), int(_is_layout_known()))
-    number = -100 - (4 + 5 * min(degree, 16)) * len(labels)
+    graph = (_functions(), id(adjacency), _types(dict, int, str), int(_is_layout_known()))
+    number = -100 - (13 + (5 * degree if degree < DENSE else 0)) * len(labels)
     while number < -1:
         space = np.empty(-number, np.int64)
         number = kernels.label_rows(*graph, space, labels)
-    if number < 0 or (number and space[0] and not _are_loops(adjacency, space[1 : 1 + space[0]])):
+    if number < 0:
+        return None
+    single = space[len(labels) :]
+    if number and single[0] and not _are_loops(adjacency, single[1 : 1 + single[0]]):
         return None
     return labels, number
 
@@ -89,7 +96,7 @@ def numbers_by_kernels(dicts: NDArray[Any], key: Any) -> NDArray[Any] | None:
     """Return the values of a key in dictionaries; None unless all are floats, or all are int64."""
     if type(key) is not str or not are_usable(len(dicts)):
         return None
-    types = np.array([id(dict), id(float), id(int)], np.int64)
+    types = _types(dict, float, int)
     found = np.empty(len(dicts)), np.empty(len(dicts), np.int64)
     kind = kernels.read_numbers(_functions(), object_addresses(dicts), types, id(key), *found)
     return found[kind - 1] if kind else None
@@ -127,7 +134,7 @@ def _compile() -> None:
     edges = (0, _NO_ROWS, _NO_WORDS, _NO_WORDS, _NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_WORDS)
     kernels.read_edges(*graph, *edges)
     kernels.read_keys(_functions(), _NO_WORDS, 0, _NO_ROWS, *[_NO_WORDS] * 4)
-    kernels.label_rows(_functions(), 0, 0, 0, _NO_WORDS, _NO_WORDS)
+    kernels.label_rows(_functions(), 0, _NO_WORDS, 0, _NO_WORDS, _NO_WORDS)
     kernels.read_numbers(_functions(), _NO_WORDS, _NO_WORDS, 0, np.empty(0), _NO_WORDS)
 
 
@@ -201,3 +208,9 @@ def _functions() -> NDArray[np.uint64]:
     """Return the addresses of the functions that the kernels call."""
     pointers = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _API]
     return np.array([pointer.value for pointer in pointers], np.uint64)
+
+
+@cache
+def _types(*types: type) -> NDArray[np.int64]:
+    """Return the addresses of types."""
+    return np.array(list(map(id, types)), np.int64)

@@ -1,7 +1,9 @@
 """The networkx backend: networkx's own tests pass on it, and results equal those of networkx."""
 
+import itertools
 import operator
 import os
+import random
 import re
 import subprocess
 import sys
@@ -222,6 +224,65 @@ def test_space_for_kernels(degree):
     assert labels.sets_of(made._adj, found) == list(networkx.connected_components(made))
 
 
+def joined(*parts):
+    """Return a graph that has the nodes 0, 1, ... of one graph after the other."""
+    return networkx.disjoint_union_all(parts)
+
+
+#: Graphs with at least twelve arcs for each node. Kernels read only some arcs of the first ones.
+DENSE = {
+    "one": networkx.gnm_random_graph(60, 600, seed=1),
+    "first neighbors alike": networkx.complete_bipartite_graph(20, 60),
+    "few outside": joined(networkx.complete_graph(70), networkx.path_graph(5)),
+    "outside in between": joined(
+        networkx.cycle_graph(9), networkx.complete_graph(60), networkx.grid_2d_graph(4, 4)
+    ),
+    "cliques outside": joined(networkx.complete_graph(99), networkx.ring_of_cliques(6, 5)),
+    "isolated": joined(networkx.empty_graph(4), networkx.complete_graph(30)),
+    "loops": networkx.Graph([*networkx.complete_graph(20).edges, *((i, i) for i in range(20))]),
+    "many sets": joined(*[networkx.complete_graph(15)] * 6),
+    "two sets": joined(networkx.complete_graph(30), networkx.complete_graph(31)),
+}
+
+
+class Equal(int):
+    """An int whose comparison is written in Python."""
+
+    __hash__ = int.__hash__
+
+    def __eq__(self, other):
+        return int(self) == other
+
+
+@pytest.mark.usefixtures("by_kernels")
+@pytest.mark.parametrize("name", [int, str, float, Equal, lambda i: (i, str(i)), lambda i: i - 2])
+@pytest.mark.parametrize("structure", DENSE)
+@pytest.mark.parametrize("kind", [networkx.Graph, networkx.MultiGraph])
+def test_components_of_dense_graphs(structure, name, kind):
+    """Each key of a row is an object of its own, as if it was read from a file."""
+    edges = random.Random(0).sample(sorted(DENSE[structure].edges), DENSE[structure].size())
+    made = kind((name(u), name(v)) for u, v in edges)
+    made.add_nodes_from(map(name, DENSE[structure]))
+    expected = list(networkx.connected_components(made))
+    for degree in (0, networkx_info.DENSE):
+        found, number = rows.labels_by_kernels(made._adj, degree)
+        assert labels.sets_of(made._adj, found) == expected
+        assert number == len(expected)
+
+
+@pytest.mark.usefixtures("by_kernels")
+def test_keys_of_dense_graphs_with_equal_hashes():
+    equal = [[k * sys.hash_info.modulus + i for k in range(20)] for i in range(-2, 2)]
+    nodes = [*itertools.chain(*equal), True, "a", "ä", "\U0001f600", ""]
+    others = [k * sys.hash_info.modulus + 1 for k in range(20, 25)]
+    for seed in range(20):
+        made = networkx.gnm_random_graph(len(nodes), 8 * len(nodes), seed=seed)
+        made = networkx.relabel_nodes(made, dict(enumerate(nodes)))
+        made.add_edges_from(itertools.combinations(others, 2))
+        found, _ = rows.labels_by_kernels(made._adj, networkx_info.DENSE)
+        assert labels.sets_of(made._adj, found) == list(networkx.connected_components(made))
+
+
 @pytest.fixture
 def are_loaded(monkeypatch):
     """Let this process use all code for any graph, as after calls on many graphs."""
@@ -298,7 +359,7 @@ def test_a_graph_that_changes_before_it_is_read_again(monkeypatch):
         made.add_edge(0, "new")
         return count
 
-    made = networkx.complete_graph(40)
+    made = networkx.circulant_graph(400, range(1, 6))
     monkeypatch.setattr(rows.kernels, "label_rows", read_before)
     assert rows.labels_by_kernels(made._adj, 0) is None
 
@@ -440,7 +501,7 @@ def test_can_run():
 
 
 @pytest.mark.usefixtures("are_loaded", "by_kernels")
-def test_should_run():
+def test_should_run(monkeypatch):
     small, large = networkx.path_graph(9), networkx.cycle_graph(backend.COMPONENTS_FROM)
     assert "faster" in backend.should_run("minimum_spanning_edges", (small,), {})
     assert backend.should_run("minimum_spanning_edges", (networkx.path_graph(5000),), {}) is True
@@ -448,6 +509,9 @@ def test_should_run():
     assert backend.should_run("connected_components", (), {"G": large}) is True
     large.remove_node(0)
     assert "faster" in backend.should_run("connected_components", (large,), {})
+    dense = networkx.circulant_graph(backend.COMPONENTS_FROM, range(1, 51))
+    assert backend.should_run("connected_components", (dense,), {}) is True
+    monkeypatch.setattr(backend, "are_kernels_loaded", lambda: False)
     for size, answer in ((backend.DENSE_FROM - 1, False), (backend.DENSE_FROM, True)):
         dense = networkx.circulant_graph(size, range(1, 51))
         assert (backend.should_run("connected_components", (dense,), {}) is True) == answer

@@ -31,8 +31,7 @@ SPANNING = [name for name in FUNCTIONS if "spanning" in name]
 @pytest.fixture(autouse=True, params=["kernels", "arrays"])
 def _reader(request, monkeypatch):
     """Read graphs of any size by kernels, or without them."""
-    for module in (components, labels):
-        monkeypatch.setattr(module, "LARGE", 0)
+    monkeypatch.setattr(labels, "LARGE", 0)
     monkeypatch.setattr(components, "LABELS_FROM", 0)
     monkeypatch.setattr(labels, "SPARSE", 10**9)
     monkeypatch.setattr(labels, "ARRAYS_FROM", 0)
@@ -323,7 +322,7 @@ from mstflow.interop import networkx_backend as backend, networkx_components, ne
 from mstflow.interop import networkx_info, networkx_labels
 from mstflow.runtime.native import Kernels
 Kernels.pay_after = lambda *_: True
-networkx_components.LARGE = networkx_components.LABELS_FROM = networkx_labels.LARGE = 0
+networkx_components.LABELS_FROM = networkx_labels.LARGE = 0
 networkx_info.labels_wait._total = networkx_forests.kernels_wait._total = 10**9
 sys.setswitchinterval(1e-6)
 made, last = nx.MultiGraph(nx.path_graph(2000)), range(1980, 2000)
