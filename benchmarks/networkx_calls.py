@@ -93,7 +93,7 @@ def _compile_kernels() -> None:
     """Compile kernels that are not in the cache; the calls that are measured would not."""
     import numpy as np
 
-    from mstflow.interop.networkx_rows import are_usable
+    from mstflow.interop.networkx.rows import are_usable
     from mstflow.primitives import array_module
 
     are_usable(10**9)  # as if this process had read large graphs without kernels

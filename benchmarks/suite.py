@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
-from mstflow.interop.networkx_info import FUNCTIONS
+from mstflow.interop.networkx.info import FUNCTIONS
 
 from . import clusters, files, grids, networkx_calls, primitives, queries, small, start, threads
 from .gpu import model
@@ -182,14 +182,7 @@ SUITE = {
         "whole calls of networkx, with and without the backend",
         networkx_calls.measure,
         (
-            "interop/networkx_backend.py",
-            "interop/networkx_components.py",
-            "interop/networkx_forests.py",
-            "interop/networkx_labels.py",
-            "interop/networkx_rows.py",
-            "interop/row_kernels.py",
-            "interop/row_objects.py",
-            "interop/row_samples.py",
+            "interop/networkx",
             "graphs/libraries",
             *KERNELS,
         ),

@@ -21,12 +21,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.libraries import networkx as libraries
-from mstflow.interop import networkx_backend as backend
-from mstflow.interop import networkx_components as components
-from mstflow.interop import networkx_forests as forests
-from mstflow.interop import networkx_info
-from mstflow.interop import networkx_labels as labels
-from mstflow.interop import networkx_rows as rows
+from mstflow.interop.networkx import backend, components, forests, info, labels, rows
 from mstflow.runtime.native import Kernels
 
 networkx = pytest.importorskip("networkx")
@@ -52,7 +47,7 @@ def test_tests_of_networkx_pass(tmp_path):
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
     called = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", log.read_text())
-    assert set(called) == set(networkx_info.FUNCTIONS)
+    assert set(called) == set(info.FUNCTIONS)
 
 
 DISPATCH = """
@@ -198,7 +193,7 @@ def by_kernels(monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr(Kernels, "pay_after", lambda *_: True)
     monkeypatch.setattr(rows, "_were_cached", lambda: True)
-    return lambda adjacency: labels.labels_of_rows(adjacency, networkx_info.SPARSE)[0]
+    return lambda adjacency: labels.labels_of_rows(adjacency, info.SPARSE)[0]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -264,7 +259,7 @@ def test_components_of_dense_graphs(structure, name, kind):
     made = kind((name(u), name(v)) for u, v in edges)
     made.add_nodes_from(map(name, DENSE[structure]))
     expected = list(networkx.connected_components(made))
-    for degree in (0, networkx_info.DENSE):
+    for degree in (0, info.DENSE):
         found, number = rows.labels_by_kernels(made._adj, degree)
         assert labels.sets_of(made._adj, found) == expected
         assert number == len(expected)
@@ -279,20 +274,20 @@ def test_keys_of_dense_graphs_with_equal_hashes():
         made = networkx.gnm_random_graph(len(nodes), 8 * len(nodes), seed=seed)
         made = networkx.relabel_nodes(made, dict(enumerate(nodes)))
         made.add_edges_from(itertools.combinations(others, 2))
-        found, _ = rows.labels_by_kernels(made._adj, networkx_info.DENSE)
+        found, _ = rows.labels_by_kernels(made._adj, info.DENSE)
         assert labels.sets_of(made._adj, found) == list(networkx.connected_components(made))
 
 
 @pytest.fixture
 def are_loaded(monkeypatch):
     """Let this process use all code for any graph, as after calls on many graphs."""
-    for waiting in (networkx_info.labels_wait, backend.forests_wait, backend.search_wait):
+    for waiting in (info.labels_wait, backend.forests_wait, backend.search_wait):
         monkeypatch.setattr(waiting, "_total", 10**9)
 
 
 @pytest.mark.usefixtures("by_kernels", "are_loaded")
 def test_large_graphs_have_components_by_kernels():
-    made = networkx.gnm_random_graph(networkx_info.LARGE, networkx_info.LARGE, seed=1)
+    made = networkx.gnm_random_graph(info.LARGE, info.LARGE, seed=1)
     with mock.patch.object(components, "components_of", side_effect=AssertionError):
         found = list(networkx.connected_components(made, backend="mstflow"))
         assert backend.is_connected(backend.convert_from_nx(made)) is False
@@ -317,7 +312,7 @@ def test_large_graphs_have_components_by_arrays(kind, monkeypatch):
 @pytest.mark.usefixtures("are_loaded")
 def test_a_small_component_of_a_large_graph_is_enough(monkeypatch):
     made = networkx.Graph([("a", "b")])
-    networkx.add_path(made, range(networkx_info.LARGE))
+    networkx.add_path(made, range(info.LARGE))
     monkeypatch.setattr(components.ConvertedNodes, "_find_labels", AssertionError)
     assert networkx.is_connected(made, backend="mstflow") is False
     monkeypatch.undo()
@@ -495,8 +490,8 @@ def test_can_run():
     for args, options in (((small, "weight", "prim"), {}), ((), {"G": small, "algorithm": "prim"})):
         assert "order" in backend.can_run("minimum_spanning_tree", args, options)
     assert "order" in backend.can_run("minimum_spanning_edges", (small, "boruvka"), {})
-    assert set(networkx_info.info()["functions"]) == {
-        name for name in networkx_info.FUNCTIONS if hasattr(backend, name)
+    assert set(info.info()["functions"]) == {
+        name for name in info.FUNCTIONS if hasattr(backend, name)
     }
 
 
@@ -522,14 +517,14 @@ def test_should_run_without_kernels(monkeypatch):
     sparse, dense = networkx.cycle_graph(1000), networkx.circulant_graph(1000, [1, 2, 3])
     monkeypatch.setattr(backend, "are_kernels_loaded", lambda: False)
     monkeypatch.setattr(rows, "are_ready", lambda: False)
-    monkeypatch.setattr(networkx_info, "labels_wait", backend.Waiting(500, 500))
+    monkeypatch.setattr(info, "labels_wait", backend.Waiting(500, 500))
     assert "NumPy" in backend.should_run("is_connected", (sparse,), {})
     assert "without kernels" in backend.should_run("is_connected", (sparse,), {})
     assert (
         backend.should_run("is_connected", (networkx.cycle_graph(labels.ARRAYS_FROM),), {}) is True
     )
     assert backend.should_run("is_connected", (dense,), {}) is True
-    monkeypatch.delitem(sys.modules, "mstflow.interop.networkx_components")
+    monkeypatch.delitem(sys.modules, "mstflow.interop.networkx.components")
     monkeypatch.setattr(backend, "search_wait", backend.Waiting(2000, 2000))
     assert "search" in backend.should_run("is_connected", (dense,), {})
     assert backend.should_run("is_connected", (dense,), {}) is True
@@ -537,8 +532,8 @@ def test_should_run_without_kernels(monkeypatch):
 
 @pytest.mark.parametrize(("size", "degree", "calls"), [(1000, 5, 8), (1000, 6, 2), (60_000, 2, 1)])
 def test_labels_pay_sooner_where_they_gain_more(monkeypatch, size, degree, calls):
-    monkeypatch.setattr(networkx_info, "labels_wait", backend.Waiting(2000, 2000))
-    found = [networkx_info.labels_pay(size, degree) for _ in range(calls)]
+    monkeypatch.setattr(info, "labels_wait", backend.Waiting(2000, 2000))
+    found = [info.labels_pay(size, degree) for _ in range(calls)]
     assert found == [False] * (calls - 1) + [True]
 
 
@@ -575,7 +570,7 @@ def test_numpy_is_loaded_when_it_pays_for_all_graphs_together():
 
 def test_a_large_graph_does_not_wait(monkeypatch):
     monkeypatch.setattr(backend, "forests_wait", backend.Waiting(30_000, 30_000))
-    monkeypatch.delitem(sys.modules, "mstflow.interop.networkx_forests", raising=False)
+    monkeypatch.delitem(sys.modules, "mstflow.interop.networkx.forests", raising=False)
     large = networkx.circulant_graph(10_000, [1, 2, 3])
     assert backend.should_run("minimum_spanning_tree", (large,), {}) is True
     large.remove_edge(5_000, 5_001)  # unknown to the first nodes

@@ -13,13 +13,8 @@ import numpy as np
 import pytest
 
 from mstflow.graphs.libraries import networkx as libraries
-from mstflow.interop import networkx_backend as backend
-from mstflow.interop import networkx_components as components
-from mstflow.interop import networkx_forests as forests
-from mstflow.interop import networkx_info
-from mstflow.interop import networkx_labels as labels
-from mstflow.interop import networkx_rows as rows
-from mstflow.interop.networkx_info import FUNCTIONS
+from mstflow.interop.networkx import backend, components, forests, info, labels, rows
+from mstflow.interop.networkx.info import FUNCTIONS
 from mstflow.runtime.native import Kernels
 
 networkx = pytest.importorskip("networkx")
@@ -35,7 +30,7 @@ def _reader(request, monkeypatch):
     monkeypatch.setattr(components, "LABELS_FROM", 0)
     monkeypatch.setattr(labels, "SPARSE", 10**9)
     monkeypatch.setattr(labels, "ARRAYS_FROM", 0)
-    for waiting in (networkx_info.labels_wait, forests.kernels_wait):
+    for waiting in (info.labels_wait, forests.kernels_wait):
         monkeypatch.setattr(waiting, "_total", 10**9)
     if request.param == "kernels":
         pytest.importorskip("numba")
@@ -318,12 +313,11 @@ def test_graphs_too_large_for_the_dtype_of_kernels(size, is_read, monkeypatch):
 RACE = """
 import random, sys, threading
 import networkx as nx
-from mstflow.interop import networkx_backend as backend, networkx_components, networkx_forests
-from mstflow.interop import networkx_info, networkx_labels
+from mstflow.interop.networkx import backend, components, forests, info, labels
 from mstflow.runtime.native import Kernels
 Kernels.pay_after = lambda *_: True
-networkx_components.LABELS_FROM = networkx_labels.LARGE = 0
-networkx_info.labels_wait._total = networkx_forests.kernels_wait._total = 10**9
+components.LABELS_FROM = labels.LARGE = 0
+info.labels_wait._total = forests.kernels_wait._total = 10**9
 sys.setswitchinterval(1e-6)
 made, last = nx.MultiGraph(nx.path_graph(2000)), range(1980, 2000)
 def change():

@@ -279,21 +279,21 @@ FAULTS = [
     ),
     Fault(
         "a kernel reads ends beyond the nodes that another thread removed",
-        "interop/networkx_rows.py", "if len(nodes) != size:", "if False:", UNUSUAL, "removed",
+        "interop/networkx/rows.py", "if len(nodes) != size:", "if False:", UNUSUAL, "removed",
     ),
     Fault(
         "kernels lose references",
-        "interop/row_objects.py", "call(functions[DROP], np.int64, (before,))", "before += 0",
+        "interop/networkx/objects.py", "call(functions[DROP], np.int64, (before,))", "before += 0",
         UNUSUAL, "nothing_is_kept",
     ),
     Fault(
         "keys with equal hashes are taken for equal",
-        "interop/row_samples.py", "key, keys[row], 2)) == 1", "key, key, 2)) == 1", NETWORKX,
+        "interop/networkx/samples.py", "key, keys[row], 2)) == 1", "key, key, 2)) == 1", NETWORKX,
         "equal_hashes",
     ),
     Fault(
         "rows outside the largest set are united only with their first neighbors",
-        "interop/row_samples.py", "return unite_outside(", "return True or unite_outside(",
+        "interop/networkx/samples.py", "return unite_outside(", "return True or unite_outside(",
         NETWORKX, "dense_graphs",
     ),
     Fault(

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..primitives.numba.trees import join
-from ..runtime.intrinsics import AHEAD, fetch, helper, highest_bit, kernel, scratch
-from .networkx_info import DENSE
-from .row_objects import (
+from ...primitives.numba.trees import join
+from ...runtime.intrinsics import AHEAD, fetch, helper, highest_bit, kernel, scratch
+from .info import DENSE
+from .objects import (
     DOUBLE,
     ENSURE,
     GET,
@@ -21,7 +21,7 @@ from .row_objects import (
     read_items,
     word_of,
 )
-from .row_samples import unite_first
+from .samples import unite_first
 
 
 @helper

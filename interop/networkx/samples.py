@@ -9,9 +9,9 @@ Sampling", IPDPS 2018.
 
 import numpy as np
 
-from ..primitives.numba.trees import join
-from ..runtime.intrinsics import AHEAD, fetch, helper, highest_bit, scratch
-from .row_objects import (
+from ...primitives.numba.trees import join
+from ...runtime.intrinsics import AHEAD, fetch, helper, highest_bit, scratch
+from .objects import (
     EQUAL,
     HASH,
     SIZE,

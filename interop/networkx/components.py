@@ -14,7 +14,7 @@ from itertools import compress, filterfalse, islice
 from operator import not_
 from typing import TYPE_CHECKING, Any
 
-from .networkx_info import SPARSE, are_kernels_loaded, labels_pay, typical_degree
+from .info import SPARSE, are_kernels_loaded, labels_pay, typical_degree
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -63,7 +63,7 @@ class ConvertedNodes:
         labels = self._find_labels()
         if labels is None:
             return list(map(set.copy, self._search()))
-        from .networkx_labels import sets_of
+        from .labels import sets_of
 
         return sets_of(self._adjacency, labels)
 
@@ -84,7 +84,7 @@ class ConvertedNodes:
         if is_new and size >= LABELS_FROM and self._shares:
             degree = typical_degree(self._adjacency)
             if are_kernels_loaded() or labels_pay(size, degree):
-                from .networkx_labels import labels_of_rows
+                from .labels import labels_of_rows
 
                 self._labels, self._number = labels_of_rows(self._adjacency, degree)
         return self._labels

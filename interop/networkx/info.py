@@ -79,7 +79,7 @@ labels_wait = Waiting(75_000, 30_000)
 
 def are_kernels_loaded() -> bool:
     """Return whether this process uses the kernels that read graphs of networkx."""
-    rows = sys.modules.get(f"{__package__}.networkx_rows")
+    rows = sys.modules.get(f"{__package__}.rows")
     return rows is not None and rows.kernels.are_loaded()
 
 

@@ -1,7 +1,7 @@
 """Reads of networkx graphs, which are dictionaries of dictionaries, for kernels.
 
 They call functions of Python's C API. The argument `functions` has their addresses, in the order of
-`networkx_rows.API`. Kernels hold the GIL while they read dictionaries. Their results are numbers,
+`rows.API`. Kernels hold the GIL while they read dictionaries. Their results are numbers,
 addresses that are only compared, and objects with a reference of their own, so they remain valid
 after the GIL is released.
 
@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..runtime.intrinsics import AHEAD, array_at, fetch, helper, highest_bit, scratch
+from ...runtime.intrinsics import AHEAD, array_at, fetch, helper, highest_bit, scratch
 
 (
     ENSURE,

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.libraries.networkx import ends_of
-from ..primitives import array_module
-from .networkx_info import LARGE, SPARSE
-from .networkx_rows import are_ready, labels_by_kernels
+from ...graphs.libraries.networkx import ends_of
+from ...primitives import array_module
+from .info import LARGE, SPARSE
+from .rows import are_ready, labels_by_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
-    from ..primitives.vocabulary import ArrayModule
+    from ...primitives.vocabulary import ArrayModule
 
 #: The number of nodes of a sparse graph from which arrays are faster than a search.
 ARRAYS_FROM = 30_000

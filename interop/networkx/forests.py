@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import networkx
 import numpy as np
 
-from ..errors import GraphError
-from ..graphs.libraries.networkx import Edges, by_address, edges_of
-from ..primitives import array_module, resolve_backend
-from .networkx_info import Waiting, mean_degree
-from .networkx_labels import labels_of, sets_of, without_collection
-from .networkx_rows import edges_by_kernels, kernels, numbers_by_kernels
+from ...errors import GraphError
+from ...graphs.libraries.networkx import Edges, by_address, edges_of
+from ...primitives import array_module, resolve_backend
+from .info import Waiting, mean_degree
+from .labels import labels_of, sets_of, without_collection
+from .rows import edges_by_kernels, kernels, numbers_by_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

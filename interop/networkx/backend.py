@@ -16,7 +16,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from .networkx_info import (
+from .info import (
     SPARSE,
     Waiting,
     are_kernels_loaded,
@@ -28,8 +28,8 @@ from .networkx_info import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .networkx_components import ConvertedNodes
-    from .networkx_forests import ConvertedGraph
+    from .components import ConvertedNodes
+    from .forests import ConvertedGraph
 
 #: The number of edges from which a spanning forest is faster here, conversion included.
 FOREST_FROM = 500
@@ -79,7 +79,7 @@ def _may_span(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
     rows = islice(adjacency.values(), 2 * FOREST_FROM)
     if num_edges < FOREST_FROM / 2 or sum(map(len, rows)) < 2 * FOREST_FROM:
         return f"networkx is faster below {FOREST_FROM} edges"
-    is_loaded = f"{__package__}.networkx_forests" in sys.modules
+    is_loaded = f"{__package__}.forests" in sys.modules
     if not is_loaded and not forests_wait.is_over(int(num_edges)):
         return "loading NumPy would take longer than networkx"
     return True
@@ -96,12 +96,12 @@ def _may_label(adjacency: Mapping[Any, Mapping[Any, Any]]) -> bool | str:
     if size < min(_NODES_A_NEIGHBOR * degree, DENSE_FROM):
         return f"networkx is faster on dense graphs below {DENSE_FROM} nodes"
     if degree >= SPARSE:
-        is_loaded = f"{__package__}.networkx_components" in sys.modules
+        is_loaded = f"{__package__}.components" in sys.modules
         return is_loaded or search_wait.is_over(size) or "loading a search would take longer"
     if not labels_pay(size, degree):
         return "loading NumPy and kernels would take longer than networkx"
-    from .networkx_labels import ARRAYS_FROM
-    from .networkx_rows import are_ready
+    from .labels import ARRAYS_FROM
+    from .rows import are_ready
 
     return are_ready() or size >= ARRAYS_FROM or "networkx is as fast without kernels"
 
@@ -116,10 +116,10 @@ def convert_from_nx(
 ) -> ConvertedGraph | ConvertedNodes:
     """Return a networkx graph as columns, or only its components if attributes are not needed."""
     if preserve_edge_attrs or edge_attrs or preserve_node_attrs or graph.is_directed():
-        from .networkx_forests import ConvertedGraph
+        from .forests import ConvertedGraph
 
         return ConvertedGraph(graph, with_nodes=bool(preserve_node_attrs))
-    from .networkx_components import ConvertedNodes
+    from .components import ConvertedNodes
 
     return ConvertedNodes(graph)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs.libraries.networkx import Edges, object_addresses
-from ..primitives import why_not
-from ..runtime.native import Kernels
-from .networkx_info import DENSE
+from ...graphs.libraries.networkx import Edges, object_addresses
+from ...primitives import why_not
+from ...runtime.native import Kernels
+from .info import DENSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ _API = (
 _MOST = 2**31 - 1
 _NO_WORDS, _NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
 
-kernels = Kernels(f"{__package__}.row_kernels")
+kernels = Kernels(f"{__package__}.kernels")
 
 
 def edges_by_kernels(graph: Any) -> Edges | None:
