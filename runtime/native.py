@@ -401,6 +401,11 @@ def _linker() -> tuple[Any, Any]:
     return binding, binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
+def raw(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as contiguous and unsigned, so that few kernels have to be compiled."""
+    return np.ascontiguousarray(array).view(f"u{array.itemsize}")
+
+
 def address_of(array: NDArray[Any]) -> int:
     """Return the address of the first element of a contiguous array.
 

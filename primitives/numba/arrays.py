@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.memory import empty
-from ...runtime.native import Columns, Each, Kernels, address_of, columns_of
+from ...runtime.native import Columns, Each, Kernels, address_of, columns_of, raw
 from ...runtime.team import Step, divide, team
-from ..consecutive import Consecutive
+from ..consecutive import Consecutive, ids_of
 from ..hierarchies import TALLY, level_dtype
 from ..joins import FEW, helper_parts
-from ..numpy_arrays import NumpyArrays
-from ..paths import BLOCK
-from .runs import DIGIT, Runs, choose_buckets
+from ..runs import DIGIT, Runs, choose_buckets
+from .path_arrays import NO_BITS, NONE, PathArrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,14 +36,11 @@ kruskal = Kernels(f"{__package__}.kruskal")
 few = Kernels(f"{__package__}.few")
 union_find = Kernels(f"{__package__}.union_find")
 kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
-paths = Kernels(f"{__package__}.paths")
 
 #: Fewer consecutive integers come from NumPy.
 _MANY_NUMBERS = 2**19
 #: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
-#: A word that is larger than any record.
-_NONE = np.uint64(2**64 - 1)
 #: The number of 64-bit words in a cache line.
 _LINE = 8
 #: The number of threads from which all of them join pairs. With fewer threads, one thread joins the
@@ -58,25 +54,13 @@ _JOINED_AT_ONCE = 2**16
 #: The approximate number of pairs of a run. A larger bucket is a separate run.
 _RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
-_NO_BITS = np.empty(0, np.uint64)
 #: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
 #: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
 #: the longest run.
 _LONG_RUN = 2**17
-#: The number of light paths for each node that are covered before the others are filtered.
-_LIGHT_PAIRS = 2.25
-#: The number of light paths for each node of the core that cover the core, in order.
-_IN_ORDER = 2
-#: The least number of light paths that are put in order. While leaves are stripped, the size of the
-#: core is unknown. There is time to order this number, or one path for each of four nodes.
-_LEAST_ORDERED, _NODES_PER_ORDERED = 2**18, 4
-#: The largest height of a subtree outside the core of a tree.
-_FRINGE = 16
-#: The largest number of core nodes with which paths need no order, because they are short.
-_SMALL_CORE = 64
 
 
-class NumbaArrays(NumpyArrays):
+class NumbaArrays(PathArrays):
     """The primitives of `NumpyArrays`, some of them compiled and divided among threads."""
 
     def __init__(self, threads: int = 1) -> None:
@@ -88,8 +72,8 @@ class NumbaArrays(NumpyArrays):
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
     ) -> Array:
         out = self.full(size, fill, dtype=dtype)
-        values = _words(np.atleast_1d(np.asarray(values, dtype)))
-        self._team.share(elements.scatter, len(index), _words(index), values, _words(out))
+        values = raw(np.atleast_1d(np.asarray(values, dtype)))
+        self._team.share(elements.scatter, len(index), raw(index), values, raw(out))
         return out
 
     def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Any:
@@ -116,28 +100,26 @@ class NumbaArrays(NumpyArrays):
                 return index
             out = empty(len(index), values.dtype)
             options = values.first, len(values), int(fill or 0)
-            self._team.share(elements.add_or_fill, len(index), _words(index), *options, _words(out))
+            self._team.share(elements.add_or_fill, len(index), raw(index), *options, raw(out))
             return out
         out = empty(len(index), values.dtype)
-        arrays = _words(values), _words(index)
+        arrays = raw(values), raw(index)
         if fill is None:
-            self._team.share(elements.gather, len(index), *arrays, _words(out))
+            self._team.share(elements.gather, len(index), *arrays, raw(out))
         else:
             filling = np.atleast_1d(np.asarray(fill, values.dtype))
-            self._team.share(
-                elements.gather_or_fill, len(index), *arrays, _words(filling), _words(out)
-            )
+            self._team.share(elements.gather_or_fill, len(index), *arrays, raw(filling), raw(out))
         return out
 
     def any_equal(self, left: Array, right: Array, /) -> bool:
         if left.dtype != right.dtype:
             return super().any_equal(left, right)
-        return any(self._team.share(elements.any_equal, len(left), _words(left), _words(right)))
+        return any(self._team.share(elements.any_equal, len(left), raw(left), raw(right)))
 
     def any_signed(self, weights: Array, /) -> bool:  # type: ignore[override]  # it uses threads
         if weights.dtype.kind in "bu" or not len(weights):
             return False
-        top, ranges = 8 * weights.itemsize - 1, self._ranges(_words(weights))
+        top, ranges = 8 * weights.itemsize - 1, self._ranges(raw(weights))
         return any(highest < 0 or highest >> top for _, highest in ranges)
 
     def order_key(
@@ -148,14 +130,14 @@ class NumbaArrays(NumpyArrays):
             return super().order_key(weights, signed=False)
         out = empty(len(weights), f"u{weights.itemsize}")
         options = _key_options(weights.dtype, signed, descending)
-        self._team.share(elements.order_key, len(out), _words(weights), *options, out)
+        self._team.share(elements.order_key, len(out), raw(weights), *options, out)
         return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
         self._team.run_all(
-            self._team.step(elements.copy_range, len(parent), _words(parent), _words(scratch)),
-            self._team.step(trees.find_roots, len(root), _words(scratch), _words(root)),
+            self._team.step(elements.copy_range, len(parent), raw(parent), raw(scratch)),
+            self._team.step(trees.find_roots, len(root), raw(scratch), raw(root)),
         )
         return root
 
@@ -164,15 +146,15 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
-        return self._compact_others(u, v, key, *columns, limit, dtype, _NO_BITS)
+        return self._compact_others(u, v, key, *columns, limit, dtype, NO_BITS)
 
     def _compact_others(
         self, u: Array, v: Array, key: Array, ids: Any, limit: Any, dtype: Any, ignored: Array
     ) -> tuple[Array, ...]:
         """Return what `compact_pairs` does, without the pairs of `_bits`."""
-        arrays = [_words(array) for array in (u, v, key)]
+        arrays = [raw(array) for array in (u, v, key)]
         limit, most = key.dtype.type(limit), None
-        arguments = [*arrays, *_ids(ids), limit, ignored]
+        arguments = [*arrays, *ids_of(ids), limit, ignored]
         dtypes = dtype, dtype, key.dtype, ids.dtype
         if len(self._team.shares(len(u))) > 2:
             most = self._team.share(pairs.count_at_most, len(u), arrays[2], limit)
@@ -193,9 +175,9 @@ class NumbaArrays(NumpyArrays):
         descending: bool,
     ) -> tuple[Array, ...]:
         options = _key_options(weights.dtype, signed=True, descending=descending)
-        words = _words(weights)
-        limits = words.dtype.type(limit), *_ids(ids)
-        arguments = [_words(u), _words(v), words, *options, *limits]
+        words = raw(weights)
+        limits = words.dtype.type(limit), *ids_of(ids)
+        arguments = [raw(u), raw(v), words, *options, *limits]
         dtypes = dtype, dtype, words.dtype, ids.dtype
         return self._select(pairs.compact_light_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
@@ -204,15 +186,15 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
-        return self._relabel_others(label, u, v, *columns, _NO_BITS)
+        return self._relabel_others(label, u, v, *columns, NO_BITS)
 
     def _relabel_others(
         self, label: Array, u: Array, v: Array, key: Array, ids: Any, ignored: Array
     ) -> tuple[Array, ...]:
         """Return what `relabel_pairs` does, without the pairs of `_bits`."""
         outside = self._outside(label, u)
-        arrays = [_words(array) for array in (label, outside, u, v, key)]
-        arguments = [*arrays, *_ids(ids), ignored]
+        arrays = [raw(array) for array in (label, outside, u, v, key)]
+        arguments = [*arrays, *ids_of(ids), ignored]
         dtypes = label.dtype, label.dtype, key.dtype, ids.dtype
         return self._select(pairs.relabel_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
@@ -230,9 +212,9 @@ class NumbaArrays(NumpyArrays):
         descending: bool,
     ) -> tuple[Array, ...]:
         outside = self._outside(label, u)
-        arrays = [_words(array) for array in (label, outside, bound, u, v, weights)]
+        arrays = [raw(array) for array in (label, outside, bound, u, v, weights)]
         options = _key_options(weights.dtype, signed=True, descending=descending)
-        arguments = [*arrays, *options, bound.dtype.type(limit), *_ids(ids)]
+        arguments = [*arrays, *options, bound.dtype.type(limit), *ids_of(ids)]
         dtypes = label.dtype, label.dtype, bound.dtype, ids.dtype
         return self._select(pairs.relabel_light_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
@@ -245,8 +227,12 @@ class NumbaArrays(NumpyArrays):
             return no_key, no_id, self.arange(size, dtype=node)
         steps, smallest, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, node)
-        arrays = [*map(_words, (position, u, v)), *_ids(ids), np.uint64(self.largest(ids.dtype))]
-        follow = self._team.step(pairs.follow_pairs, size, *arrays, _words(out_id), _words(other))
+        arrays = [
+            *map(raw, (position, u, v)),
+            *ids_of(ids),
+            np.uint64(self.largest(ids.dtype)),
+        ]
+        follow = self._team.step(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
         self._team.run_all(*steps, follow)
         return smallest, out_id, other
 
@@ -261,8 +247,8 @@ class NumbaArrays(NumpyArrays):
         rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
         records = empty(rows * size * words, np.uint64).reshape(rows, -1)
         own = records[0] if rows < shares else Each(records)
-        step, arrays = self._team.step, [_words(array) for array in (u, v, values)]
-        steps = [step(elements.fill, records.size, _NONE, records.ravel())]
+        step, arrays = self._team.step, [raw(array) for array in (u, v, values)]
+        steps = [step(elements.fill, records.size, NONE, records.ravel())]
         if is_packed and rows < shares:
             places = np.empty((shares, 2), np.uint64)
             steps.append(step(pairs.find_places, none, *arrays[:2], Each(places)))
@@ -277,7 +263,7 @@ class NumbaArrays(NumpyArrays):
             lower = Step(pairs.lower_wide, shares, (0, none, low, high, *arrays, own))
         join = pairs.join_packed if is_packed else pairs.join_wide
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
-        outs = np.uint64(none), _words(smallest), _words(position)
+        outs = np.uint64(none), raw(smallest), raw(position)
         return [*steps, lower, step(join, size, records, *outs)], smallest, position
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
@@ -285,23 +271,23 @@ class NumbaArrays(NumpyArrays):
         parent, kept = empty(size, target.dtype), empty(size, ids.dtype)
         (count, share), counts = self._counts(size)
         self._team.run_all(
-            step(trees.cut_mirrors, size, _words(target), _words(parent), count),
-            step(trees.list_others, size, *share, _words(parent), _words(ids), _words(kept)),
+            step(trees.cut_mirrors, size, raw(target), raw(parent), count),
+            step(trees.list_others, size, *share, raw(parent), raw(ids), raw(kept)),
         )
         return parent, kept[: counts.sum()]
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number, step = len(root), empty(len(root), root.dtype), self._team.step
         if len(self._team.shares(size)) <= 2:  # one thread in one pass is as fast
-            total = trees.number_in_order(_words(root), _words(number))
+            total = trees.number_in_order(raw(root), raw(number))
             if total >= 0:
                 return number, total
         out = empty(size, root.dtype)
         (count, share), counts = self._counts(size)
         self._team.run_all(
-            step(trees.count_roots, size, _words(root), count),
-            step(trees.number_roots, size, *share, _words(root), _words(number)),
-            step(elements.gather, size, _words(number), _words(root), _words(out)),
+            step(trees.count_roots, size, raw(root), count),
+            step(trees.number_roots, size, *share, raw(root), raw(number)),
+            step(elements.gather, size, raw(number), raw(root), raw(out)),
         )
         return out, int(counts.sum())
 
@@ -316,7 +302,7 @@ class NumbaArrays(NumpyArrays):
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         given = [array for array in arrays if len(array)]
-        filled = [*map(_words, given)]
+        filled = [*map(raw, given)]
         total = sum(map(len, filled))
         ranges = [self._ranges(array) for array in filled]  # of each share
         ends = [[*itertools.chain.from_iterable(each)] for each in ranges]
@@ -349,7 +335,7 @@ class NumbaArrays(NumpyArrays):
         self._team.run_all(
             *steps,
             step(sorting.join_marks, words, rows, count, each=64),
-            step(sorting.list_marks, words, *share, rows[0], base, _words(out), each=64),
+            step(sorting.list_marks, words, *share, rows[0], base, raw(out), each=64),
         )
         return out
 
@@ -358,7 +344,7 @@ class NumbaArrays(NumpyArrays):
         return self._team.share(sorting.find_range, len(words), words)
 
     def argsort(self, values: Array, /) -> Array:
-        key = _words(values if values.dtype.kind in "bu" else self.order_key(values))
+        key = raw(values if values.dtype.kind in "bu" else self.order_key(values))
         size, dtype = len(key), self.index_dtype(len(key))
         if size > 2**32:
             ordered: Array = super().argsort(values)
@@ -412,8 +398,8 @@ class NumbaArrays(NumpyArrays):
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
-        count = trees.join_in_order(_words(u), _words(v), _words(root), _words(joining))
-        trees.flatten(_words(root))
+        count = trees.join_in_order(raw(u), raw(v), raw(root), raw(joining))
+        trees.flatten(raw(root))
         return joining[:count], root
 
     def join_by_key(
@@ -443,15 +429,13 @@ class NumbaArrays(NumpyArrays):
         states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(2, np.uint64)
         copies = empty((shares - 1) * size, root.dtype).reshape(shares - 1, size)
         others = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
-        main, *helpers = (
-            (states, *common, other, failed, progress, _words(root)) for other in others
-        )
-        ahead = zip(helpers, map(_words, copies), strict=True)
+        main, *helpers = ((states, *common, other, failed, progress, raw(root)) for other in others)
+        ahead = zip(helpers, map(raw, copies), strict=True)
         count, *_ = self._team.together(
-            (kruskal.join_runs, (*main, _words(joining))),
+            (kruskal.join_runs, (*main, raw(joining))),
             *((kruskal.sort_ahead, (*each, copied)) for each, copied in ahead),
         )
-        trees.flatten(_words(root))
+        trees.flatten(raw(root))
         return joining[:count], root
 
     def _join_together(
@@ -462,18 +446,18 @@ class NumbaArrays(NumpyArrays):
         records, length, step = runs.records, len(runs.records), self._team.step
         shares = len(self._team.shares(length))
         # The number of the next run. Then, in a cache line for each thread, the run that it joins.
-        queue = self.full((shares + 1) * _LINE, _NONE, np.uint64)
+        queue = self.full((shares + 1) * _LINE, NONE, np.uint64)
         queue[0] = 0
         other = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
         arguments = Each(range(shares)), queue, *common, Each(other), failed, links
         root, joining = empty(size, self.index_dtype(size)), empty(min(length, size), dtype)
         (count, share), counts = self._counts(length)
-        listed = *_spread(size, shares), links, _words(root), records, count
+        listed = *_spread(size, shares), links, raw(root), records, count
         self._team.run_all(
             *steps,
             Step(kruskal.join_runs_together, shares, arguments, drains=True),
             step(kruskal.list_joining, length, *listed),
-            step(kruskal.gather_joining, length, *share, records, _words(joining)),
+            step(kruskal.gather_joining, length, *share, records, raw(joining)),
         )
         return joining[: counts.sum()], root
 
@@ -522,7 +506,7 @@ class NumbaArrays(NumpyArrays):
         length, shares, step = len(key), len(self._team.shares(len(key))), self._team.step
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None, []
-        words, lowest, highest = _words(key), 0, limit
+        words, lowest, highest = raw(key), 0, limit
         if highest is None or key.itemsize > 4:
             ranges = self._ranges(words)
             lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
@@ -547,23 +531,23 @@ class NumbaArrays(NumpyArrays):
         links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
         records = records.reshape(-1, 2)
         steps = [step(kruskal.make_roots, size, links, records)] if together else []
-        arguments = _words(u), _words(v), *buckets, cut, Each(counts), records
+        arguments = raw(u), raw(v), *buckets, cut, Each(counts), records
         steps.append(step(kruskal.deal, length, *arguments))
         return Runs(ends, unlike, words if cut else words[:0], records, links, longest), steps
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
-        parent = _words(self.arange(size, self.index_dtype(size)))
+        parent = raw(self.arange(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
-        shared = _words(u), _words(v), parent, undecided, reached
+        shared = raw(u), raw(v), parent, undecided, reached
         (_, cut), *parts = helper_parts(len(u), len(self._team.shares(len(u))))
         undecided[cut:] = 1
 
         def main() -> tuple[int, int]:
             try:
-                own = shared[0][:cut], shared[1][:cut], parent, _words(joining)
+                own = shared[0][:cut], shared[1][:cut], parent, raw(joining)
                 joined = trees.join_in_order(*own)
-                rest = _words(joining[joined:])
+                rest = raw(joining[joined:])
                 more, examined = kruskal_helpers.join_undecided(cut, len(u), *shared, rest)
                 return joined + more, cut + examined
             finally:  # the helpers run until this is set
@@ -577,17 +561,17 @@ class NumbaArrays(NumpyArrays):
         words, tree = empty(len(parent), np.uint64), empty(len(parent), parent.dtype)
         is_joining = empty(len(u), bool)
         words[:] = parent
-        columns = _words(u), _words(v), by_rank, _words(is_joining)
+        columns = raw(u), raw(v), by_rank, raw(is_joining)
         self._team.share(union_find.unite, len(u), words, *columns)
-        self._team.share(union_find.list_parents, len(tree), words, _words(tree))
+        self._team.share(union_find.list_parents, len(tree), words, raw(tree))
         return tree, is_joining
 
     def merge_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         dtype = self.index_dtype(size + len(u))
         parent, count = self.arange(size + len(u), dtype), empty(len(u), np.int64)
         words, top = _roots(self.arange(size, dtype))
-        ends = (_words(end.astype(dtype, copy=False)) for end in (u, v))
-        trees.merge_in_order(*ends, top, words, _words(parent), _words(count))
+        ends = (raw(end.astype(dtype, copy=False)) for end in (u, v))
+        trees.merge_in_order(*ends, top, words, raw(parent), raw(count))
         return parent, count
 
     def join_levels(
@@ -598,17 +582,15 @@ class NumbaArrays(NumpyArrays):
         tally = np.zeros((len(ends), TALLY), np.uint64)
         tally[:1, 0], tally[:1, -1] = size, size > 0
         words, top = _roots(self.full(size, 1, dtype))
-        pairs = (_words(end.astype(dtype, copy=False)) for end in (u, v))
-        trees.join_levels(
-            *pairs, np.array(ends, np.uint64), top, words, _words(parent), level, tally
-        )
+        pairs = (raw(end.astype(dtype, copy=False)) for end in (u, v))
+        trees.join_levels(*pairs, np.array(ends, np.uint64), top, words, raw(parent), level, tally)
         return parent, level, tally.ravel().view(np.int64)
 
     def label_level(
         self, parent: Array, level: Array, each: int, /, dtype: DTypeLike
     ) -> tuple[Array, int]:
         label = empty(len(parent), dtype)
-        count = trees.label_level(_words(parent), _words(level), np.uint64(each), _words(label))
+        count = trees.label_level(raw(parent), raw(level), np.uint64(each), raw(label))
         return label, count
 
     def join_inside(
@@ -621,36 +603,11 @@ class NumbaArrays(NumpyArrays):
         certain, undecided = empty(size, position), empty(size, position)
         is_open, counts = np.zeros(size, np.uint8), np.zeros(2, np.int64)
         sets = tree, fragment, is_open
-        arrays = u, v, self._sorted_records(_words(key)), *sets, certain, undecided, counts
-        trees.join_inside(*map(_words, arrays))
-        trees.flatten(_words(fragment))
+        arrays = u, v, self._sorted_records(raw(key)), *sets, certain, undecided, counts
+        trees.join_inside(*map(raw, arrays))
+        trees.flatten(raw(fragment))
         found = certain[: counts[0]], undecided[: counts[1]]
         return *found, *self.number_roots(fragment)
-
-    def path_sums(self, parent: Array, values: Array, /) -> Array:
-        out = empty(len(values), values.dtype)
-        paths.path_sums(_words(parent), _words(values), _words(out))
-        return out
-
-    def cover_paths(
-        self, u: Array, v: Array, a: Array, b: Array, key: Array, ignored: Array, size: int, /
-    ) -> Array:
-        none = len(key)
-        if size >= 2**31 or none >= 2**32:  # a word holds two nodes, or half a key and a position
-            covering: Array = super().cover_paths(u, v, a, b, key, ignored, size)
-            return covering
-        pairs = a, b, key, self.consecutive(0, none, self.index_dtype(none))
-        others = type(self)(max(1, self.threads - 1))
-        bits, ordered = self._bits(ignored, none), max(_LEAST_ORDERED, size // _NODES_PER_ORDERED)
-        tasks = (others._light_pairs, pairs, size, ordered, bits), (self._strip, u, v, size)
-        light, (queue, above, core) = self._team.call(_call, tasks)  # at the same time
-        number, parent = empty(size, queue.dtype), queue[:size]
-        self._team.share(paths.number_nodes, size, *map(_words, (queue, number)))
-        self._team.share(paths.number_parents, size, *map(_words, (above, number, parent)))
-        first = self._first_paths((number, parent, core), pairs, light, key, bits)
-        child = empty(len(u), number.dtype)
-        self._team.share(paths.list_children, len(u), *map(_words, (u, v, number, child)))
-        return self.gather(first, child)
 
     def _bits(self, positions: Array, size: int) -> Array:
         """Return words with a bit for each place, set at ascending positions, or an empty array.
@@ -658,174 +615,23 @@ class NumbaArrays(NumpyArrays):
         One more word follows, so that 64 bits from any place on are in two words.
         """
         if not len(positions):
-            return _NO_BITS
-        words, bits = _words(positions), self._filled(size // 64 + 2, 0, np.uint64)
+            return NO_BITS
+        words, bits = raw(positions), self._filled(size // 64 + 2, 0, np.uint64)
         shares = self._team.shares(len(words))
         ends = [(words[start] // 64, words[stop - 1] // 64) for start, stop in shares]
         arguments = Each(range(len(shares))), np.array(ends, np.uint64), words, np.uint64(0), bits
         self._team.share(sorting.mark_together, len(words), *arguments)
         return bits
 
-    def _strip(self, u: Array, v: Array, size: int) -> tuple[Array, Array, int]:
-        """Return the arrays of `strip_leaves`, and its result."""
-        nodes, dtype = self.full(size, 0, np.uint64), self.index_dtype(size)
-        queue, above = empty(size + 1, dtype), empty(size + 1, dtype)
-        paths.count_neighbors(_words(u), _words(v), nodes)
-        core = paths.strip_leaves(nodes, _FRINGE, _words(queue), _words(above))
-        return queue, above, core
-
-    def _light_pairs(
-        self, pairs: Any, size: int, ordered: float, ignored: Array = _NO_BITS
-    ) -> tuple[Any, bool, tuple[Array, ...], bool]:
-        """Return light pairs, whether there are others, `_in_order` of them, and whether it is all.
-
-        There are some pairs for each node, but at least an eighth of all pairs, so that the pairs
-        are not filtered often.
-        """
-        count, dtype = max(_LIGHT_PAIRS * size, len(pairs[2]) / 8), self.index_dtype(size)
-        light, has_others = self._lightest(pairs, count, dtype, ignored)
-        return light, has_others, *self._in_order(light, ordered, dtype)
-
-    def _lightest(
-        self, pairs: Any, count: float, dtype: Any, ignored: Array = _NO_BITS
-    ) -> tuple[Any, bool]:
-        """Return about `count` pairs with the smallest keys, and whether there are others."""
-        a, b, key, ids = pairs
-        limit: Any = self.largest(key.dtype)
-        if has_others := len(key) > max(count, FEW):
-            sample = np.sort(key[:: max(1, len(key) >> 13)])
-            limit = sample[int(len(sample) * count / len(key))]
-        elif not len(ignored):
-            return pairs, False
-        return self._compact_others(a, b, key, ids, limit, dtype, ignored), has_others
-
-    def _in_order(self, pairs: Any, count: float, dtype: Any) -> tuple[tuple[Array, ...], bool]:
-        """Return the ends and ids of about `count` of the lightest pairs, and whether it is all."""
-        count = max(count, len(pairs[2]) / 8)
-        if not (are_all := 2 * count >= len(pairs[2])):
-            pairs, _ = self._lightest(pairs, count, dtype)
-        a, b, key, ids = pairs
-        order = self._positions(self._sorted_records(_words(key)))
-        return tuple(self.gather(column, order) for column in (a, b, ids)), are_all
-
-    def _first_paths(
-        self, tree: Any, pairs: Any, light: Any, keys: Array, ignored: Array = _NO_BITS
-    ) -> Array:
-        """Return the id of the first pair that covers the edge from each node to its parent.
-
-        As in Filter-Kruskal, the light pairs cover their paths first. Then the nodes on each path
-        are joined, and the other pairs cover the smaller tree of joined nodes.
-
-        Parameters
-        ----------
-        tree : tuple
-            The number of each node, the parent of each number, and the size of the core.
-        pairs : tuple of arrays
-            The ends, keys and ids of all pairs.
-        light : tuple
-            As `_light_pairs` returns it.
-        keys : array
-            The key of each id. Their number is the result for edges that no pair covers.
-        ignored : uint64 array
-            As `_bits` returns it.
-        """
-        (number, parent, core), (some, has_others, *in_order) = tree, light
-        dtype, size = parent.dtype, len(parent)
-        first, are_all = self._cover_light(tree, some, *in_order, keys)
-        if are_all and not has_others:
-            return first
-        label, tops = empty(size, dtype), empty(size + 1, dtype)
-        tops = tops[: paths.number_tops(len(keys), *map(_words, (parent, first, label, tops)))]
-        parent, label = self.gather(label, self.gather(parent, tops)), self.gather(label, number)
-        core = int(np.searchsorted(tops, core))
-        if core <= _SMALL_CORE:
-            found = self._cover_together(parent, label, pairs, keys, ignored)
-            self._replace(first, tops, found)
-            return first
-        pairs = self._relabel_others(label, *pairs, ignored)
-        if len(pairs[2]):
-            tree = self.arange(len(tops), dtype), parent, core
-            light = self._light_pairs(pairs, len(tops), len(pairs[2]))
-            self._replace(first, tops, self._first_paths(tree, pairs, light, keys))
-        return first
-
-    def _cover_light(
-        self, tree: Any, pairs: Any, in_order: Any, are_all: bool, keys: Array
-    ) -> tuple[Array, bool]:
-        """Return the first ids among light pairs, of which the lightest cover the core.
-
-        Return also whether the lightest pairs are all of them.
-        """
-        number, parent, core = tree
-        top, wanted = empty(len(parent), parent.dtype), _IN_ORDER * core
-        paths.climb_to_core(_words(parent), core, _words(top))
-        if not are_all and len(in_order[2]) < wanted:
-            in_order, are_all = self._in_order(pairs, wanted, top.dtype)
-        are_all |= not core
-        a, b, ids = in_order if are_all and core else [column[:wanted] for column in in_order]
-        columns, rows, inside = self._lower_fringe(number, top, pairs, keys)
-        a, b = self.gather(number, a), self.gather(number, b)
-        covering = self._filled(core, len(ids), self.index_dtype(len(ids)))
-        first = empty(len(parent), self.index_dtype(len(keys)))
-        raised = _words(parent), core, rows, inside, _words(number), *columns
-        self._team.together(  # loops that only one thread can run
-            (paths.cover_core, (*map(_words, (a, b, parent[:core] * 2, top, covering)),)),
-            (paths.raise_fringe, (*raised, len(keys), _words(first))),
-        )
-        first[:core] = self.gather(ids, covering, fill=len(keys))
-        return first, are_all
-
-    def _lower_fringe(
-        self, number: Array, top: Array, pairs: Any, keys: Array
-    ) -> tuple[tuple[Any, ...], Array, Array]:
-        """Lower records as the kernel does; return `_record_columns`, all records, and `inside`."""
-        size, length, labels = len(number), len(pairs[2]), empty(len(number), np.uint64)
-        self._team.share(paths.pack_tops, size, _words(number), _words(top), labels)
-        helpers = team(min(self.threads, 1 + 2 * length // max(1, size)))  # a word for each end
-        shares, columns = helpers.shares(length), _record_columns(pairs, keys)
-        rows = empty(len(shares) * size, np.uint64).reshape(len(shares), -1)
-        inside = empty(length + 1, np.uint32)
-        stops = helpers.share(paths.lower_fringe, length, labels, *columns, Each(rows), inside)
-        parts = [inside[start:stop] for (start, _), stop in zip(shares, stops, strict=True)]
-        return columns, rows, np.ascontiguousarray(self.concat(parts))
-
-    def _cover_together(
-        self, parent: Array, label: Array, pairs: Any, keys: Array, ignored: Array
-    ) -> Array:
-        """Return the id of the first path that contains each node and its parent.
-
-        The labels of nodes are the ends of paths. Threads follow paths in any order, so the paths
-        inside branches must be short.
-        """
-        size, length, none = len(parent), len(pairs[2]), len(keys)
-        helpers = team(max(1, min(self.threads, length // (2 * size))))  # memory of a word per pair
-        rows = self._filled((len(helpers.shares(length)) + 1) * size, _NONE, np.uint64)
-        rows, branch = rows.reshape(-1, size), empty(size, parent.dtype)
-        paths.climb_to_branch(_words(parent), _words(branch))
-        columns, outside = _record_columns(pairs, keys), self._outside(label, pairs[0])
-        tree = _words(parent), _words(branch), Each(rows), rows[-1]
-        arguments = _words(label), _words(outside), *columns, ignored, *tree
-        helpers.share(paths.lower_ends, length, *arguments)
-        first = empty(size, self.index_dtype(none))
-        paths.raise_records(_words(parent), rows, columns[-1], none, _words(first))
-        return first
-
     def _filled(self, size: int, value: Any, dtype: DTypeLike) -> Array:
         """Return an array of equal integers, written by all threads; see `full`."""
         out = empty(size, dtype)
-        self._team.share(elements.fill, size, np.uint64(value), _words(out))
+        self._team.share(elements.fill, size, np.uint64(value), raw(out))
         return out
 
     def _replace(self, values: Array, index: Array, by: Array) -> None:
         """Replace the values at distinct places."""
-        self._team.share(elements.scatter, len(index), *map(_words, (index, by, values)))
-
-    def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
-        near, far = map(np.ascontiguousarray, table)
-        out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
-        arrays = near, far, size, _words(first), _words(last)
-        self._team.share(paths.range_max, len(first), *arrays, out)
-        return out
+        self._team.share(elements.scatter, len(index), *map(raw, (index, by, values)))
 
     def _select(
         self,
@@ -848,7 +654,7 @@ class NumbaArrays(NumpyArrays):
         if most is not None:
             *starts, size = itertools.accumulate(most, initial=0)
         outs = [empty(size, dtype) for dtype in dtypes]
-        words = [_words(out) for out in outs]
+        words = [raw(out) for out in outs]
         targets = [-1, starts[1]] if len(shares) == 2 else starts
         counts = self._team.share(kernel, length, Each(targets), *arguments, *words)
         if len(shares) == 2:
@@ -858,7 +664,7 @@ class NumbaArrays(NumpyArrays):
         joined = [empty(sum(counts), dtype) for dtype in dtypes]
         ends = itertools.accumulate(counts, initial=0)
         bounds = Each(starts), Each(list(ends)[:-1]), Each(counts)
-        self._team.run(move, len(shares), *bounds, *words, *map(_words, joined))
+        self._team.run(move, len(shares), *bounds, *words, *map(raw, joined))
         return tuple(joined)
 
     def _outside(self, label: Array, ends: Array) -> Array:
@@ -879,7 +685,7 @@ class NumbaArrays(NumpyArrays):
 
         The result is empty if no label is that of more than half of the ends in a sample.
         """
-        words = _words(label)
+        words = raw(label)
         sample = np.sort(words[ends[:: len(ends) // 1024]])
         value, bits = sample[len(sample) // 2], np.empty(-(-len(label) // 64), np.uint64)
         if 2 * np.count_nonzero(sample == value) <= len(sample):
@@ -887,25 +693,6 @@ class NumbaArrays(NumpyArrays):
         arguments = words, value, max(value, words.dtype.type(1)) - words.dtype.type(1), bits
         self._team.share(pairs.mark_unlike, len(bits), *arguments, each=64)
         return bits
-
-
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
-
-
-def _record_columns(pairs: Any, keys: Array) -> tuple[Any, ...]:
-    """Return the arguments of kernels that make records of pairs, key above id.
-
-    These are the columns; then the smallest key, the number of bits that records lack, and the key
-    of each id if they lack any.
-    """
-    u, v, key, ids = pairs
-    lowest = cut = 0
-    if key.itemsize > 4 and len(key):
-        lowest = int(key.min())
-        cut = max(0, (int(key.max()) - lowest).bit_length() - 31)
-    whole = _words(keys if cut else keys[:0])
-    return *map(_words, (u, v, key)), *_ids(ids), np.uint64(lowest), cut, whole
 
 
 def _spread(length: int, shares: int) -> tuple[Each, Each]:
@@ -985,20 +772,8 @@ def _fact(dtype: np.dtype[Any], column: int) -> int:
     return int.from_bytes((0, 0, dtype.itemsize, dtype.kind in "if", mantissa), "little")
 
 
-def _ids(array: Array) -> tuple[Array, np.uint64]:
-    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
-    if isinstance(array, Consecutive):
-        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
-    return _words(array), np.uint64(0)
-
-
 def _roots(values: Array) -> tuple[Array, np.uint64]:
     """Return words for `find_set` that make each node a root with its value, and the bit `top`."""
-    words, top = _words(values), np.uint64(1 << 8 * values.itemsize - 1)
+    words, top = raw(values), np.uint64(1 << 8 * values.itemsize - 1)
     words |= words.dtype.type(top)
     return words, top
-
-
-def _words(array: Array) -> Array:
-    """Return an array as contiguous and unsigned, so that few kernels have to be compiled."""
-    return np.ascontiguousarray(array).view(f"u{array.itemsize}")

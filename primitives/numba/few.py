@@ -12,8 +12,8 @@ import numpy as np
 
 from ...runtime.intrinsics import ONE, array_at, fetch, helper, highest_bit, kernel, scratch
 from ..joins import FEW
+from ..runs import DIGIT
 from .elements import key_of
-from .runs import DIGIT
 from .trees import find_root
 
 _ZERO, _TWO, _BYTE = np.uint64(0), np.uint64(2), np.uint64(8)

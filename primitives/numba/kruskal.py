@@ -33,9 +33,9 @@ from ...runtime.intrinsics import (
     scratch,
     store,
 )
+from ..runs import DIGIT
 from .elements import sum_before
 from .pairs import light
-from .runs import DIGIT
 from .trees import find_root
 
 _DIGITS = 2**DIGIT
