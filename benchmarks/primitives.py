@@ -98,8 +98,11 @@ def arguments(size: int) -> dict[str, Call]:
 def overridden() -> list[str]:
     """Return the names of the primitives that the `numba` module defines itself."""
     from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.numpy_arrays import NumpyArrays
 
-    return [name for name in vars(NumbaArrays) if not name.startswith("_")]
+    classes = NumbaArrays.__mro__
+    own = classes[: classes.index(NumpyArrays)]
+    return [name for each in own for name in vars(each) if not name.startswith("_")]
 
 
 def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7) -> dict[str, Any]:
