@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SPARSE = 6
 #: The degree from which kernels unite each node with its first neighbors, and read few others.
 DENSE = 12
+#: The least number of words for each node that kernels need for this.
+SPACE = 13
 #: The number of nodes from which labels are faster than any search, and compiling kernels may pay.
 LARGE = 5_000
 #: The number of nodes from which the labels of sparse graphs gain more, because the graph does not

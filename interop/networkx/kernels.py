@@ -52,9 +52,15 @@ def pair_arcs(row_of, value, seen, edge_at, u, v):
 
 
 @helper
+def places_for(count):
+    """Return the length of a hash table for this number of arcs."""
+    return np.int64(2) << np.int64(highest_bit(np.uint64(max(count, 1))))
+
+
+@helper
 def pairing_space(count):
     """Return how many words of space `unite_all` needs for this number of arcs."""
-    places = np.int64(2) << np.int64(highest_bit(np.uint64(max(count, 1))))
+    places = places_for(count)
     return 1 + count + (count + 1) // 2 + places + places // 2
 
 
@@ -66,7 +72,7 @@ def unite_all(functions, dict_type, is_known, rows, count, space, parent):
     """
     value, rest = space[1 : 1 + count], space[1 + count :]
     row_of, table = rest.view(np.int32)[:count], rest[(count + 1) // 2 :]
-    places = np.int64(2) << np.int64(highest_bit(np.uint64(max(count, 1))))
+    places = places_for(count)
     seen, first = table[:places], table[places : places + places // 2].view(np.int32)
     read_items(functions, dict_type, is_known, rows, row_of, value[:0], value)
     for row in range(len(rows)):
@@ -123,7 +129,7 @@ def number_sets(parent):
 def label_rows(functions, graph, types_, is_known, space, labels):
     """Write the number of each row's component, in the order of first rows; return how many.
 
-    `types_` are the types dict, int and str. `space` has at least 1 + `SPACE` words for each row.
+    `types_` are the types dict, int and str. `space` has at least `SPACE` words for each row.
     If it is too small for all arcs, read only some; if these do not suffice, return only the size
     that it must have, as a negative number. Otherwise write to it, after a word for each row, how
     many arcs have no partner, and their rows. Return -1 if the rows cannot be read; see `find_rows`
@@ -138,7 +144,7 @@ def label_rows(functions, graph, types_, is_known, space, labels):
     if count >= 0 and needed <= len(space):
         if unite_all(functions, types_[0], is_known, rows, count, rest, labels):
             result = number_sets(labels)
-    elif count >= DENSE * size and unite_first(functions, graph, types_, rows, rest, labels):
+    elif count >= DENSE * size and unite_first(functions, graph, types_, rows, count, rest, labels):
         rest[0], result = 0, number_sets(labels)
     elif count >= 0:
         result = -needed

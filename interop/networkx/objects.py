@@ -1,9 +1,9 @@
 """Reads of networkx graphs, which are dictionaries of dictionaries, for kernels.
 
 They call functions of Python's C API. The argument `functions` has their addresses, in the order of
-`rows.API`. Kernels hold the GIL while they read dictionaries. Their results are numbers,
-addresses that are only compared, and objects with a reference of their own, so they remain valid
-after the GIL is released.
+`rows._API`. Kernels hold the GIL while they read dictionaries. Their results are numbers, addresses
+that are only compared, and objects with a reference of their own, so they remain valid after the
+GIL is released.
 
 The second word of an object is its type. The fifth word of a dictionary is the address of its
 table. Tables are only prefetched, so kernels would only be slower with another layout. There is one

@@ -17,7 +17,7 @@ import numpy as np
 from ...graphs.libraries.networkx import Edges, object_addresses
 from ...primitives import why_not
 from ...runtime.native import Kernels
-from .info import DENSE
+from .info import DENSE, SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +80,7 @@ def labels_by_kernels(adjacency: Any, degree: int) -> tuple[NDArray[np.int64], i
     if len(labels) > _MOST:
         return None
     graph = (_functions(), id(adjacency), _types(dict, int, str), int(_is_layout_known()))
-    number = -100 - (13 + (5 * degree if degree < DENSE else 0)) * len(labels)
+    number = -100 - (SPACE + (5 * degree if degree < DENSE else 0)) * len(labels)
     while number < -1:
         space = np.empty(-number, np.int64)
         number = kernels.label_rows(*graph, space, labels)

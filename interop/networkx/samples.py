@@ -23,18 +23,17 @@ from .objects import (
     word_of,
 )
 
-SPACE = 12  # words for each row that `unite_first` needs
 _FIRST = 2
 _MOST_OUTSIDE = 0.25  # the share of all arcs up to which those of rows outside are read
 
 
 @helper
-def unite_first(functions, graph, types_, rows, space, parent):
+def unite_first(functions, graph, types_, rows, num_arcs, space, parent):
     """Unite each row with its first neighbors, and the rows outside the largest set with all.
 
     A root is the first row of its tree. Return whether this was possible: not if many arcs would
     have to be read, or if a key cannot be looked up. `types_` are the types dict, int and str.
-    `space` has `SPACE` words for each row.
+    `space` has at least twelve words for each row.
     """
     size = len(rows)
     keys, key, number = space[:size], space[size : 3 * size], space[3 * size : 5 * size]
@@ -44,7 +43,7 @@ def unite_first(functions, graph, types_, rows, space, parent):
     names = keys, seen, row_at
     if not number_keys(functions, graph, types_, names):
         return False
-    count, num_arcs = read_first(functions, types_, rows, row_of, key)
+    count = read_first(functions, types_, rows, row_of, key)
     for i in range(count):
         fetch_object(key[:count], i + AHEAD)
         number[i] = number_of(functions, types_, key[i])
@@ -121,20 +120,16 @@ def find_row(functions, key, number, names):
 
 @helper
 def read_first(functions, types_, rows, row_of, key):
-    """Write the row and the key of the first items of each row; return how many, and of how many.
-
-    The second result is the number of items of all rows.
-    """
-    item, count, num_items = scratch(np.int64, 3), 0, 0
+    """Write the row and the key of the first items of each row; return how many."""
+    item, count = scratch(np.int64, 3), 0
     for row in range(len(rows)):
         fetch_row(rows, row, types_[0])
-        num_items += call(functions[SIZE], np.int64, (rows[row],))
         item[0] = 0
         for _ in range(_FIRST):
             if next_item(functions, rows[row], item):
                 row_of[count], key[count] = row, item[1]
                 count += 1
-    return count, num_items
+    return count
 
 
 @helper

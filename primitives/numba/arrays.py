@@ -227,11 +227,7 @@ class NumbaArrays(PathArrays):
             return no_key, no_id, self.arange(size, dtype=node)
         steps, smallest, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, node)
-        arrays = [
-            *map(raw, (position, u, v)),
-            *ids_of(ids),
-            np.uint64(self.largest(ids.dtype)),
-        ]
+        arrays = [*map(raw, (position, u, v)), *ids_of(ids), np.uint64(self.largest(ids.dtype))]
         follow = self._team.step(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
         self._team.run_all(*steps, follow)
         return smallest, out_id, other
