@@ -60,6 +60,8 @@ class EdgeList:
     names: VertexNames | None
     #: The files that were read, with their numbers of edges; for messages.
     files: tuple[tuple[str, int], ...] = ()
+    #: The file with the largest number of vertices, or "" if a caller gave the number.
+    counted_in: str = ""
     #: Whether it is known that no weight has its sign bit set.
     unsigned: bool = False
 
@@ -113,11 +115,11 @@ class EdgeList:
         check_names(self.names, num_vertices)
         if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
             return EdgeList(self.u, self.v, self.weight, num_vertices=count)
-        return self._changed(num_vertices=count)
+        return self._changed(num_vertices=count, counted_in="")
 
     def of_file(self, path: PathLike[str]) -> EdgeList:
         """Return the same graph, marked as read from a file."""
-        return self._changed(files=((fspath(path), self.num_edges),))
+        return self._changed(files=((fspath(path), self.num_edges),), counted_in=fspath(path))
 
     def changeable(self) -> EdgeList:
         """Return the same graph without facts that are false if the user changes its weights."""
@@ -212,13 +214,15 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
     """Concatenate edge lists, in order, into one graph."""
     if len(graphs) == 1:
         return graphs[0]
+    largest = max(graphs, key=lambda graph: graph.num_vertices)
     joined = EdgeList(
         join_ids([graph.u for graph in graphs]),
         join_ids([graph.v for graph in graphs]),
         join_weights([graph.weight for graph in graphs]),
-        num_vertices=max(graph.num_vertices for graph in graphs),
+        num_vertices=largest.num_vertices,
     )
-    return joined._changed(files=tuple(file for graph in graphs for file in graph.files))
+    files = tuple(file for graph in graphs for file in graph.files)
+    return joined._changed(files=files, counted_in=largest.counted_in)
 
 
 def join_ids(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:

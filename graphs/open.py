@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from io import IOBase
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,7 @@ def open_graph(
         return edge_list(graph, num_vertices, weight)
     if num_vertices is not None:
         count = checked_num_vertices(num_vertices)
-        source = replace(source, num_vertices=count, is_checked=False)
+        source = replace(source, num_vertices=count, counted_in="", is_checked=False)
     if weight is None:
         source = replace(source, unweighted=True, weight_dtype=np.dtype(np.int64))
     return source
@@ -92,18 +93,20 @@ def open_files(
             state, options = FileState.of(path), f"{weight}"
             file = File(path, found.name, whole, options, state, edges_at_once=most)
             source = EdgeSource((file,))
-        sources.append(source or EdgeSource.of(found.graph(path, weight)))
-    stated = [source.num_vertices for source in sources if source.num_vertices is not None]
+        source = source or EdgeSource.of(found.graph(path, weight))
+        sources.append(replace(source, counted_in=fspath(path)))
     segments = tuple(segment for source in sources for segment in source.segments)
-    least = max(stated, default=0)
+    largest = max(sources, key=lambda source: source.num_vertices or 0)
+    least = largest.num_vertices or 0
     dtypes = {source.weight_dtype for source in sources}
     return EdgeSource(
         segments,
-        least if len(stated) == len(sources) else None,
+        None if any(source.num_vertices is None for source in sources) else least,
         unweighted=weight is None,
         is_checked=len(sources) == 1 and sources[0].is_checked,
         weight_dtype=dtypes.pop() if len(dtypes) == 1 else None,
         least_vertices=least,
+        counted_in=largest.counted_in,
     )
 
 

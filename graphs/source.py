@@ -71,6 +71,8 @@ class EdgeSource:
         Ids of edges to read as loops, ascending. All other edges keep their ids.
     unsigned : bool
         Whether it is known that no weight has its sign bit set.
+    counted_in : str
+        The file with the largest number of vertices, or "" if a caller gave the number.
     """
 
     segments: tuple[Segment, ...]
@@ -83,6 +85,7 @@ class EdgeSource:
     names: VertexNames | None = None
     removed: NDArray[np.int64] | None = None
     unsigned: bool = False
+    counted_in: str = ""
 
     @classmethod
     def of(cls, graph: EdgeList) -> EdgeSource:
@@ -95,6 +98,7 @@ class EdgeSource:
             weight_dtype=graph.weight.dtype,
             names=graph.names,
             unsigned=graph.unsigned,
+            counted_in=graph.counted_in,
         )
 
     @cached_property
@@ -285,7 +289,9 @@ class EdgeSource:
         if needed < _NEGLIGIBLE or (known := available_bytes()) is None or needed <= known:
             return
         largest, place = self._largest_id()
-        cause = f"{place}: vertex id {largest}: " if largest == count - 1 else ""
+        cause = f"{self.counted_in}: " if self.counted_in else ""
+        if largest == count - 1:
+            cause = f"{place}: vertex id {largest}: "
         raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
             f"({show_bytes(needed)}; available are {show_bytes(known)}); if vertex ids are sparse, "

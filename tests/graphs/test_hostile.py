@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import lzma
+import re
 import struct
 import subprocess
 import sys
@@ -346,12 +347,25 @@ def test_an_archive_with_two_arrays_of_one_name(tmp_path):
         read(tmp_path / "a.npz")
 
 
-def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path):
-    np.savez(tmp_path / "a.npz", u=[0, 1], v=[1, 2], n=10**15)
-    with pytest.raises(
-        OutOfMemoryError, match=r"^not enough memory for 1,000,000,000,000,000 vert"
-    ):
-        mstflow.minimum_spanning_forest(tmp_path / "a.npz")
+@pytest.mark.parametrize("strategy", ["auto", "fold"])
+@pytest.mark.parametrize("name", ["a.npz", "a"])
+def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path, name, strategy):
+    """The error names the file that states it, not its neighbour. A caller's number has no file."""
+    first, second, third = (tmp_path / folder / name for folder in "123")
+    for path, count in ((first, 50), (second, 10**15), (third, None)):
+        path.parent.mkdir()
+        graph = {"u": U, "v": V, "weight": W}
+        mstflow.graphs.write.write_columns(path, graph, num_vertices=count)
+    what = "not enough memory for 1,000,000,000,000,000 vert"
+    for paths in (second, [first, second], [second, third, first]):
+        with pytest.raises(OutOfMemoryError, match=f"^{re.escape(str(second))}: {what}"):
+            mstflow.minimum_spanning_forest(paths, strategy=strategy)
+        with pytest.raises(OutOfMemoryError, match=f"^{re.escape(str(second))}: {what}"):
+            mstflow.verify(paths, [0])
+    with pytest.raises(OutOfMemoryError, match=f"^{what}"):
+        mstflow.minimum_spanning_forest(first, num_vertices=10**15)
+    with pytest.raises(OutOfMemoryError, match=f"^{what}"):
+        mstflow.minimum_spanning_forest(mstflow.EdgeList(U, V, num_vertices=10**15))
 
 
 def test_a_large_num_vertices_of_the_caller_is_accepted(tmp_path, monkeypatch):
