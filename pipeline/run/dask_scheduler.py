@@ -119,6 +119,7 @@ class Cluster(Scheduler):
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
         from distributed import KilledWorker, wait
+        from distributed.scheduler import NoWorkerError
 
         try:
             with self._client.as_current():  # `wait` uses the current client
@@ -129,6 +130,8 @@ class Cluster(Scheduler):
                 return self._client.gather(list(handles))  # type: ignore[no-any-return]
         except KilledWorker as error:
             raise WorkerError(f"a worker died: {error}") from error
+        except NoWorkerError as error:
+            raise WorkerError(f"all workers have ended: {error}") from error
 
     def take_notes(self) -> list[Note]:
         """Return the notes that workers have logged since the last call."""

@@ -24,6 +24,10 @@ LOCAL = ("synchronous", "threads", "processes")
 #: Seconds in which worker processes of this machine must start, and in which they must end.
 _START_SECONDS, _CLOSE_SECONDS = 120, 30
 
+#: Seconds after which tasks fail when all workers are dead. Dask restarts a worker that dies, but
+#: not one that dies again while it starts. By default, tasks would wait for ever.
+_ALONE_SECONDS = 60
+
 #: Other names of local schedulers in Dask's configuration.
 _ALIASES = {
     "sync": "synchronous",
@@ -81,13 +85,17 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
 def _local_cluster(workers: int, folder: str, stack: contextlib.ExitStack) -> Any:
     """Return a client of worker processes on this machine, which end when the stack closes.
 
-    Their files are in `folder`. Dask's configuration sets it, because a cluster has no option for
-    the folder of its scheduler. An error while they end does not replace the result of a run.
+    Their files are in `folder`. Dask's configuration sets it, because a cluster has no options for
+    its scheduler. An error while they end does not replace the result of a run.
     """
     from distributed import Client, LocalCluster
 
+    options = {
+        "temporary-directory": folder,
+        "distributed.scheduler.no-workers-timeout": f"{_ALONE_SECONDS}s",
+    }
     try:
-        with dask.config.set({"temporary-directory": folder}):
+        with dask.config.set(options):
             cluster = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,

@@ -171,9 +171,11 @@ def _healthy_client() -> Any:
 
 @functools.cache
 def _client() -> Any:
-    """Return a client of two workers, which come back when they are killed."""
+    """Return a client of two workers, which come back unless they are killed while they start."""
+    import dask
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    with dask.config.set({"distributed.scheduler.no-workers-timeout": "20s"}):
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     return Client(cluster, set_as_default=False)

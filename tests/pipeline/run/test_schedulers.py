@@ -1,5 +1,6 @@
 """Schedulers: arrays stay on the workers, errors name the cause, and no files or results remain."""
 
+import contextlib
 import gc
 import multiprocessing
 import multiprocessing.spawn
@@ -121,6 +122,17 @@ def test_a_dead_worker_is_an_error():
     pipeline = Pipeline("p", end_the_process)
     with pytest.raises(WorkerError, match="a worker died"):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
+
+
+def test_a_cluster_whose_workers_have_all_ended_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "_ALONE_SECONDS", 1)
+    with contextlib.ExitStack() as stack:
+        client = opening._local_cluster(1, str(tmp_path), stack)
+        client.cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.01)
+        with pytest.raises(WorkerError, match=r"^all workers have ended: .* after 1"):
+            mstflow.minimum_spanning_forest(GRAPH, scheduler=client, partitions=2)
 
 
 def test_stages_of_a_script_reach_other_processes():
