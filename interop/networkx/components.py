@@ -31,8 +31,9 @@ _FEW_OUTSIDE = 2
 _MANY_ARCS = 16
 #: The number of components after which all are expected to be small if these have few nodes.
 _FIRST = 2
-#: The number of nodes from which labels are found faster than by the search.
-LABELS_FROM = 100
+#: The number of nodes from which labels are found faster than by the search. If a graph is sparse,
+#: half as many.
+LABELS_FROM = 500
 
 
 class ConvertedNodes:
@@ -42,11 +43,20 @@ class ConvertedNodes:
     functions as possible, because networkx finds the components of small graphs in microseconds.
     """
 
-    __slots__ = ("_adjacency", "_is_multigraph", "_labels", "_number", "_sets", "_shares")
+    __slots__ = (
+        "_adjacency",
+        "_degree",
+        "_is_multigraph",
+        "_labels",
+        "_number",
+        "_sets",
+        "_shares",
+    )
     __networkx_backend__ = "mstflow"
 
     def __init__(self, graph: Any) -> None:
         self._adjacency: Mapping[Any, Mapping[Any, Any]] = graph._adj
+        self._degree = typical_degree(graph._adj)
         self._labels: NDArray[Any] | None = None
         self._number = 0
         self._sets: list[set[Any]] | None = None
@@ -75,23 +85,24 @@ class ConvertedNodes:
             if len(self) >= LABELS_FROM and _is_small(self._adjacency, few):
                 return False
             if self._find_labels() is None:
-                return len(next(components_of(self._adjacency))) == len(self)
+                return len(next(components_of(self._adjacency, self._degree))) == len(self)
         return self.number == 1
 
     def _find_labels(self) -> NDArray[Any] | None:
         """Return the labels of the nodes; None if a search is faster, or has been made."""
         size, is_new = len(self), self._sets is None and self._labels is None
-        if is_new and size >= LABELS_FROM and self._shares:
-            degree = typical_degree(self._adjacency)
-            if are_kernels_loaded() or labels_pay(size, degree):
-                from .labels import labels_of_rows
+        least = LABELS_FROM // 2 if self._degree < SPARSE else LABELS_FROM
+        if not is_new or size < least or not self._shares:
+            return self._labels
+        if are_kernels_loaded() or labels_pay(size, self._degree):
+            from .labels import labels_of_rows
 
-                self._labels, self._number = labels_of_rows(self._adjacency, degree)
+            self._labels, self._number = labels_of_rows(self._adjacency, self._degree)
         return self._labels
 
     def _search(self) -> list[set[Any]]:
         if self._sets is None:
-            self._sets = list(components_of(self._adjacency))
+            self._sets = list(components_of(self._adjacency, self._degree))
         return self._sets
 
     def to_networkx(self) -> Any:
@@ -117,10 +128,13 @@ class ConvertedNodes:
         return len(self._adjacency)
 
 
-def components_of(adjacency: Mapping[Any, Mapping[Any, Any]]) -> Iterator[set[Any]]:
-    """Yield the nodes of each component, in the order of first nodes."""
+def components_of(adjacency: Mapping[Any, Mapping[Any, Any]], degree: int) -> Iterator[set[Any]]:
+    """Yield the nodes of each component, in the order of first nodes.
+
+    `degree` is the typical degree.
+    """
     size = len(adjacency)
-    few = size if typical_degree(adjacency) < SPARSE else _FEW
+    few = size if degree < SPARSE else _FEW
     outside: Collection[Any] = adjacency
     count = 0
     while size:
