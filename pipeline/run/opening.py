@@ -25,7 +25,7 @@ LOCAL = ("synchronous", "threads", "processes")
 _START_SECONDS, _CLOSE_SECONDS = 120, 30
 
 #: Seconds after which tasks fail when all workers are dead. Dask restarts a worker that dies, but
-#: not one that dies again while it starts. By default, tasks would wait for ever.
+#: not one that dies again while it starts. By default, tasks would wait without end.
 _ALONE_SECONDS = 60
 
 #: Other names of local schedulers in Dask's configuration.
