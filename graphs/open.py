@@ -93,11 +93,10 @@ def open_files(
             state, options = FileState.of(path), f"{weight}"
             file = File(path, found.name, whole, options, state, edges_at_once=most)
             source = EdgeSource((file,))
-        source = source or EdgeSource.of(found.graph(path, weight))
-        sources.append(replace(source, counted_in=fspath(path)))
+        sources.append(source or EdgeSource.of(found.graph(path, weight)))
     segments = tuple(segment for source in sources for segment in source.segments)
-    largest = max(sources, key=lambda source: source.num_vertices or 0)
-    least = largest.num_vertices or 0
+    counts = [source.num_vertices or 0 for source in sources]
+    least = max(counts)
     dtypes = {source.weight_dtype for source in sources}
     return EdgeSource(
         segments,
@@ -106,7 +105,7 @@ def open_files(
         is_checked=len(sources) == 1 and sources[0].is_checked,
         weight_dtype=dtypes.pop() if len(dtypes) == 1 else None,
         least_vertices=least,
-        counted_in=largest.counted_in,
+        counted_in=fspath(paths[counts.index(least)]),
     )
 
 
