@@ -42,7 +42,7 @@ class LocalDask(Scheduler):
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Add a task to the graph."""
         task = dask.delayed(computing_here(_unheard(function)), pure=False, traverse=False)
-        arguments = [handle.delayed for handle in handles]
+        arguments = [handle.result for handle in handles]
         added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
         self._pending.add(added)
         return added
@@ -53,11 +53,11 @@ class LocalDask(Scheduler):
         if done is not None:
             options["callbacks"] = [(None, None, None, lambda key, *_: done(_name(key)), None)]
         pending = list(self._pending)
-        computed = dask.persist(*(handle.delayed for handle in pending), **options)
+        computed = dask.persist(*(handle.result for handle in pending), **options)
         for handle, result in zip(pending, computed, strict=True):
-            handle.delayed = result
+            handle.result = result
         self._pending.clear()
-        return list(dask.compute(*(each.delayed for each in handles), scheduler="synchronous"))
+        return list(dask.compute(*(each.result for each in handles), scheduler="synchronous"))
 
 
 def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,9 +72,13 @@ def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(eq=False)
 class _Handle:
-    """A result that is computed with all others at the next `gather`."""
+    """A result, as Dask's delayed object or future.
 
-    delayed: Any
+    Weak references must be to handles. A weak reference to a future can return one that another
+    thread is deleting, after its result was released.
+    """
+
+    result: Any
 
 
 class Cluster(Scheduler):
@@ -94,27 +98,28 @@ class Cluster(Scheduler):
         self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
         self.note = partial(_log, self._token)
         self._submitted = self._taken = 0
-        self._pending: dict[str, weakref.ref[Any]] = {}
-        self._live: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self._pending: dict[str, weakref.ref[_Handle]] = {}
+        self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit a task to the client."""
         packed = _Packed(_name(key), cloudpickle.dumps(function))
-        future = self._client.submit(packed, *handles, key=f"{key}-{self._token}", pure=False)
-        self._pending[future.key] = weakref.ref(future)
-        self._live[id(future)] = future
+        key, arguments = f"{key}-{self._token}", [handle.result for handle in handles]
+        added = _Handle(self._client.submit(packed, *arguments, key=key, pure=False))
+        self._pending[key] = weakref.ref(added)
+        self._live.add(added)
         self._submitted += 1
-        return future
+        return added
 
     def compute(self, collection: Any) -> Any:
-        """Return a future. Its result is released when no other task needs it."""
+        """Return a handle. Its result is released when no other task needs it."""
         from distributed import Future
 
         if isinstance(collection, Future):
-            return collection
-        future = self._client.compute(collection)
-        self._live[id(future)] = future
-        return future
+            return _Handle(collection)
+        added = _Handle(self._client.compute(collection))
+        self._live.add(added)
+        return added
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
@@ -125,9 +130,10 @@ class Cluster(Scheduler):
             with self._client.as_current():  # `wait` uses the current client
                 if done is not None:
                     self._watch(handles, done)
-                wait([future for each in self._pending.values() if (future := each()) is not None])
+                live = [handle for each in self._pending.values() if (handle := each()) is not None]
+                wait([handle.result for handle in live])
                 self._pending.clear()
-                return self._client.gather(list(handles))  # type: ignore[no-any-return]
+                return list(self._client.gather([handle.result for handle in handles]))
         except KilledWorker as error:
             raise WorkerError(f"a worker died: {error}") from error
         except NoWorkerError as error:
@@ -148,22 +154,23 @@ class Cluster(Scheduler):
 
     def release(self) -> None:
         """Release all results: the traceback of a failed task may keep their handles alive."""
-        for future in list(self._live.values()):
-            future.release()
+        for handle in self._live:
+            handle.result.release()
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
         """Call `done` for each task that finishes, until the results of `handles` exist."""
         from distributed import wait
 
         while self._pending:
-            for key, future in list(self._pending.items()):
-                if (found := future()) is None or found.done():
+            for key, each in list(self._pending.items()):
+                if (handle := each()) is None or handle.result.done():
                     del self._pending[key]
                     done(_name(key))
-            if all(handle.done() for handle in handles):
+            futures = [handle.result for handle in handles]
+            if all(future.done() for future in futures):
                 continue
             with contextlib.suppress(TimeoutError):
-                wait(list(handles), timeout=_PAUSE)
+                wait(futures, timeout=_PAUSE)
 
 
 class _Packed(NamedTuple):

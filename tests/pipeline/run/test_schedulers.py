@@ -18,12 +18,14 @@ from multiprocessing import resource_tracker
 import dask
 import numpy as np
 import pytest
+from distributed import Future
 
 import mstflow
 from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.run import opening
 from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
+from mstflow.pipeline.run.opening import open_scheduler
 from mstflow.pipeline.run.schedulers import Inline, worker_backend
 from mstflow.primitives import Backend
 from mstflow.runtime.scratch import scratch_folder
@@ -393,6 +395,31 @@ def test_runs_within_all_threads_of_a_cluster_end(cluster):
         is_on_cluster, edge_ids = run.result(timeout=60)
         assert is_on_cluster
         assert np.array_equal(edge_ids, expected)
+
+
+def test_a_result_that_another_thread_deletes_is_not_waited_for(cluster, monkeypatch):
+    is_released, is_gathered = threading.Event(), threading.Event()
+    release = Future.release
+
+    def release_slowly(future):
+        release(future)
+        if threading.current_thread() is deleting:
+            is_released.set()
+            assert is_gathered.wait(60)
+
+    with open_scheduler(cluster, None) as scheduler:
+        handles = [scheduler.submit(int, key="deleted")]
+        deleting = threading.Thread(target=handles.clear)
+        monkeypatch.setattr(Future, "release", release_slowly)
+        deleting.start()
+        assert is_released.wait(60)
+        time.sleep(0.1)  # the client's loop cancels the released future
+        kept = scheduler.submit(int, key="kept")
+        try:
+            assert scheduler.gather([kept]) == [0]
+        finally:
+            is_gathered.set()
+            deleting.join()
 
 
 def test_a_daemonic_process_cannot_start_processes(monkeypatch):
