@@ -85,10 +85,7 @@ class NumbaArrays(PathArrays):
         if size < _MANY_NUMBERS:
             return np.arange(size, dtype=dtype)
         numbers = empty(size, dtype)  # NumPy would take new memory from the system
-        block = np.arange(2**14, dtype=dtype)
-        for first in range(0, size, len(block)):
-            part = numbers[first : first + len(block)]
-            np.add(block[: len(part)], first, out=part)
+        self._team.share(elements.count_up, size, raw(numbers))
         return numbers
 
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:

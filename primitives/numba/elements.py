@@ -11,6 +11,12 @@ def fill(start, stop, value, out):
         out[i] = value
 
 
+@kernel(0, 3, [0] * 3)
+def count_up(start, stop, out):
+    for i in range(np.uint64(start), np.uint64(stop)):
+        out[i] = i
+
+
 @kernel(0, 2, [3, 4, 5], [0] * 3)
 def copy_range(start, stop, values, out):
     copy(values, start, out, start, stop - start)

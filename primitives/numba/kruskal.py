@@ -46,7 +46,7 @@ FEW = 24
 #: The state of a run: 0 if no thread has taken it, `TAKEN` while a thread sorts it, then `SORTED`
 #: plus the number of remaining pairs.
 TAKEN, SORTED = np.uint64(1), np.uint64(2)
-#: The number of runs that helpers are ahead of the main thread.
+#: The number of runs that a thread may sort ahead of the run that is joined.
 _RUNS_AHEAD = 6
 #: A helper that is this far ahead reads the main thread's progress, at most this many times for
 #: each pair between them. Then it sorts the next run anyway: the main thread may be suspended.
@@ -256,7 +256,7 @@ def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent
 def join_runs(states, ends, bits, key, records, other, failed, progress, parent, joining):
     """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
 
-    While another thread sorts the next run, this thread sorts a later one. Other threads read
+    While another thread sorts the next run, this thread sorts later ones. Other threads read
     `progress`: the number of this run, and the number of pairs that were inside a set. Write the
     joining pairs to all but the last place of `joining`. Each other pair is overwritten.
     """
@@ -270,9 +270,10 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
         store(progress, _ZERO, np.uint64(run))
         ahead = max(ahead, run)
         while load(states, run) < SORTED:
-            ahead = sort_one(
-                ahead, states, ends, bits, key, records, other, failed, parent, is_late
-            )
+            if ahead <= run + _RUNS_AHEAD:
+                ahead = sort_one(
+                    ahead, states, ends, bits, key, records, other, failed, parent, is_late
+                )
         size = load(states, run) - SORTED
         before, last = count, start + np.int64(size) - 1
         for i in range(start, last + 1):

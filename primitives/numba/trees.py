@@ -75,9 +75,9 @@ def number_in_order(root, out):
         fetch(out, root[min(i + AHEAD, last)])
         if root[i] > np.uint64(i):
             return -1
-        out[i] = number
-        out[i] = out[root[i]]
-        number += root[i] == np.uint64(i)
+        is_root, before = np.uint64(root[i] == np.uint64(i)), np.uint64(out[root[i]])
+        out[i] = before ^ ((before ^ number) * is_root)
+        number += is_root
     return np.int64(number)
 
 
