@@ -6,13 +6,13 @@ import functools
 import importlib
 import importlib.util
 import os
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ..errors import OptionError
 from ..plugins import Plugin, registered
-from ..runtime.native import LOADED_FROM, USED_FROM
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ _EXTRAS = {
     "numba": "mstflow[cpu]",
     "cupy": "mstflow[cuda12] or mstflow[cuda13], depending on the driver",
 }
+
+#: The number of edges from which "auto" uses kernels that this process has used before,
+_USED_FROM = 30_000
+#: kernels that are in the cache: loading them takes half a second,
+_LOADED_FROM = 500_000
+#: and kernels that must be compiled, which takes some seconds.
+_COMPILED_FROM = 4_000_000
+#: The number of edges that take as long as the calls of functions on a small graph.
+_SMALL = 2_500
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -107,14 +116,7 @@ def resolve_backend(
             raise OptionError(message)
         backend = "cupy"
     if backend == "auto":
-        if (num_edges < USED_FROM and not are_few) or why_not("numba"):
-            return "numpy"
-        from .numba.arrays import few, trees
-
-        if are_few:
-            return "numba" if few.pay_after(num_edges) else "numpy"
-        pays = trees.pay_for(num_edges) or trees.pay_after(num_edges, LOADED_FROM)
-        return "numba" if pays else "numpy"
+        return "numba" if not why_not("numba") and _kernels_pay(num_edges) else "numpy"
     if backend not in _BACKENDS and backend not in _plugins():
         known = ", ".join(backends())
         message = f"backend {backend!r} is not available; choose from: auto, {known}"
@@ -123,6 +125,34 @@ def resolve_backend(
         message = f"backend {backend!r} is not usable here: {reason}"
         raise OptionError(message)
     return backend
+
+
+@functools.cache
+def _solved() -> list[int]:
+    """Return the numbers of edges of the graphs that this process solved without kernels."""
+    return []
+
+
+def _kernels_pay(num_edges: int) -> bool:
+    """Return whether compiled kernels are faster for this graph, or for a sequence of such graphs.
+
+    The first graphs of a process are solved without kernels. Kernels are loaded when these graphs
+    together have as many edges as a single graph for which loading pays.
+    """
+    if f"{__name__}.numba.arrays" in sys.modules:
+        return num_edges >= _USED_FROM
+    _solved().append(num_edges + _SMALL)
+    if num_edges >= _COMPILED_FROM:
+        return True
+    return sum(_solved()) >= _LOADED_FROM and _are_cached()
+
+
+@functools.cache
+def _are_cached() -> bool:
+    from ..runtime.kernels import is_cached
+    from .numba.kruskal import deal
+
+    return is_cached(deal)
 
 
 def suggest_gpu(num_edges: int) -> str:

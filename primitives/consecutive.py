@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..runtime.native import raw
-
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
@@ -48,10 +46,3 @@ class Consecutive(NDArrayOperatorsMixin):
         if name.startswith("_"):  # copy looks these up before the instance has a length
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
-
-
-def ids_of(array: Any) -> tuple[NDArray[Any], np.uint64]:
-    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
-    if isinstance(array, Consecutive):
-        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
-    return raw(array), np.uint64(0)

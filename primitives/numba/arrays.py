@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 import weakref
@@ -10,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...runtime.kernels import NONE, raw
 from ...runtime.memory import empty
-from ...runtime.native import Columns, Each, Kernels, address_of, columns_of, raw
-from ...runtime.team import Step, divide, team
-from ..consecutive import Consecutive, ids_of
+from ...runtime.team import Each, divide, team
+from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
-from ..joins import FEW, helper_parts
+from ..joins import helper_parts
+from ..numpy_arrays import NumpyArrays
+from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
-from .path_arrays import NO_BITS, NONE, PathArrays
+from . import elements, kruskal, kruskal_helpers, pairs, paths, sorting, trees, union_find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from ...runtime.team import Team
 
     Array = NDArray[Any]
-
-elements = Kernels(f"{__package__}.elements")
-pairs = Kernels(f"{__package__}.pairs")
-trees = Kernels(f"{__package__}.trees")
-sorting = Kernels(f"{__package__}.sorting")
-kruskal = Kernels(f"{__package__}.kruskal")
-few = Kernels(f"{__package__}.few")
-union_find = Kernels(f"{__package__}.union_find")
-kruskal_helpers = Kernels(f"{__package__}.kruskal_helpers")
 
 #: Fewer consecutive integers come from NumPy.
 _MANY_NUMBERS = 2**19
@@ -48,9 +40,6 @@ _LINE = 8
 _JOINED_TOGETHER = 4
 #: Fewer keys are sorted by one thread, because threads move records between their caches.
 _SORTED_TOGETHER = 2**20
-#: The number of pairs of small graphs that a thread joins at once. Their results are parts of one
-#: array: if one of them is kept, the whole array is kept.
-_JOINED_AT_ONCE = 2**16
 #: The approximate number of pairs of a run. A larger bucket is a separate run.
 _RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
@@ -60,7 +49,7 @@ _NO_ORDER = np.empty(0, np.uint32)
 _LONG_RUN = 2**17
 
 
-class NumbaArrays(PathArrays):
+class NumbaArrays(NumpyArrays):
     """The primitives of `NumpyArrays`, some of them compiled and divided among threads."""
 
     def __init__(self, threads: int = 1) -> None:
@@ -132,10 +121,8 @@ class NumbaArrays(PathArrays):
 
     def pointer_jump(self, parent: Array, /) -> Array:
         scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
-        self._team.run_all(
-            self._team.step(elements.copy_range, len(parent), raw(parent), raw(scratch)),
-            self._team.step(trees.find_roots, len(root), raw(scratch), raw(root)),
-        )
+        self._team.share(elements.copy_range, len(parent), raw(parent), raw(scratch))
+        self._team.share(trees.find_roots, len(root), raw(scratch), raw(root))
         return root
 
     def compact_pairs(
@@ -143,77 +130,22 @@ class NumbaArrays(PathArrays):
     ) -> tuple[Array, ...]:
         if len(columns) != 1:
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
-        return self._compact_others(u, v, key, *columns, limit, dtype, NO_BITS)
-
-    def _compact_others(
-        self, u: Array, v: Array, key: Array, ids: Any, limit: Any, dtype: Any, ignored: Array
-    ) -> tuple[Array, ...]:
-        """Return what `compact_pairs` does, without the pairs of `_bits`."""
-        arrays = [raw(array) for array in (u, v, key)]
-        limit, most = key.dtype.type(limit), None
-        arguments = [*arrays, *ids_of(ids), limit, ignored]
-        dtypes = dtype, dtype, key.dtype, ids.dtype
-        if len(self._team.shares(len(u))) > 2:
-            most = self._team.share(pairs.count_at_most, len(u), arrays[2], limit)
+        (ids,) = columns
+        arguments = [*map(raw, (u, v, key)), *ids_of(ids), raw(key).dtype.type(limit)]
         return self._select(
-            pairs.compact_pairs, pairs.move_pairs, len(u), arguments, *dtypes, most=most
+            pairs.compact_pairs, len(u), arguments, dtype, dtype, key.dtype, ids.dtype
         )
-
-    def compact_light_pairs(
-        self,
-        u: Array,
-        v: Array,
-        weights: Array,
-        limit: int,
-        dtype: Any,
-        ids: Array,
-        /,
-        *,
-        descending: bool,
-    ) -> tuple[Array, ...]:
-        options = _key_options(weights.dtype, signed=True, descending=descending)
-        words = raw(weights)
-        limits = words.dtype.type(limit), *ids_of(ids)
-        arguments = [raw(u), raw(v), words, *options, *limits]
-        dtypes = dtype, dtype, words.dtype, ids.dtype
-        return self._select(pairs.compact_light_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
     ) -> tuple[Array, ...]:
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
-        return self._relabel_others(label, u, v, *columns, NO_BITS)
-
-    def _relabel_others(
-        self, label: Array, u: Array, v: Array, key: Array, ids: Any, ignored: Array
-    ) -> tuple[Array, ...]:
-        """Return what `relabel_pairs` does, without the pairs of `_bits`."""
+        key, ids = columns
         outside = self._outside(label, u)
-        arrays = [raw(array) for array in (label, outside, u, v, key)]
-        arguments = [*arrays, *ids_of(ids), ignored]
+        arguments = [raw(label), outside, *map(raw, (u, v, key)), *ids_of(ids)]
         dtypes = label.dtype, label.dtype, key.dtype, ids.dtype
-        return self._select(pairs.relabel_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
-
-    def relabel_light_pairs(
-        self,
-        label: Array,
-        bound: Array,
-        u: Array,
-        v: Array,
-        weights: Array,
-        limit: int,
-        ids: Array,
-        /,
-        *,
-        descending: bool,
-    ) -> tuple[Array, ...]:
-        outside = self._outside(label, u)
-        arrays = [raw(array) for array in (label, outside, bound, u, v, weights)]
-        options = _key_options(weights.dtype, signed=True, descending=descending)
-        arguments = [*arrays, *options, bound.dtype.type(limit), *ids_of(ids)]
-        dtypes = label.dtype, label.dtype, bound.dtype, ids.dtype
-        return self._select(pairs.relabel_light_pairs, pairs.move_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
@@ -222,17 +154,14 @@ class NumbaArrays(PathArrays):
         if not len(u):  # `follow_pairs` needs at least one pair
             no_key, no_id = (self.full(size, self.largest(a.dtype), a.dtype) for a in (key, ids))
             return no_key, no_id, self.arange(size, dtype=node)
-        steps, smallest, position = self._first_smallest(u, v, key, size)
+        smallest, position = self._first_smallest(u, v, key, size)
         out_id, other = empty(size, ids.dtype), empty(size, node)
         arrays = [*map(raw, (position, u, v)), *ids_of(ids), np.uint64(self.largest(ids.dtype))]
-        follow = self._team.step(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
-        self._team.run_all(*steps, follow)
+        self._team.share(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
         return smallest, out_id, other
 
-    def _first_smallest(
-        self, u: Array, v: Array, values: Array, size: int
-    ) -> tuple[list[Step], Array, Array]:
-        """Return steps that find the smallest value sent to each place, and its first position."""
+    def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
+        """Return the smallest value sent to each place, and its first position."""
         none, shares = len(values), len(self._team.shares(len(values)))
         is_packed = values.itemsize <= 4 and none < 2**32
         # Each of two threads lowers records in its own row. More threads share one row to save
@@ -240,48 +169,43 @@ class NumbaArrays(PathArrays):
         rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
         records = empty(rows * size * words, np.uint64).reshape(rows, -1)
         own = records[0] if rows < shares else Each(records)
-        step, arrays = self._team.step, [raw(array) for array in (u, v, values)]
-        steps = [step(elements.fill, records.size, NONE, records.ravel())]
+        share, arrays = self._team.share, [raw(array) for array in (u, v, values)]
+        share(elements.fill, records.size, NONE, records.ravel())
         if is_packed and rows < shares:
             places = np.empty((shares, 2), np.uint64)
-            steps.append(step(pairs.find_places, none, *arrays[:2], Each(places)))
-            arguments = Each(range(shares)), places, *arrays, own
-            lower = step(pairs.lower_together, none, *arguments)
+            share(pairs.find_places, none, *arrays[:2], Each(places))
+            share(pairs.lower_together, none, Each(range(shares)), places, *arrays, own)
         elif is_packed:
-            lower = step(pairs.lower_packed, none, *arrays, own)
+            share(pairs.lower_packed, none, *arrays, own)
         elif rows == shares:
-            lower = step(pairs.lower_wide, none, 0, size, *arrays, own)
+            share(pairs.lower_wide, none, 0, size, *arrays, own)
         else:
             low, high = _spread(size, shares)
-            lower = Step(pairs.lower_wide, shares, (0, none, low, high, *arrays, own))
+            self._team.run(pairs.lower_wide, shares, 0, none, low, high, *arrays, own)
         join = pairs.join_packed if is_packed else pairs.join_wide
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
-        outs = np.uint64(none), raw(smallest), raw(position)
-        return [*steps, lower, step(join, size, records, *outs)], smallest, position
+        share(join, size, records, np.uint64(none), raw(smallest), raw(position))
+        return smallest, position
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        size, step = len(target), self._team.step
+        size, share = len(target), self._team.share
         parent, kept = empty(size, target.dtype), empty(size, ids.dtype)
-        (count, share), counts = self._counts(size)
-        self._team.run_all(
-            step(trees.cut_mirrors, size, raw(target), raw(parent), count),
-            step(trees.list_others, size, *share, raw(parent), raw(ids), raw(kept)),
-        )
+        (count, own), counts = self._counts(size)
+        share(trees.cut_mirrors, size, raw(target), raw(parent), count)
+        share(trees.list_others, size, *own, raw(parent), raw(ids), raw(kept))
         return parent, kept[: counts.sum()]
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
-        size, number, step = len(root), empty(len(root), root.dtype), self._team.step
+        size, number, share = len(root), empty(len(root), root.dtype), self._team.share
         if len(self._team.shares(size)) <= 2:  # one thread in one pass is as fast
             total = trees.number_in_order(raw(root), raw(number))
             if total >= 0:
                 return number, total
         out = empty(size, root.dtype)
-        (count, share), counts = self._counts(size)
-        self._team.run_all(
-            step(trees.count_roots, size, raw(root), count),
-            step(trees.number_roots, size, *share, raw(root), raw(number)),
-            step(elements.gather, size, raw(number), raw(root), raw(out)),
-        )
+        (count, own), counts = self._counts(size)
+        share(trees.count_roots, size, raw(root), count)
+        share(trees.number_roots, size, *own, raw(root), raw(number))
+        share(elements.gather, size, raw(number), raw(root), raw(out))
         return out, int(counts.sum())
 
     def _counts(self, length: int, each: int = 1) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
@@ -314,22 +238,19 @@ class NumbaArrays(PathArrays):
         # Each of two threads sets bits in its own row. More threads share one row to save memory.
         is_shared = len(shares) > 2
         rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
-        base, step = np.uint64(lowest), self._team.step
-        steps = [step(elements.fill, rows.size, np.uint64(0), rows.ravel())]
+        base, share = np.uint64(lowest), self._team.share
+        share(elements.fill, rows.size, np.uint64(0), rows.ravel())
         for array, own in zip(filled, ranges, strict=True):
             if is_shared:
                 places = (np.array(own, np.uint64) - base) // np.uint64(64)
                 arguments = Each(range(len(own))), places, array, base, rows[0]
-                steps.append(step(sorting.mark_together, len(array), *arguments))
+                share(sorting.mark_together, len(array), *arguments)
                 continue
-            steps.append(step(sorting.mark, len(array), array, base, Each(rows)))
+            share(sorting.mark, len(array), array, base, Each(rows))
         out = empty(total, np.result_type(*arrays))
-        (count, share), _ = self._counts(words, each=64)
-        self._team.run_all(
-            *steps,
-            step(sorting.join_marks, words, rows, count, each=64),
-            step(sorting.list_marks, words, *share, rows[0], base, raw(out), each=64),
-        )
+        (count, own), _ = self._counts(words, each=64)
+        share(sorting.join_marks, words, rows, count, each=64)
+        share(sorting.list_marks, words, *own, rows[0], base, raw(out), each=64)
         return out
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
@@ -398,21 +319,20 @@ class NumbaArrays(PathArrays):
     def join_by_key(
         self, u: Array, v: Array, key: Array, size: int, /, *, limit: int | None = None
     ) -> tuple[Array, Array]:
-        runs, steps = self._deal(u, v, key, size, limit)
+        runs = self._deal(u, v, key, size, limit)
         if runs is None:
             return super().join_by_key(u, v, key, size, limit=limit)
         failed = np.zeros(1, np.uint8)
         join = self._join_together if len(runs.links) else self._join_with_sorters
-        joining, root = join(steps, runs, size, failed, self.index_dtype(len(u)))
+        joining, root = join(runs, size, failed, self.index_dtype(len(u)))
         if failed[0]:
             return super().join_by_key(u, v, key, size, limit=limit)
         return joining, root
 
     def _join_with_sorters(
-        self, steps: list[Step], runs: Runs, size: int, failed: Array, dtype: Any
+        self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join all runs in this thread, while the other threads sort later runs."""
-        self._team.run_all(*steps)
         *common, _, longest = runs
         shares = len(self._team.shares(len(runs.records)))
         if shares < _JOINED_TOGETHER <= self._team.size:
@@ -424,19 +344,20 @@ class NumbaArrays(PathArrays):
         others = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
         main, *helpers = ((states, *common, other, failed, progress, raw(root)) for other in others)
         ahead = zip(helpers, map(raw, copies), strict=True)
-        count, *_ = self._team.together(
-            (kruskal.join_runs, (*main, raw(joining))),
-            *((kruskal.sort_ahead, (*each, copied)) for each, copied in ahead),
-        )
+        calls = [
+            (kruskal.join_runs, *main, raw(joining)),
+            *((kruskal.sort_ahead, *each, copied) for each, copied in ahead),
+        ]
+        count, *_ = self._team.call(operator.call, calls)
         trees.flatten(raw(root))
         return joining[:count], root
 
     def _join_together(
-        self, steps: list[Step], runs: Runs, size: int, failed: Array, dtype: Any
+        self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join runs in all threads, which take them from a common queue."""
         *common, links, longest = runs
-        records, length, step = runs.records, len(runs.records), self._team.step
+        records, records, length, share = runs.records, len(runs.records), self._team.share
         shares = len(self._team.shares(length))
         # The number of the next run. Then, in a cache line for each thread, the run that it joins.
         queue = self.full((shares + 1) * _LINE, NONE, np.uint64)
@@ -444,61 +365,23 @@ class NumbaArrays(PathArrays):
         other = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
         arguments = Each(range(shares)), queue, *common, Each(other), failed, links
         root, joining = empty(size, self.index_dtype(size)), empty(min(length, size), dtype)
-        (count, share), counts = self._counts(length)
+        (count, own), counts = self._counts(length)
+        self._team.run(kruskal.join_runs_together, shares, *arguments)
         listed = *_spread(size, shares), links, raw(root), records, count
-        self._team.run_all(
-            *steps,
-            Step(kruskal.join_runs_together, shares, arguments, drains=True),
-            step(kruskal.list_joining, length, *listed),
-            step(kruskal.gather_joining, length, *share, records, raw(joining)),
-        )
+        share(kruskal.list_joining, length, *listed)
+        share(kruskal.gather_joining, length, *own, records, raw(joining))
         return joining[: counts.sum()], root
-
-    def join_by_weight(
-        self, u: Array, v: Array, weight: Array, size: int, /, *, descending: bool
-    ) -> Any:
-        if not 0 < len(u) <= FEW or size > FEW:
-            return super().join_by_weight(u, v, weight, size, descending=descending)
-        columns = [*map(np.ascontiguousarray, (u, v, weight))]
-        facts = sum(_fact(each.dtype, column) for column, each in enumerate(columns))
-        rows = [*([address_of(each)] for each in columns), [len(u)], [facts]]
-        out = np.empty(len(u), np.uint16)
-        (joining,), _ = _join_one_by_one(
-            np.array(rows), len(u), out, descending, self.index_dtype(len(u))
-        )
-        return joining
-
-    def join_graphs(
-        self, graphs: Sequence[tuple[Any, Any, Any]], /, *, descending: bool
-    ) -> tuple[list[Any], list[int]]:
-        columns, table = _columns_by_graph(graphs)
-        ends, longest = np.append(0, table[3].cumsum()), min(int(table[3].max()), FEW)
-        shares, out = len(self._team.shares(int(ends[-1]))), np.empty(ends[-1], np.uint16)
-        parts = [*itertools.pairwise(_cuts(ends, shares))]
-        found: list[Any] = [None] * len(parts)
-        queue = iter(enumerate(parts))
-
-        def join_parts() -> None:
-            for place, (start, stop) in queue:
-                own = out[ends[start] : ends[stop]]
-                some = table[:, start:stop]
-                found[place] = _join_one_by_one(some, longest, own, descending, np.int64)
-
-        self._team.drain(join_parts, min(shares, len(parts)))
-        del columns  # not before: kernels read them
-        joining, sizes = zip(*found, strict=True)
-        return [*itertools.chain(*joining)], [*itertools.chain(*sizes)]
 
     def _deal(
         self, u: Array, v: Array, key: Array, size: int, limit: int | None = None
-    ) -> tuple[Runs, list[Step]] | tuple[None, list[Step]]:
-        """Return runs of the pairs with keys up to a limit, and the steps that write them.
+    ) -> Runs | None:
+        """Distribute the pairs with keys up to a limit to runs.
 
-        The runs are None if one is too long, or if a record cannot hold a pair.
+        Return None if a run is too long, or if a record cannot hold a pair.
         """
-        length, shares, step = len(key), len(self._team.shares(len(key))), self._team.step
+        length, shares, share = len(key), len(self._team.shares(len(key))), self._team.share
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
-            return None, []
+            return None
         words, lowest, highest = raw(key), 0, limit
         if highest is None or key.itemsize > 4:
             ranges = self._ranges(words)
@@ -509,24 +392,22 @@ class NumbaArrays(PathArrays):
         buckets = words, key.dtype.type(highest), np.uint64(lowest), shift, floor
         counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
         ends, unlike = np.empty((2, dealt), np.int64)
-        *_, ((num_runs, longest),) = self._team.run_all(
-            step(kruskal.count_buckets, length, *buckets, Each(counts)),
-            Step(sorting.make_places, 1, (counts, total)),
-            Step(kruskal.find_runs, 1, (total, floor, _RUN, shift - cut, ends, unlike)),
-        )
+        share(kruskal.count_buckets, length, *buckets, Each(counts))
+        sorting.make_places(counts, total)
+        num_runs, longest = kruskal.find_runs(total, floor, _RUN, shift - cut, ends, unlike)
         ends, unlike = ends[:num_runs], unlike[:num_runs]
         count = int(ends[-1])
         if longest > max(_LONG_RUN, count // (4 * shares)):
-            return None, []
+            return None
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
         together = size < 2**31 and count < 2**32
         together &= len(self._team.shares(count)) >= _JOINED_TOGETHER
         links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
         records = records.reshape(-1, 2)
-        steps = [step(kruskal.make_roots, size, links, records)] if together else []
-        arguments = raw(u), raw(v), *buckets, cut, Each(counts), records
-        steps.append(step(kruskal.deal, length, *arguments))
-        return Runs(ends, unlike, words if cut else words[:0], records, links, longest), steps
+        if together:
+            share(kruskal.make_roots, size, links, records)
+        share(kruskal.deal, length, raw(u), raw(v), *buckets, cut, Each(counts), records)
+        return Runs(ends, unlike, words if cut else words[:0], records, links, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = raw(self.arange(size, self.index_dtype(size)))
@@ -602,63 +483,35 @@ class NumbaArrays(PathArrays):
         found = certain[: counts[0]], undecided[: counts[1]]
         return *found, *self.number_roots(fragment)
 
-    def _bits(self, positions: Array, size: int) -> Array:
-        """Return words with a bit for each place, set at ascending positions, or an empty array.
-
-        One more word follows, so that 64 bits from any place on are in two words.
-        """
-        if not len(positions):
-            return NO_BITS
-        words, bits = raw(positions), self._filled(size // 64 + 2, 0, np.uint64)
-        shares = self._team.shares(len(words))
-        ends = [(words[start] // 64, words[stop - 1] // 64) for start, stop in shares]
-        arguments = Each(range(len(shares))), np.array(ends, np.uint64), words, np.uint64(0), bits
-        self._team.share(sorting.mark_together, len(words), *arguments)
-        return bits
-
-    def _filled(self, size: int, value: Any, dtype: DTypeLike) -> Array:
-        """Return an array of equal integers, written by all threads; see `full`."""
-        out = empty(size, dtype)
-        self._team.share(elements.fill, size, np.uint64(value), raw(out))
+    def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
+        near, far = map(np.ascontiguousarray, table)
+        out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
+        arrays = raw(near), raw(far), size, raw(first), raw(last)
+        self._team.share(paths.range_max, len(first), *arrays, raw(out))
         return out
 
-    def _replace(self, values: Array, index: Array, by: Array) -> None:
-        """Replace the values at distinct places."""
-        self._team.share(elements.scatter, len(index), *map(raw, (index, by, values)))
+    def path_sums(self, parent: Array, values: Array, /) -> Array:
+        out = empty(len(values), values.dtype)
+        paths.path_sums(raw(parent), raw(values), raw(out))
+        return out
 
     def _select(
-        self,
-        kernel: Callable[..., Any],
-        move: Callable[..., Any],
-        length: int,
-        arguments: list[Any],
-        *dtypes: Any,
-        most: list[int] | None = None,
+        self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
-        The first of two shares writes its elements to its back, and the second one to its front, so
-        both are adjacent. More shares write theirs to the front of their ranges. If the largest
-        number that each of them selects is known (`most`), the ranges have these lengths. If not
-        all ranges are full, the kernel `move` copies the elements to new arrays.
+        Each share writes its elements to the front of its range, from where they move to the front
+        of the arrays.
         """
-        shares, size = self._team.shares(length), length
-        starts = [start for start, _ in shares]
-        if most is not None:
-            *starts, size = itertools.accumulate(most, initial=0)
-        outs = [empty(size, dtype) for dtype in dtypes]
-        words = [raw(out) for out in outs]
-        targets = [-1, starts[1]] if len(shares) == 2 else starts
-        counts = self._team.share(kernel, length, Each(targets), *arguments, *words)
-        if len(shares) == 2:
-            starts[0] = starts[1] - counts[0]
-        if len(shares) <= 2 or counts == most:
-            return tuple(out[starts[0] : starts[0] + sum(counts)] for out in outs)
-        joined = [empty(sum(counts), dtype) for dtype in dtypes]
-        ends = itertools.accumulate(counts, initial=0)
-        bounds = Each(starts), Each(list(ends)[:-1]), Each(counts)
-        self._team.run(move, len(shares), *bounds, *words, *map(raw, joined))
-        return tuple(joined)
+        outs = [empty(length, dtype) for dtype in dtypes]
+        counts = self._team.share(kernel, length, *arguments, *map(raw, outs))
+        total = counts[0]
+        for (start, _), count in zip(self._team.shares(length)[1:], counts[1:], strict=True):
+            if total < start:
+                for out in outs:
+                    out[total : total + count] = out[start : start + count]
+            total += count
+        return tuple(out[:total] for out in outs)
 
     def _outside(self, label: Array, ends: Array) -> Array:
         """Return `_less_frequent` of the labels, or an empty array if it would not pay.
@@ -683,8 +536,7 @@ class NumbaArrays(PathArrays):
         value, bits = sample[len(sample) // 2], np.empty(-(-len(label) // 64), np.uint64)
         if 2 * np.count_nonzero(sample == value) <= len(sample):
             return np.empty(0, np.uint64)
-        arguments = words, value, max(value, words.dtype.type(1)) - words.dtype.type(1), bits
-        self._team.share(pairs.mark_unlike, len(bits), *arguments, each=64)
+        self._team.share(pairs.mark_unlike, len(bits), words, value, bits, each=64)
         return bits
 
 
@@ -702,71 +554,15 @@ def _key_options(
     return np.uint64(8 * dtype.itemsize - 1), signed, dtype.kind == "f", bool(descending)
 
 
-def _cuts(ends: Array, shares: int) -> list[int]:
-    """Divide graphs into parts that threads take from a queue; the last parts are smaller.
-
-    `ends` has the number of pairs before each graph, and of all pairs.
-    """
-    cuts, last = [0], len(ends) - 1
-    while cuts[-1] < last:
-        first = ends[cuts[-1]]
-        most = min(_JOINED_AT_ONCE, max(_JOINED_AT_ONCE // 4, (ends[-1] - first) // (2 * shares)))
-        cuts.append(max(cuts[-1] + 1, int(ends.searchsorted(first + most, "right")) - 1))
-    return cuts
-
-
-def _columns_by_graph(graphs: Sequence[tuple[Any, Any, Any]]) -> tuple[Columns, Array]:
-    """Return the columns of graphs, and the array that `few.join_graphs` needs.
-
-    Its places are addresses. They are valid as long as the columns.
-    """
-    count = 3 * len(graphs)
-    columns: Any = columns_of(itertools.chain.from_iterable(graphs), count)
-    if columns is None or not columns.are_contiguous:
-        arrays = map(np.ascontiguousarray, itertools.chain.from_iterable(graphs))
-        columns = columns_of(arrays, count)
-    table = np.empty((5, len(graphs)), np.int64)
-    table[:3], table[3], table[4] = columns.address.reshape(-1, 3).T, columns.length[::3], 0
-    for column in range(3):
-        dtypes = columns.dtypes(column, 3)
-        facts = {place: _fact(dtype, column) for place, dtype in dtypes.items()}
-        if len(facts) == 1:
-            table[4] += facts.popitem()[1]
-        else:
-            table[4] += [facts[place] for place in columns.dtype[column::3].tolist()]
-    return columns, table
-
-
-def _join_one_by_one(
-    graphs: Array, longest: int, out: Array, descending: bool, dtype: Any
-) -> tuple[list[Any], list[int]]:
-    """Join the pairs of each graph in this thread, as `join_graphs` does.
-
-    `graphs` are columns of the second result of `_columns_by_graph`. The results are parts of one
-    array of this dtype. The array `out` is overwritten.
-    """
-    found, work = np.empty((3, graphs.shape[1]), np.int64), np.empty(4 * longest + FEW, np.uint64)
-    table = graphs.copy()
-    table[:3] -= address_of(work)
-    ids = out[: few.join_graphs(table, longest, bool(descending), work, out, found)].astype(dtype)
-    starts, stops, sizes = found.tolist()
-    joining = [
-        ids[start:stop] if stop >= 0 else None for start, stop in zip(starts, stops, strict=True)
-    ]
-    return joining, sizes
-
-
-@functools.cache
-def _fact(dtype: np.dtype[Any], column: int) -> int:
-    """Return the bytes about a column of this dtype that `few.join_graphs` needs."""
-    if column < 2:
-        return dtype.itemsize << 8 * column
-    mantissa = np.finfo(dtype).nmant if dtype.kind == "f" else 0
-    return int.from_bytes((0, 0, dtype.itemsize, dtype.kind in "if", mantissa), "little")
-
-
 def _roots(values: Array) -> tuple[Array, np.uint64]:
     """Return words for `find_set` that make each node a root with its value, and the bit `top`."""
     words, top = raw(values), np.uint64(1 << 8 * values.itemsize - 1)
     words |= words.dtype.type(top)
     return words, top
+
+
+def ids_of(array: Any) -> tuple[Array, np.uint64]:
+    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
+    if isinstance(array, Consecutive):
+        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
+    return raw(array), np.uint64(0)

@@ -2,27 +2,28 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, copy, fetch, helper, kernel
+from ...runtime.intrinsics import fetch
+from ...runtime.kernels import AHEAD, ONE, helper, kernel
 
 
-@kernel(0, 3, 7, [0] * 3)
+@kernel
 def fill(start, stop, value, out):
     for i in range(start, stop):
         out[i] = value
 
 
-@kernel(0, 3, [0] * 3)
+@kernel
 def count_up(start, stop, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         out[i] = i
 
 
-@kernel(0, 2, [3, 4, 5], [0] * 3)
+@kernel
 def copy_range(start, stop, values, out):
-    copy(values, start, out, start, stop - start)
+    out[start:stop] = values[start:stop]
 
 
-@kernel(0, 3, [3, 4, 5], [4, 4, 3])
+@kernel
 def any_equal(start, stop, left, right):
     """Return whether the arrays have an equal element at some place in the range."""
     count = np.uint64(0)
@@ -56,13 +57,13 @@ def alone(share, places):
     return first, max(first, end) - first
 
 
-@kernel(1, 0, 2, [3, 4, 5], [0] * 3)
+@kernel
 def move(source, target, count, values, out):
     """Copy `count` values from place `source` to place `target`."""
-    copy(values, source, out, target, count)
+    out[target : target + count] = values[source : source + count]
 
 
-@kernel(0, 3, [3, 0, 1], [5, 6, 7], [0] * 4)
+@kernel
 def scatter(start, stop, index, values, out):
     """Scatter values; if `values` has one element, scatter it to all places."""
     step = np.uint64(len(values) > 1)
@@ -71,14 +72,14 @@ def scatter(start, stop, index, values, out):
         out[index[i]] = values[np.uint64(i) * step]
 
 
-@kernel(0, 3, [3, 0, 1], [1, 2, 0], [0] * 3)
+@kernel
 def gather(start, stop, values, index, out):
     for i in range(start, stop):
         fetch(values, index[min(i + AHEAD, stop - 1)])
         out[i] = values[index[i]]
 
 
-@kernel(0, 3, [8, 9], [1, 5, 0], [7], [0] * 3)
+@kernel
 def gather_or_fill(start, stop, values, index, fill, out):
     """Gather values; `fill` has one element, or as many elements as `index`."""
     step = np.uint64(len(fill) > 1)
@@ -87,7 +88,7 @@ def gather_or_fill(start, stop, values, index, fill, out):
         out[i] = values[place] if place < len(values) else fill[np.uint64(i) * step]
 
 
-@kernel(0, 3, [1, 5, 0], 3, 5, 7, [0] * 3)
+@kernel
 def add_or_fill(start, stop, index, first, length, fill, out):
     """Add `first` to each index below `length`; replace other indices by `fill`."""
     first, length, fill = np.uint64(first), np.uint64(length), np.uint64(fill)
@@ -110,7 +111,7 @@ def key_of(word, top, signed, is_float, descending):
     return word ^ turned ^ (np.uint64(0) - np.uint64(descending))
 
 
-@kernel(0, 3, [1, 9, 64], 6, True, True, False, [0] * 3)
+@kernel
 def order_key(start, stop, bits, top, signed, is_float, descending, out):
     for i in range(start, stop):
         out[i] = key_of(np.uint64(bits[i]), top, signed, is_float, descending)

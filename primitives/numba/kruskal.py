@@ -16,26 +16,11 @@ With many threads, all of them join runs at the same time instead; see `join_run
 
 import numpy as np
 
-from ...runtime.intrinsics import (
-    AHEAD,
-    LINE,
-    NONE,
-    ONE,
-    claim,
-    compare_and_swap,
-    copy,
-    fetch,
-    helper,
-    highest_bit,
-    kernel,
-    load,
-    lowest_bit,
-    scratch,
-    store,
-)
+from ...runtime.intrinsics import compare_and_swap, fetch, highest_bit, load, store
+from ...runtime.kernels import AHEAD, BLOCK, LINE, NONE, ONE, helper, kernel
 from ..runs import DIGIT
 from .elements import sum_before
-from .pairs import light
+from .pairs import list_light
 from .trees import find_root
 
 _DIGITS = 2**DIGIT
@@ -66,20 +51,18 @@ def bucket(key, lowest, shift, floor):
     return max((key - lowest) >> shift, floor) - floor
 
 
-@kernel(0, 3, [4, 5, 9], 5, 4, 1, 0, [0] * 3)
+@kernel
 def count_buckets(start, stop, key, limit, lowest, shift, floor, counts):
     """Count the pairs of each bucket with keys up to the limit."""
     shift, floor = np.uint64(shift), np.uint64(floor)
+    hits = np.empty(BLOCK, np.uint64)
     counts[:] = 0
-    for first in range(start, stop, 64):
-        word = light(key, np.uint64(first), np.uint64(stop), limit)
-        while word:
-            i = np.uint64(first) + lowest_bit(word)
-            word &= word - ONE
-            counts[bucket(np.uint64(key[i]), lowest, shift, floor)] += ONE
+    for first in range(start, stop, BLOCK):
+        for hit in range(list_light(first, min(first + BLOCK, stop), key, limit, hits)):
+            counts[bucket(np.uint64(key[hits[hit]]), lowest, shift, floor)] += ONE
 
 
-@kernel([3, 0, 2], 5, 4, 1, [0] * 3, [0] * 3)
+@kernel
 def find_runs(counts, floor, size, low, ends, bits):
     """Combine buckets to runs of about `size` pairs, or one bucket.
 
@@ -101,7 +84,7 @@ def find_runs(counts, floor, size, low, ends, bits):
     return runs, longest
 
 
-@kernel(0, 3, [0] * 3, [[1, 2], [3, 4]])
+@kernel
 def make_roots(start, stop, links, records):
     """Make the nodes in the range roots; write to each page of the same part of the records.
 
@@ -114,15 +97,14 @@ def make_roots(start, stop, links, records):
         records[i, 0] = 0
 
 
-@kernel(0, 3, [0, 1, 2], [1, 2, 0], [9, 5, 4], 5, 4, 1, 0, 0, [2, 0, 1], [[0, 0]] * 4)
+@kernel
 def deal(start, stop, u, v, key, limit, lowest, shift, floor, cut, places, records):
     """Write each of these pairs to the next place of its bucket, without `cut` bits of its key."""
     cut, shift, floor = np.uint64(cut), np.uint64(shift), np.uint64(floor)
-    for first in range(start, stop, 64):
-        word = light(key, np.uint64(first), np.uint64(stop), limit)
-        while word:
-            i = np.uint64(first) + lowest_bit(word)
-            word &= word - ONE
+    hits = np.empty(BLOCK, np.uint64)
+    for first in range(start, stop, BLOCK):
+        for hit in range(list_light(first, min(first + BLOCK, stop), key, limit, hits)):
+            i = hits[hit]
             own = bucket(np.uint64(key[i]), lowest, shift, floor)
             place = places[own]
             places[own] = place + ONE
@@ -135,7 +117,7 @@ def deal(start, stop, u, v, key, limit, lowest, shift, floor, cut, places, recor
 def sort_run(records, bits, other):
     """Sort a run in place by the lowest `bits` bits of the keys; all other bits are equal."""
     size = len(records)
-    counts = scratch(np.uint64, _DIGITS)
+    counts = np.empty(_DIGITS, np.uint64)
     widest = 4
     while widest < DIGIT and size >> widest:
         widest += 1
@@ -237,7 +219,7 @@ def sort_one(run, states, ends, bits, key, records, other, failed, parent, filte
     return run
 
 
-@kernel([0], [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0, 0], [0, 1], [0] * 2)
+@kernel
 def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent, own):
     """Sort all runs that no other thread has taken, in order, shortly before they are joined."""
     run, copied, patience, filters = 0, _ZERO, np.uint64(len(parent)) // _NODES_PER_PAIR, False
@@ -247,12 +229,12 @@ def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent
                 break
         inside = load(progress, ONE)
         if inside > copied + patience:
-            copy(parent, 0, own, 0, len(parent))
+            own[:] = parent
             copied, patience, filters = inside, patience << ONE, True
         run = sort_one(run, states, ends, bits, key, records, other, failed, own, filters)
 
 
-@kernel([0], [2], [1], [], [[1, 0], [0, 1]], [[0, 0]] * 2, [0], [0, 0], [0, 1], [0] * 2)
+@kernel
 def join_runs(states, ends, bits, key, records, other, failed, progress, parent, joining):
     """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
 
@@ -278,10 +260,10 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
         before, last = count, start + np.int64(size) - 1
         for i in range(start, last + 1):
             far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
-            claim(parent, far >> _HALF)
-            claim(parent, far & _BELOW)
-            claim(parent, parent[near >> _HALF])
-            claim(parent, parent[near & _BELOW])
+            fetch(parent, far >> _HALF)
+            fetch(parent, far & _BELOW)
+            fetch(parent, parent[near >> _HALF])
+            fetch(parent, parent[near & _BELOW])
             a, b = records[i, 1] >> _HALF, records[i, 1] & _BELOW
             # Late pairs are often inside a set. No other case is worth a branch, because the
             # processor would often predict it wrongly.
@@ -415,7 +397,7 @@ def take_run(thread, queue):
     return run, lowest
 
 
-@kernel(0, [0] * 16, [2], [1], [], [[1, 0], [0, 0]], [[0, 0]] * 2, [0], [0, 1])
+@kernel
 def join_runs_together(thread, queue, ends, bits, key, records, other, failed, links):
     """Join the pairs of runs from the queue until it is empty; mark records of dropped pairs."""
     is_late, runs = False, np.uint64(len(ends))
@@ -453,7 +435,7 @@ def write_roots(first, last, links, root):
         root[i] = node
 
 
-@kernel(0, 2, 0, 3, [1, 2 + 2**33, ROOT + 2], [0] * 3, [[1, 2], [3, 4]], [0])
+@kernel
 def list_joining(start, stop, first, last, links, root, records, count):
     """Write the root of each node in ``[first, last)``; move the positions of unmarked records.
 
@@ -467,7 +449,7 @@ def list_joining(start, stop, first, last, links, root, records, count):
     count[0] = place - np.uint64(start)
 
 
-@kernel(0, 2, 0, [2], [[1, 2], [3, 4]], [0] * 2)
+@kernel
 def gather_joining(start, stop, share, counts, records, joining):
     """Copy the positions that `list_joining` moved, after those of earlier shares."""
     place = np.uint64(sum_before(share, counts))

@@ -6,14 +6,15 @@ forever, so it is safe to read an old value.
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, BLOCK, ONE, fetch, helper, kernel, load, scratch, store
+from ...runtime.intrinsics import fetch, load, store
+from ...runtime.kernels import AHEAD, BLOCK, ONE, helper, kernel
 from .trees import join
 
 
-@kernel(1, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0], [0] * 3)
+@kernel
 def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
     """Join the undecided pairs in order; return the numbers of joining and of undecided pairs."""
-    hits = scratch(np.uint64, BLOCK)
+    hits = np.empty(BLOCK, np.uint64)
     joined = examined = 0
     for first in range(start, stop, BLOCK):
         store(reached, np.uint64(0), np.uint64(first))
@@ -49,7 +50,7 @@ def is_inside(a, b, parent):
     return True
 
 
-@kernel(0, 3, [0, 1, 0], [1, 2, 2], [0, 0, 2], [1, 1, 1], [0])
+@kernel
 def reject_cycles(start, stop, u, v, parent, undecided, reached):
     """Mark the pairs inside a set as decided, repeatedly until the main thread reaches the range.
 

@@ -2,16 +2,8 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import (
-    LINE,
-    ONE,
-    compare_and_swap,
-    fetch,
-    helper,
-    kernel,
-    load,
-    lowest_bit,
-)
+from ...runtime.intrinsics import compare_and_swap, fetch, load, lowest_bit
+from ...runtime.kernels import LINE, ONE, helper, kernel
 from .elements import alone, sum_before
 
 
@@ -25,7 +17,7 @@ def count_ones(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@kernel(0, 3, [4, 9, 70])
+@kernel
 def find_range(start, stop, values):
     """Return the smallest and the largest value."""
     lowest = highest = values[start]
@@ -34,7 +26,7 @@ def find_range(start, stop, values):
     return np.int64(lowest), np.int64(highest)
 
 
-@kernel(0, 3, [4, 9, 70], 4, [0, 0])
+@kernel
 def mark(start, stop, values, lowest, bits):
     """Set the bit of each value; bit 0 stands for `lowest`."""
     for i in range(start, stop):
@@ -42,7 +34,7 @@ def mark(start, stop, values, lowest, bits):
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
 
 
-@kernel(0, 3, 0, [[0, 0], [1, 1]], [4, 9, 70], 4, [0, 0])
+@kernel
 def mark_together(start, stop, share, places, values, lowest, bits):
     """Set the bit of each value, while other threads set bits of the same words.
 
@@ -66,7 +58,7 @@ def mark_together(start, stop, share, places, values, lowest, bits):
             now = load(bits, word)
 
 
-@kernel(0, 2, [[1, 2], [4, 2]], [0])
+@kernel
 def join_marks(start, stop, rows, count):
     """Combine all rows into the first one; write the number of set bits."""
     total = np.uint64(0)
@@ -77,7 +69,7 @@ def join_marks(start, stop, rows, count):
     count[0] = total
 
 
-@kernel(0, 2, 0, [3], [5, 1], 4, [0] * 3)
+@kernel
 def list_marks(start, stop, share, counts, bits, lowest, out):
     """Write the values of the set bits, in ascending order, after those of earlier shares."""
     place = sum_before(share, counts)
@@ -89,7 +81,7 @@ def list_marks(start, stop, share, counts, bits, lowest, out):
             word &= word - ONE
 
 
-@kernel(0, 3, [9, 7, 8], 7, 0, [], [0] * 3)
+@kernel
 def make_records(start, stop, key, lowest, shift, order, records):
     """Pack 32 bits of each key above its position, in the given order unless `order` is empty."""
     for i in range(start, stop):
@@ -98,7 +90,7 @@ def make_records(start, stop, key, lowest, shift, order, records):
         records[i] = half << np.uint64(32) | place
 
 
-@kernel(0, 3, [1, 0, 3], 0, [0, 0])
+@kernel
 def count_digits(start, stop, records, shift, counts):
     """Count the records with each digit."""
     shift, low = np.uint64(shift), np.uint64(len(counts) - 1)
@@ -106,7 +98,7 @@ def count_digits(start, stop, records, shift, counts):
         counts[(records[i] >> shift) & low] += 1
 
 
-@kernel([[1, 2, 0], [3, 0, 4]], [0] * 3)
+@kernel
 def make_places(counts, total):
     """Replace the counts of each share, a row, by its first place in each bucket, a column.
 
@@ -122,7 +114,7 @@ def make_places(counts, total):
             place += total[bucket]
 
 
-@kernel(0, 3, [1, 0, 3], 0, [0, 1], [0] * 3)
+@kernel
 def sort_by_digit(start, stop, records, shift, places, moved):
     """Move each record to the next place of its digit; equal digits keep their order."""
     shift, low = np.uint64(shift), np.uint64(len(places) - 1)
@@ -134,7 +126,7 @@ def sort_by_digit(start, stop, records, shift, places, moved):
         moved[place] = records[i]
 
 
-@kernel([0, 1, 2], [9, 8, 7], 9)
+@kernel
 def sort_ties(records, key, patience):
     """Sort records with equal upper halves by whole keys; return False if it takes many moves."""
     half = np.uint64(32)
@@ -153,7 +145,7 @@ def sort_ties(records, key, patience):
     return True
 
 
-@kernel(0, 3, [2, 0, 1], [0] * 3)
+@kernel
 def list_positions(start, stop, records, order):
     """Unpack the positions from sorted records."""
     for i in range(start, stop):

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, fetch, helper, highest_bit, kernel
+from ...runtime.intrinsics import fetch, highest_bit
+from ...runtime.kernels import AHEAD, ONE, helper, kernel
 from .elements import sum_before
 
 
-@kernel(0, 4, [1, 0, 1, 3], [0] * 4, [0])
+@kernel
 def cut_mirrors(start, stop, target, parent, count):
     """Cut one of two opposite arrows; write the number of nodes in the range that are not roots."""
     others = np.uint64(0)
@@ -19,7 +20,7 @@ def cut_mirrors(start, stop, target, parent, count):
     count[0] = others
 
 
-@kernel(0, 4, 0, [2], [0, 0, 1, 3], [5, 6, 7, 8], [0] * 2)
+@kernel
 def list_others(start, stop, share, counts, parent, ids, out):
     """Write the ids of the nodes that are not roots, after those of earlier shares."""
     place = sum_before(share, counts)
@@ -44,7 +45,7 @@ def find_root(node, parent):
     return above
 
 
-@kernel(0, 4, [0, 0, 1, 2], [0] * 4)
+@kernel
 def find_roots(start, stop, parent, root):
     """Find the root of each node.
 
@@ -58,7 +59,7 @@ def find_roots(start, stop, parent, root):
         root[i] = find_root(np.uint64(i), parent)
 
 
-@kernel(0, 4, [0, 0, 2, 2], [0])
+@kernel
 def count_roots(start, stop, root, count):
     """Write the number of roots in the range."""
     roots = np.uint64(0)
@@ -67,7 +68,7 @@ def count_roots(start, stop, root, count):
     count[0] = roots
 
 
-@kernel([0, 0, 2, 2], [0] * 4)
+@kernel
 def number_in_order(root, out):
     """Give numbers to trees in one pass; return the count, or -1 if a node precedes its root."""
     number, last = np.uint64(0), len(root) - 1
@@ -81,7 +82,7 @@ def number_in_order(root, out):
     return np.int64(number)
 
 
-@kernel(0, 4, 1, [1, 2], [1, 1, 2, 1], [0] * 4)
+@kernel
 def number_roots(start, stop, share, counts, root, out):
     """Assign consecutive numbers to the roots in the range, after those of earlier shares."""
     number = sum_before(share, counts)
@@ -106,7 +107,7 @@ def join(a, b, parent):
     return left != right
 
 
-@kernel([0, 1, 2], [1, 0, 3], [0, 1, 2, 3], [0] * 3)
+@kernel
 def join_in_order(u, v, parent, joining):
     """Join pairs by union-find; the root of a set is its smallest node.
 
@@ -126,7 +127,7 @@ def join_in_order(u, v, parent, joining):
     return count
 
 
-@kernel([0, 1, 3], [1, 2, 2], [1, 0, 2], [0, 1, 2], [0, 1, 2], [0] * 3, [0] * 3, [0] * 3, [0] * 2)
+@kernel
 def join_inside(u, v, records, tree, fragment, is_open, certain, undecided, counts):
     """Join pairs of a subgraph in order; write the positions of certain and of undecided pairs.
 
@@ -156,7 +157,7 @@ def join_inside(u, v, records, tree, fragment, is_open, certain, undecided, coun
                 counts[0] += np.uint64(1)
 
 
-@kernel([0, 0, 1, 2])
+@kernel
 def flatten(parent):
     """Make the root the parent of each node; no node may be smaller than its parent."""
     for i in range(len(parent)):  # the parents of smaller nodes are roots already
@@ -192,7 +193,7 @@ def fetch_sets(u, v, i, words, top):
     fetch(words, np.uint64(words[v[near]]) & ~top)
 
 
-@kernel([0, 1, 2], [1, 0, 0], 64, [64, 65, 66, 67], [0] * 7, [0] * 3)
+@kernel
 def merge_in_order(u, v, top, words, parent, count):
     """Write the tree of the sets that pairs create, and the number of nodes of each set.
 
@@ -213,7 +214,7 @@ def merge_in_order(u, v, top, words, parent, count):
         words[min(a, b)] = top | new
 
 
-@kernel([0, 1, 2], [1, 0, 0], [2, 3], 64, [65] * 4, [0, 1, 2, 3], [2] * 4, [[0] * 64] * 2)
+@kernel
 def join_levels(u, v, ends, top, words, parent, level, tally):
     """Join the sets of pairs by level; write when each node stops being the smallest of its set.
 
@@ -244,7 +245,7 @@ def join_levels(u, v, ends, top, words, parent, level, tally):
             parent[node] = parent[above]
 
 
-@kernel([0, 0, 1, 0], [3, 1, 2, 0], 1, [0] * 4)
+@kernel
 def label_level(parent, level, each, label):
     """Write the number of the set of each node at a level; return the number of sets."""
     number = np.uint64(0)

@@ -7,7 +7,8 @@ other threads may read the old or the new value. Values that other threads modif
 
 import numpy as np
 
-from ...runtime.intrinsics import AHEAD, ONE, compare_and_swap, fetch, helper, kernel, load
+from ...runtime.intrinsics import compare_and_swap, fetch, load
+from ...runtime.kernels import AHEAD, ONE, helper, kernel
 
 #: A word has the rank of a node in its upper bits and the parent in its lower bits. The rank is at
 #: most the binary logarithm of the number of nodes.
@@ -55,7 +56,7 @@ def union(words, u, v, by_rank):
             return True
 
 
-@kernel(0, 3, [0, 1, 2, 3], [0, 1, 2], [1, 0, 3], True, [0] * 3)
+@kernel
 def unite(start, stop, words, u, v, by_rank, is_joining):
     """Join the sets of each pair, and write whether it joined two sets."""
     for i in range(start, stop):
@@ -67,7 +68,7 @@ def unite(start, stop, words, u, v, by_rank, is_joining):
         is_joining[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
 
 
-@kernel(0, 3, [0, 0, 1], [0] * 3)
+@kernel
 def list_parents(start, stop, words, parent):
     """Write the parent of each node."""
     for i in range(start, stop):

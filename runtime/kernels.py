@@ -1,0 +1,69 @@
+"""The decorator of compiled loops. Importing this module imports Numba.
+
+Numba compiles a loop for the types of its arguments on the first call, and stores the result in its
+own cache: beside the source, in the user's cache folder, or in ``NUMBA_CACHE_DIR``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy", "nogil": True}
+
+#: The distance in elements at which loops prefetch.
+AHEAD = 16
+#: The number of elements that a loop processes at a time if it needs a buffer.
+BLOCK = 2048
+#: The number of 64-bit words in a cache line. If a loop writes to many places in turn, it
+#: prefetches the next line of each place.
+LINE = np.uint64(8)
+NONE = np.uint64(2**64 - 1)
+ONE = np.uint64(1)
+
+#: Decorator of functions that only kernels call.
+helper = njit(**_OPTIONS)
+
+
+def kernel(function: Any) -> Any:
+    """Decorate a loop that Python calls: compile it without the GIL, and cache the result."""
+    try:
+        return njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # no folder can be written, as in a read-only container
+        return helper(function)
+
+
+def is_cached(function: Any) -> bool:
+    """Return whether Numba's cache has a kernel for any types of arguments."""
+    folder, name = function.stats.cache_path, f"*.{function.py_func.__qualname__}-*.nbi"
+    return folder is not None and any(Path(folder).glob(name))
+
+
+def raw(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as contiguous, aligned, writable and unsigned.
+
+    Numba compiles a kernel for each combination of these properties, so few kernels are compiled.
+    A kernel never writes to its inputs.
+    """
+    if not array.flags.carray:
+        array = _Writable(np.require(array, None, ("C", "A"))).view()
+    return array.view(f"u{array.itemsize}")
+
+
+class _Writable:
+    """A read-only array by NumPy's array interface, which can declare it writable."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array  # keeps the memory
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+    def view(self) -> NDArray[Any]:
+        """Return an array of the same memory."""
+        return np.asarray(self)
