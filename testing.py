@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .pipeline.pipeline import Pipeline
 
 #: Values with which small graphs pass through every stage of the catalogue's pipelines.
-EVERY_STAGE = {"few": 0, "small": 0, "dense": 2.0}
+EVERY_STAGE = {"small": 0, "dense": 1.0, "light_per_vertex": 1.0, "sample_size": 8}
 
 
 def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -> None:

@@ -11,12 +11,9 @@ from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Amount, Count, Edges, Index, Keys, Verdict
 
-#: The approximate number of edges in a sample.
-SAMPLE = 2**13
-#: Vertices are near if their ids differ by less: the data between them fit in a cache.
-NEAR = 2**14
-#: Every this many edges of a sample, two are compared: each is in a cache line of its own.
-SPARSELY = 8
+#: At least one of this many edges is light, so the passes of a loop over the remaining edges take
+#: time linear in their number, even if most light edges are parallel or loops.
+LEAST_LIGHT = 32
 
 
 @stage(writes="is_sparse")
@@ -27,68 +24,33 @@ def sparse_graph_left(
     return num_edges <= max(small, dense * num_vertices)
 
 
-def _sample(ops: ArrayModule, edge_id: Any, num_edges: int, *columns: Any) -> tuple[Any, ...]:
-    """Return the elements of `columns` that belong to a sample of the edges.
-
-    Their ids are the multiples of a power of two, so the sample does not depend on the partitions.
-    """
-    every, count = 1 << max(0, num_edges.bit_length() - SAMPLE.bit_length()), len(edge_id)
-    # Fetch both ids at once: the host waits for each transfer from a device.
-    ends = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
-    first = ends[0] if ends else 0
-    if not ends or ends[1] - first == count - 1:  # consecutive ids
-        return tuple(column[-first % every :: every] for column in columns)
-    return ops.compact(edge_id & (every - 1) == 0, *columns)
-
-
-@stage(writes=("sample_u", "sample_v"), combine="concatenation")
-def sample_ends(ops: ArrayModule, edges: Edges, num_edges: Count) -> tuple[Index, Index]:
-    """Return both ends of each edge in a sample."""
-    u, v = _sample(ops, edges.edge_id, num_edges, edges.u, edges.v)
-    return u, v
-
-
-@stage(writes="few_edges")
-def choose_few_edges(
-    ops: ArrayModule, sample_u: Index, sample_v: Index, few: Amount, scattered: Amount
-) -> Amount:
-    """Choose the number of edges up to which Kruskal's algorithm is faster than Boruvka's.
-
-    Boruvka's algorithm reads the edges in order. It is fast if the ends of most edges are near
-    those of the edge before, whose data are still in the cache. This stage returns `few` if that
-    holds for at least half of some edges in the sample, and `few * scattered` otherwise.
-    """
-    if scattered == 1:
-        return few
-    near = 0
-    for ends in (sample_u, sample_v):
-        before, after = ends[:-1:SPARSELY], ends[1::SPARSELY]
-        near += ops.count(ops.maximum(before, after) - ops.minimum(before, after) < NEAR)
-    return few if near >= len(before) else few * scattered
-
-
-@stage(writes="rounds_are_over")
-def rounds_are_over(
-    num_edges: Count, num_vertices: Count, few_edges: Amount, dense: Amount
-) -> Verdict:
-    """Return whether Kruskal's algorithm is faster for the remaining edges than further rounds.
-
-    That is the case if few edges remain, or if there are many per fragment. Then many of them join
-    the same two fragments, and a round of Boruvka's algorithm drops only a few.
-    """
-    return num_edges <= few_edges or num_edges > dense * num_vertices
-
-
-@stage(writes="rounds_pay")
-def rounds_pay(num_edges: Count, num_vertices: Count, few_edges: Amount, dense: Amount) -> Verdict:
-    """Return the opposite of `rounds_are_over`."""
-    return not rounds_are_over(num_edges, num_vertices, few_edges, dense)
+def _spread(ops: ArrayModule, block: Any, bits: int) -> Any:
+    """Return a hash of each number below 2^bits (int64)."""
+    mixed = ops.asarray(block, "uint64") * 0x9E3779B97F4A7C15
+    mixed = (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93
+    return ops.asarray(mixed >> 1, "int64") >> (63 - bits)
 
 
 @stage(writes="sample", combine="concatenation")
-def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count) -> Keys:
-    """Return the key of each edge in a sample."""
-    return _sample(ops, edges.edge_id, num_edges, edges.key)[0]
+def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: Amount) -> Keys:
+    """Return the key of each edge in a sample.
+
+    The sample has one id of each block of 2^k consecutive ids, chosen by a hash of the block. So it
+    does not depend on the partitions, and no regular order of the edges evades it. It may be empty
+    if ids are missing.
+    """
+    bits = max(0, num_edges.bit_length() - int(sample_size).bit_length())
+    key, edge_id = edges.key, edges.edge_id
+    # Fetch both ids at once: the host waits for each transfer from a device.
+    ends = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
+    if ends and ends[1] - ends[0] == len(key) - 1:  # consecutive ids
+        first, last = ends[0] >> bits, ends[1] >> bits
+        block = ops.arange(last - first + 1, "int64") + first
+        place = (block << bits) + _spread(ops, block, bits) - ends[0]
+        (place,) = ops.compact((place >= 0) & (place < len(key)), place)
+        return ops.gather(key, place)
+    block = edge_id >> bits
+    return ops.compact(edge_id - (block << bits) == _spread(ops, block, bits), key)[0]
 
 
 @stage(writes="pivot")
@@ -97,46 +59,41 @@ def choose_pivot(
 ) -> Count:
     """Choose the pivot, the largest key of about `light_per_vertex` light edges per vertex.
 
+    All edges are light if the sample is empty.
+
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009. There the pivot is the median.
     """
-    share = light_per_vertex * num_vertices / num_edges
-    if share >= 1:
+    share = max(light_per_vertex * num_vertices / num_edges, 1 / LEAST_LIGHT)
+    rank = len(sample) * min(share, 1)
+    if rank >= len(sample):
         return int(ops.largest(sample.dtype))
-    rank = int(len(sample) * share)
-    return int(ops.partition(sample, rank)[rank])
+    return int(ops.partition(sample, int(rank))[int(rank)])
 
 
-@stage(writes="held_edges")
-def hold_edges(edges: Edges) -> Edges:
-    """Keep all edges for `select_joining_edges`, without a copy."""
+@stage(writes="all_edges")
+def keep_edges(edges: Edges) -> Edges:
+    """Keep all edges, without a copy, while `edges` are the light ones."""
     return edges
 
 
 @stage(writes="edges")
-def select_light_edges(
-    ops: ArrayModule,
-    edges: Edges,
-    pivot: Count,
-    num_edges: Count,
-    num_vertices: Count,
-    light_per_vertex: Amount,
-    few_edges: Amount,
-) -> Edges:
-    """Select the edges whose keys are at most the pivot, without loops.
+def restore_edges(all_edges: Edges) -> Edges:
+    """Return to all edges."""
+    return all_edges
 
-    Keep all edges if one partition has them and no rounds follow: `join_light_edges` selects them.
-    """
-    if len(edges.u) == num_edges and light_per_vertex * num_vertices <= few_edges:
-        return edges
+
+@stage(writes="edges")
+def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
+    """Select the edges whose keys are at most the pivot, without loops."""
     u, v, key, edge_id = edges
     return Edges(*ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id))
 
 
 @stage(writes="edges")
-def select_joining_edges(ops: ArrayModule, held_edges: Edges, labels: Index) -> Edges:
+def select_joining_edges(ops: ArrayModule, all_edges: Edges, labels: Index) -> Edges:
     """Select the edges between two fragments of the light forest.
 
     `labels[x]` is the fragment of vertex x. Both ends of a light edge are in the same fragment.
     """
-    return Edges(*ops.relabel_pairs(labels, *held_edges))
+    return Edges(*ops.relabel_pairs(labels, *all_edges))

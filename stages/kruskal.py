@@ -21,15 +21,6 @@ def join_by_weight(
     return ops.gather(whole_edges.edge_id, joining), color
 
 
-@stage(writes=("forest", "color"))
-def join_light_edges(
-    ops: ArrayModule, whole_edges: Edges, pivot: Count, num_vertices: Count
-) -> tuple[Chosen, VertexIndex]:
-    """Choose edges as `join_by_weight` does, among those whose keys are at most the pivot."""
-    joining, color = ops.join_by_key(*whole_edges[:3], num_vertices, limit=pivot)
-    return ops.gather(whole_edges.edge_id, joining), color
-
-
 @stage(writes="whole_columns", combine="concatenation")
 def bring_columns_together(columns: Columns) -> Columns:
     """Concatenate the columns of all partitions."""
