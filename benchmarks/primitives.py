@@ -80,9 +80,6 @@ def arguments(size: int) -> dict[str, Call]:
     found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
-    light = {"descending": False}
-    found["compact_light_pairs"] = (u, v, weight, 2**30, "int32", ids), light
-    found["relabel_light_pairs"] = (label, key[:size], u, v, weight, 2**31, ids), light
     found["arange"] = ((size,), {"dtype": "int32"})
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}

@@ -185,9 +185,7 @@ def _facts(source: EdgeSource, backend: str, where: Scheduler) -> tuple[Graph, i
 
 def _flow(decided: Plan, candidates: Candidates, source: EdgeSource) -> Dataflow:
     """Return the dataflow of a plan."""
-    pipeline, few = candidates.pipeline, candidates.for_few
-    if few is not None and decided.algorithm == few.name:
-        pipeline = few
+    pipeline = candidates.in_memory(decided.backend)
     flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
     return replace(flow, result=("forest", "found")) if source.is_read_once else flow
 

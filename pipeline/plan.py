@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
@@ -17,9 +16,6 @@ from .streaming.bounds import FOLD_SHARE, LAST_SHARE, Graph, ScanMemory, tiles_b
 if TYPE_CHECKING:
     from .dataflow import Dataflow
     from .run.schedulers import Workers
-
-#: The largest number of edges for which `Candidates.for_few` replaces the pipeline.
-FEW = 2**16
 
 STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
@@ -49,13 +45,17 @@ class Candidates(NamedTuple):
     #: Replaces it on the edges in the buffer of a scan, which are few per vertex. None if the
     #: caller defined the pipeline: it may not find the minimum forest.
     for_scans: Dataflow | None = None
-    #: Replaces it on at most `FEW` edges in memory in one partition.
-    for_few: Dataflow | None = None
+    #: Replaces it in memory if the backend has compiled kernels.
+    compiled: Dataflow | None = None
 
     @property
     def in_scans(self) -> Dataflow:
         """The pipeline that scans run on the edges in their buffer."""
         return self.for_scans or self.pipeline
+
+    def in_memory(self, backend: str) -> Dataflow:
+        """Return the pipeline for edges in the memory of this backend."""
+        return self.compiled if self.compiled and backend == "numba" else self.pipeline
 
 
 class Request(NamedTuple):
@@ -115,12 +115,9 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     if strategy == "fold":
         partitions = 1
     _check_strategy(request, graph, strategy)
-    choose = partial(resolve_backend, request.backend, edges, on_device=request.on_device)
-    pipeline, few, are_few = request.candidates.pipeline, request.candidates.for_few, False
-    if strategy in SCANNING:
-        pipeline = request.candidates.in_scans
-    elif strategy == "whole" and few is not None and edges <= FEW:
-        pipeline, are_few = few, True
+    backend = resolve_backend(request.backend, edges, on_device=request.on_device)
+    scans = strategy in SCANNING
+    pipeline = request.candidates.in_scans if scans else request.candidates.in_memory(backend)
     advises = request.backend == "auto" and graph.is_in_memory and not request.on_device
     found = Plan(
         strategy,
@@ -129,12 +126,12 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         reason,
         where.name,
         pipeline.name,
-        choose(are_few=are_few),
+        backend,
         advice=suggest_gpu(edges) if advises else "",
     )
     if strategy == "tiles":
         return _tiled(found, request, graph, where)
-    is_bounded = strategy in SCANNING
+    is_bounded = scans
     if strategy == "iterate":
         # Rounds over all edges may use half of the workers' memory, of which `worker_memory` is a
         # quarter for each task. If they need more, reduce the partitions first if possible.

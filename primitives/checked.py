@@ -118,20 +118,6 @@ def _check_relabel_pairs(name: str, label: Any, u: Any, v: Any, *columns: Any) -
     _same_length(name, u=u, v=v, **{f"column {i}": column for i, column in enumerate(columns)})
 
 
-def _check_compact_light_pairs(
-    name: str, u: Any, v: Any, weights: Any, limit: int, dtype: Any, ids: Any, **_: Any
-) -> None:
-    _same_length(name, u=u, v=v, weights=weights, ids=ids)
-
-
-def _check_relabel_light_pairs(
-    name: str, label: Any, bound: Any, u: Any, v: Any, weights: Any, limit: int, ids: Any, **_: Any
-) -> None:
-    _places(name, "label", label, len(bound))
-    _dtype(name, "bound", bound, "u", "unsigned integers")
-    _check_relabel_pairs(name, label, u, v, weights, ids)
-
-
 def _check_scatter_min_pairs(name: str, u: Any, v: Any, key: Any, ids: Any, size: int) -> None:
     _dtype(name, "key", key, "u", "unsigned integers")
     _places(name, "u", u, size)
@@ -274,8 +260,6 @@ CHECKS: dict[str, Callable[..., None]] = {
     "scatter_argmin": _check_scatter_argmin,
     "compact_pairs": _check_compact_pairs,
     "relabel_pairs": _check_relabel_pairs,
-    "compact_light_pairs": _check_compact_light_pairs,
-    "relabel_light_pairs": _check_relabel_light_pairs,
     "scatter_min_pairs": _check_scatter_min_pairs,
     "cut_mirrors": _check_cut_mirrors,
     "join_in_order": _check_join_in_order,

@@ -70,9 +70,7 @@ class Joins(Protocol):
         smallest = self.scatter_reduce(root, node, size, "min", size)
         return self.sorted_union(tuple(joining)), self.gather(smallest, root)
 
-    def join_by_key(
-        self: Any, u: Array, v: Array, key: Array, size: int, /, *, limit: int | None = None
-    ) -> tuple[Array, Array]:
+    def join_by_key(self: Any, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
         """Join pairs as `join_in_order` does, in ascending order of their keys, ties by position.
 
         Parameters
@@ -81,8 +79,6 @@ class Joins(Protocol):
             Nodes below `size`.
         key : unsigned integer array of length m
         size : int
-        limit : int, optional
-            Ignore pairs with larger keys.
 
         Returns
         -------
@@ -91,12 +87,6 @@ class Joins(Protocol):
         root : index array of length `size`
             A node of the final set of each node, the same for all nodes of the set.
         """
-        if limit is not None:
-            position = self.consecutive(0, len(u), self.index_dtype(len(u)))
-            columns = u, v, key, limit, self.index_dtype(size), position
-            u, v, key, position = self.compact_pairs(*columns)
-            joining, root = self.join_by_key(u, v, key, size)
-            return self.gather(position, joining), root
         order = self.argsort(key)
         joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
         return self.gather(order, joining), root

@@ -54,12 +54,11 @@ def choose_buckets(
     """
     every = max(1, len(key) >> DIGIT)
     sample = np.sort(key[::every])
-    sample = sample[: sample.searchsorted(key.dtype.type(highest), "right")]
-    first = int(sample[len(sample) >> _SMALLEST]) if len(sample) else lowest
-    bits, digit = max(0, highest - first).bit_length(), (len(sample) * every // size).bit_length()
+    first = int(sample[len(sample) >> _SMALLEST])
+    bits, digit = (highest - first).bit_length(), (len(sample) * every // size).bit_length()
     shift = max(cut, bits - min(DIGIT, max(1, digit)))
     many, top = 1 + len(sample) // 16, sample >> key.dtype.type(min(shift, 8 * key.itemsize - 1))
     if (top[many:] == top[:-many]).any():  # many keys would be in one bucket
         shift = max(cut, bits - DIGIT)
     floor = (first - lowest) >> shift
-    return shift, floor, (max(lowest, highest) - lowest >> shift) - floor + 1
+    return shift, floor, (highest - lowest >> shift) - floor + 1

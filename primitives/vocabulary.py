@@ -47,8 +47,6 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 | any_equal               | whether elements at the same position are equal      | n, n           |
 | compact_pairs           | pairs with distinct members and keys up to a limit   | n, 8n          |
 | relabel_pairs           | pairs of labels, without those that became equal     | n, 8n          |
-| compact_light_pairs     | `compact_pairs` by weight                            | n, 8n          |
-| relabel_light_pairs     | `relabel_pairs` with bounds on the weights           | n, 8n          |
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
@@ -341,61 +339,6 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         """
         new_u, new_v = self.gather(label, u), self.gather(label, v)
         return self.compact(new_u != new_v, new_u, new_v, *columns)
-
-    def compact_light_pairs(
-        self,
-        u: Array,
-        v: Array,
-        weights: Array,
-        limit: int,
-        dtype: DType,
-        ids: Array,
-        /,
-        *,
-        descending: bool,
-    ) -> tuple[Array, ...]:
-        """Select the pairs with distinct members whose weights have keys of at most `limit`.
-
-        Returns
-        -------
-        tuple of arrays
-            The selected elements of u, v, the keys and `ids`, in order; see `compact_pairs`.
-        """
-        key = self.order_key(weights, descending=descending)
-        return self.compact_pairs(u, v, key, limit, dtype, ids)
-
-    def relabel_light_pairs(
-        self,
-        label: Array,
-        bound: Array,
-        u: Array,
-        v: Array,
-        weights: Array,
-        limit: int,
-        ids: Array,
-        /,
-        *,
-        descending: bool,
-    ) -> tuple[Array, ...]:
-        """Replace the members of each pair by their labels; select light pairs that still differ.
-
-        Parameters
-        ----------
-        label, u, v
-            See `relabel_pairs`.
-        bound : unsigned integer array
-            A key for each label. A pair is light if its key is at most `limit` and at most the
-            larger bound of its two labels.
-
-        Returns
-        -------
-        tuple of arrays
-            The selected elements of ``label[u]``, ``label[v]``, the keys and `ids`, in order.
-        """
-        u, v, weights, ids = self.relabel_pairs(label, u, v, weights, ids)
-        key = self.order_key(weights, descending=descending)
-        bounds = self.maximum(self.gather(bound, u), self.gather(bound, v))
-        return self.compact((key <= limit) & (key <= bounds), u, v, key, ids)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /

@@ -68,7 +68,7 @@ def candidates(chosen: str | Pipeline) -> Candidates:
         return Candidates(chosen)
     found = algorithm(chosen)
     if chosen == "auto":  # `filter_kruskal` needs the least memory
-        return Candidates(found, for_scans=filter_kruskal, for_few=kruskal_few)
+        return Candidates(found, for_scans=filter_kruskal, compiled=filter_kruskal)
     return Candidates(found, found)
 
 

@@ -251,16 +251,14 @@ def _select(
     u, v, weight = map(ops.asarray, read())
     u, v = (as_index(ids, num_vertices) for ids in (u, v))
     position = positions[:count] if count <= len(positions) else ops.arange(count, positions.dtype)
-    limit = ops.largest(np.dtype(f"u{weight.itemsize}")) if limit is None else limit
-    if labels is None or star is None:
-        dtype = ops.index_dtype(num_vertices)
-        u, v, key, position = ops.compact_light_pairs(
-            u, v, weight, limit, dtype, position, descending=solver.maximum
-        )
-    else:
-        u, v, key, position = ops.relabel_light_pairs(
-            labels, star.bound, u, v, weight, limit, position, descending=solver.maximum
-        )
+    key = ops.order_key(weight, descending=solver.maximum)
+    largest, dtype = ops.largest(key.dtype), ops.index_dtype(num_vertices)
+    limit = largest if limit is None else limit
+    if labels is None or limit < largest:
+        u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
+    if labels is not None and star is not None:
+        u, v, key, position = ops.relabel_pairs(labels, u, v, key, position)
+        u, v, key, position = star.within_bounds(u, v, key, position)
     edge_id = np.add(position, first, dtype=np.int64)
     return Selected(first, count, limit, key, Columns(u, v, ops.gather(weight, position), edge_id))
 

@@ -40,6 +40,13 @@ class Star:
         self._new: list[tuple[Any, Any]] = []  # fragments and keys of spokes that are not stored
         self._num_new = 0
 
+    def within_bounds(self, u: Any, v: Any, key: Any, *columns: Any) -> tuple[Any, ...]:
+        """Return the edges that are at most as heavy as the larger bound of their ends."""
+        ops = self._ops
+        heaviest = ops.maximum(ops.gather(self.bound, u), ops.gather(self.bound, v))
+        selected: tuple[Any, ...] = ops.compact(key <= heaviest, u, v, key, *columns)
+        return selected
+
     def select(self, selected: Selected) -> Selected:
         """Return the edges that may be in the forest, and remember the spokes among them.
 
@@ -53,10 +60,8 @@ class Star:
             self._hub = int(ends[counts.argmax()])
             self.bound[self._hub] = 0
         if len(key) > selected.seen // _SELECTED:
-            heaviest = ops.maximum(ops.gather(self.bound, u), ops.gather(self.bound, v))
-            key, *columns = ops.compact(key <= heaviest, key, *selected.columns)
-            selected = selected._replace(key=key, columns=Columns(*columns))
-            u, v, *_ = columns
+            u, v, key, *others = self.within_bounds(u, v, key, *selected.columns[2:])
+            selected = selected._replace(key=key, columns=Columns(u, v, *others))
         is_spoke = (u == self._hub) | (v == self._hub)
         self._remember(*ops.compact(is_spoke, u ^ v ^ self._hub, key))
         return selected

@@ -245,25 +245,6 @@ class CudaArrays(ArrayModule):
         selection = self._select("flag_joining", (label, u), len(u), label, u, v)
         return (*self._move_labels(selection, label, u, v), *self._move(selection, columns))
 
-    def relabel_light_pairs(
-        self,
-        label: Array,
-        bound: Array,
-        u: Array,
-        v: Array,
-        weights: Array,
-        limit: int,
-        ids: Array,
-        /,
-        *,
-        descending: bool,
-    ) -> tuple[Array, ...]:
-        u, v = _alike(u, v)
-        key = self.order_key(weights, descending=descending)
-        arguments = label, bound, u, v, key, limit
-        selection = self._select("flag_light_joining", (label, u, key), len(u), *arguments)
-        return (*self._move_labels(selection, label, u, v), *self._move(selection, (key, ids)))
-
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:

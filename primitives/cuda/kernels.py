@@ -24,7 +24,6 @@ KERNELS = {
     "pairs": (
         *_each("flag_light", _INDEX, _KEY),
         *_each("flag_joining", _INDEX, _INDEX),
-        *_each("flag_light_joining", _INDEX, _INDEX, _KEY),
         *_each("move_labels", _INDEX, _INDEX),
         *_each("lower_records", _INDEX, _KEY[:3]),
         *_each("lower_keys", _INDEX, _KEY),

@@ -17,21 +17,6 @@ __global__ void flag_joining(
     write_bit(bits, size, i, i < size && label[u[i]] != label[v[i]]);
 }
 
-// A key is light up to `limit`, and up to the bound of at least one of its labels.
-template <class Label, class Index, class Key>
-__global__ void flag_light_joining(
-    u64 size, const Label* label, const Key* bound, const Index* u, const Index* v, const Key* key,
-    u64 limit, u32* bits
-) {
-    u64 i = thread_index();
-    bool is_selected = false;
-    if (i < size && key[i] <= limit) {
-        Label a = label[u[i]], b = label[v[i]];
-        is_selected = a != b && (key[i] <= bound[a] || key[i] <= bound[b]);
-    }
-    write_bit(bits, size, i, is_selected);
-}
-
 template <class Label, class Index>
 __global__ void move_labels(
     u64 size, const u32* bits, const u64* ends, const Label* label, const Index* u, const Index* v,

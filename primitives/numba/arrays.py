@@ -316,17 +316,15 @@ class NumbaArrays(NumpyArrays):
         trees.flatten(raw(root))
         return joining[:count], root
 
-    def join_by_key(
-        self, u: Array, v: Array, key: Array, size: int, /, *, limit: int | None = None
-    ) -> tuple[Array, Array]:
-        runs = self._deal(u, v, key, size, limit)
+    def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
+        runs = self._deal(u, v, key, size)
         if runs is None:
-            return super().join_by_key(u, v, key, size, limit=limit)
+            return super().join_by_key(u, v, key, size)
         failed = np.zeros(1, np.uint8)
         join = self._join_together if len(runs.links) else self._join_with_sorters
         joining, root = join(runs, size, failed, self.index_dtype(len(u)))
         if failed[0]:
-            return super().join_by_key(u, v, key, size, limit=limit)
+            return super().join_by_key(u, v, key, size)
         return joining, root
 
     def _join_with_sorters(
@@ -357,7 +355,7 @@ class NumbaArrays(NumpyArrays):
     ) -> tuple[Array, Array]:
         """Join runs in all threads, which take them from a common queue."""
         *common, links, longest = runs
-        records, records, length, share = runs.records, len(runs.records), self._team.share
+        records, length, share = runs.records, len(runs.records), self._team.share
         shares = len(self._team.shares(length))
         # The number of the next run. Then, in a cache line for each thread, the run that it joins.
         queue = self.full((shares + 1) * _LINE, NONE, np.uint64)
@@ -372,24 +370,21 @@ class NumbaArrays(NumpyArrays):
         share(kruskal.gather_joining, length, *own, records, raw(joining))
         return joining[: counts.sum()], root
 
-    def _deal(
-        self, u: Array, v: Array, key: Array, size: int, limit: int | None = None
-    ) -> Runs | None:
-        """Distribute the pairs with keys up to a limit to runs.
+    def _deal(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
+        """Distribute the pairs to runs.
 
         Return None if a run is too long, or if a record cannot hold a pair.
         """
         length, shares, share = len(key), len(self._team.shares(len(key))), self._team.share
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
-        words, lowest, highest = raw(key), 0, limit
-        if highest is None or key.itemsize > 4:
-            ranges = self._ranges(words)
-            lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
-            highest = max(high % 2**64 for _, high in ranges) if limit is None else limit
-        cut = max(0, max(0, highest - lowest).bit_length() - 32)
+        words = raw(key)
+        ranges = self._ranges(words)
+        lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
+        highest = max(high % 2**64 for _, high in ranges)
+        cut = max(0, (highest - lowest).bit_length() - 32)
         shift, floor, dealt = choose_buckets(words, lowest, highest, cut, _RUN)
-        buckets = words, key.dtype.type(highest), np.uint64(lowest), shift, floor
+        buckets = words, np.uint64(lowest), shift, floor
         counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
         ends, unlike = np.empty((2, dealt), np.int64)
         share(kruskal.count_buckets, length, *buckets, Each(counts))

@@ -17,10 +17,9 @@ With many threads, all of them join runs at the same time instead; see `join_run
 import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, highest_bit, load, store
-from ...runtime.kernels import AHEAD, BLOCK, LINE, NONE, ONE, helper, kernel
+from ...runtime.kernels import AHEAD, LINE, NONE, ONE, helper, kernel
 from ..runs import DIGIT
 from .elements import sum_before
-from .pairs import list_light
 from .trees import find_root
 
 _DIGITS = 2**DIGIT
@@ -52,14 +51,12 @@ def bucket(key, lowest, shift, floor):
 
 
 @kernel
-def count_buckets(start, stop, key, limit, lowest, shift, floor, counts):
-    """Count the pairs of each bucket with keys up to the limit."""
+def count_buckets(start, stop, key, lowest, shift, floor, counts):
+    """Count the pairs of each bucket."""
     shift, floor = np.uint64(shift), np.uint64(floor)
-    hits = np.empty(BLOCK, np.uint64)
     counts[:] = 0
-    for first in range(start, stop, BLOCK):
-        for hit in range(list_light(first, min(first + BLOCK, stop), key, limit, hits)):
-            counts[bucket(np.uint64(key[hits[hit]]), lowest, shift, floor)] += ONE
+    for i in range(start, stop):
+        counts[bucket(np.uint64(key[i]), lowest, shift, floor)] += ONE
 
 
 @kernel
@@ -98,19 +95,16 @@ def make_roots(start, stop, links, records):
 
 
 @kernel
-def deal(start, stop, u, v, key, limit, lowest, shift, floor, cut, places, records):
+def deal(start, stop, u, v, key, lowest, shift, floor, cut, places, records):
     """Write each of these pairs to the next place of its bucket, without `cut` bits of its key."""
     cut, shift, floor = np.uint64(cut), np.uint64(shift), np.uint64(floor)
-    hits = np.empty(BLOCK, np.uint64)
-    for first in range(start, stop, BLOCK):
-        for hit in range(list_light(first, min(first + BLOCK, stop), key, limit, hits)):
-            i = hits[hit]
-            own = bucket(np.uint64(key[i]), lowest, shift, floor)
-            place = places[own]
-            places[own] = place + ONE
-            fetch(records, (place << ONE) + LINE)
-            records[place, 0] = (np.uint64(key[i]) - lowest) >> cut << _HALF | i
-            records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
+    for i in range(np.uint64(start), np.uint64(stop)):
+        own = bucket(np.uint64(key[i]), lowest, shift, floor)
+        place = places[own]
+        places[own] = place + ONE
+        fetch(records, (place << ONE) + LINE)
+        records[place, 0] = (np.uint64(key[i]) - lowest) >> cut << _HALF | i
+        records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
 @helper

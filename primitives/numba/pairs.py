@@ -21,8 +21,21 @@ def id_at(i, ids, first):
 @helper
 def list_light(first, end, key, limit, hits):
     """List the pairs in ``[first, end)`` whose keys are at most the limit; return their number."""
-    count = np.uint64(0)
-    for i in range(np.uint64(first), np.uint64(end)):
+    first, end, count = np.uint64(first), np.uint64(end), np.uint64(0)
+    rest = end - (end - first) % FOUR
+    for i in range(first, rest, FOUR):
+        # LLVM does not move loads before the stores to `hits`, so four keys are loaded at once.
+        j, k, m = i + ONE, i + ONE + ONE, i + FOUR - ONE
+        at_i, at_j, at_k, at_m = key[i] <= limit, key[j] <= limit, key[k] <= limit, key[m] <= limit
+        hits[count] = i
+        count += np.uint64(at_i)
+        hits[count] = j
+        count += np.uint64(at_j)
+        hits[count] = k
+        count += np.uint64(at_k)
+        hits[count] = m
+        count += np.uint64(at_m)
+    for i in range(rest, end):
         hits[count] = i
         count += np.uint64(key[i] <= limit)
     return count

@@ -186,9 +186,8 @@ def joined(u, v, size, order=None):
     return joining, list(map(find, range(size)))
 
 
-def joined_by_key(u, v, key, size, limit=None):
-    light = [place for place, each in enumerate(key.tolist()) if limit is None or each <= limit]
-    order = sorted(light, key=key.tolist().__getitem__)
+def joined_by_key(u, v, key, size):
+    order = sorted(range(len(key)), key=key.tolist().__getitem__)
     joining, root = joined(u.tolist(), v.tolist(), size, order)
     return positions(joining, len(key)), positions(root, size)
 
@@ -513,35 +512,6 @@ def relabel_pairs(rng, dtype, n):
     return (label, u, v, *columns), {}, kept
 
 
-@case(ALL)
-def compact_light_pairs(rng, dtype, n):
-    weights, options, key = signed_keys(rng, dtype, n)
-    limit, index, ids = rng.choice([0, *key.tolist()]), rng.choice(INDEX), some_ids(rng, n)
-    u, v = some_pairs(rng, n // 2 + 1, n)
-    light = [i for i in range(n) if u[i] != v[i] and key[i] <= limit]
-    kept = u[light].astype(index), v[light].astype(index), key[light], ids[light]
-    return (u, v, weights, limit, index, ids), options, kept
-
-
-@case(ALL)
-def relabel_light_pairs(rng, dtype, n):
-    weights, options, key = signed_keys(rng, dtype, n)
-    size = n // 2 + 1
-    label, ids = some_index(rng, rng.choice([1, 2, size]), size), some_ids(rng, n)
-    bound = [rng.choice([0, *key[:9].tolist()]) for _ in range(max(2, size))]
-    bound = np.array(bound, key.dtype)
-    limit = rng.choice([0, *key.tolist(), largest_value(key.dtype)])
-    u, v = some_pairs(rng, size, n)
-    ends = label[u].tolist(), label[v].tolist()
-    light = [
-        i
-        for i, (a, b, of) in enumerate(zip(*ends, key.tolist(), strict=True))
-        if a != b and of <= min(limit, max(int(bound[a]), int(bound[b])))
-    ]
-    kept = label[u[light]], label[v[light]], key[light], ids[light]
-    return (label, bound, u, v, weights, limit, ids), options, kept
-
-
 @case(UNSIGNED)
 def scatter_min_pairs(rng, dtype, n):
     size = n // 2 + 2
@@ -683,9 +653,7 @@ def join_by_key(rng, dtype, n):
     high = some_values(rng, dtype, n) if rng.randrange(2) else np.zeros(n, dtype)
     size = n // rng.choice([1, 2, 10]) + 1
     arguments = *some_pairs(rng, size, n), low | high, size
-    some = [None, 0, rng.getrandbits(8 * dtype.itemsize), *arguments[2][:1].tolist()]
-    options = {"limit": rng.choice(some)}
-    return arguments, options, any_roots(*joined_by_key(*arguments, **options))
+    return arguments, {}, any_roots(*joined_by_key(*arguments))
 
 
 @case(UNSIGNED)
