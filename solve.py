@@ -7,17 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .errors import GraphError, OptionError, OutOfMemoryError
-from .forest.forest import Forest, ForestOfColumns
-from .graphs.many import batches, small_graphs
+from .forest.forest import Forest
+from .graphs.many import batches, disjoint_union, small_graphs
 from .pipeline.catalogue import candidates
-from .pipeline.catalogue.kruskal_few import kruskal_few
 from .pipeline.engine import run_on
-from .pipeline.together import run_together
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from .graphs.edge_list import EdgeList
     from .pipeline.pipeline import Pipeline
     from .progress import Listener
 
@@ -196,10 +195,8 @@ def minimum_spanning_forests(
     found: list[Forest] = []
     for some in batches(graphs) if algorithm == "auto" else ([graph] for graph in graphs):
         forests: list[Any] = [None] * len(some)
-        if algorithm == "auto" and any(small := small_graphs(some, weight)):
-            forests = _solve_together(
-                small, maximum=maximum, backend=backend, threads=threads, progress=progress
-            )
+        if algorithm == "auto":
+            forests = _solve_together(small_graphs(some, weight), solve)
         for place, forest in enumerate(forests):
             if forest is None:
                 with _naming(len(found) + place):
@@ -208,27 +205,22 @@ def minimum_spanning_forests(
     return found
 
 
-def _solve_together(graphs: Sequence[Any], *, maximum: bool, **options: Any) -> list[Forest | None]:
-    """Find the forests of small graphs in one run; None for graphs that it refuses.
-
-    `graphs` are edge lists, or columns whose values are not checked, or None.
-    """
-    columns: list[Any] = [
-        graph if type(graph) is tuple else (graph.u, graph.v, graph.weight)
-        for graph in graphs
-        if graph is not None
-    ]
-    joining, sizes, report = run_together(columns, kruskal_few.name, maximum=maximum, **options)
-    maximum, results = bool(maximum), zip(joining, sizes, strict=True)
-    found: list[Forest | None] = []
-    for graph in graphs:
-        edge_ids, size = (None, 0) if graph is None else next(results)
-        if edge_ids is None:
-            found.append(None)
-        elif type(graph) is tuple:
-            found.append(ForestOfColumns.of(edge_ids, graph, size, maximum, report))
-        else:
-            found.append(Forest(edge_ids, graph, maximum, report))
+def _solve_together(
+    graphs: Sequence[EdgeList | None], solve: Callable[[EdgeList], Forest]
+) -> list[Forest | None]:
+    """Find the forests of small graphs, with one run for each dtype of weights."""
+    found: list[Forest | None] = [None] * len(graphs)
+    for dtype in {graph.weight.dtype for graph in graphs if graph is not None}:
+        places = [i for i, each in enumerate(graphs) if each and each.weight.dtype == dtype]
+        own = [graph for graph in graphs if graph and graph.weight.dtype == dtype]
+        union, starts = disjoint_union(own)
+        forest = solve(union)
+        cuts = forest.edge_ids.searchsorted(starts).tolist()
+        for place, graph, start, low, high in zip(
+            places, own, starts, cuts, cuts[1:], strict=False
+        ):
+            edge_ids = forest.edge_ids[low:high] - start
+            found[place] = Forest(edge_ids, graph, forest.maximum, forest.report)
     return found
 
 

@@ -83,10 +83,6 @@ def arguments(size: int) -> dict[str, Call]:
     found["arange"] = ((size,), {"dtype": "int32"})
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
-    some = u[: 2**14] % 2**14, v[: 2**14] % 2**14, weight[: 2**14], 2**14
-    found["join_by_weight"] = some, {"descending": False}
-    graph = u[:1024] % 512, v[:1024] % 512, weight[:1024]
-    found["join_graphs"] = ([graph] * 64,), {"descending": False}
     found["label_level"] = (top, level, 0), {"dtype": "int64"}
     found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
     return found

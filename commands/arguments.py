@@ -27,7 +27,6 @@ ALGORITHMS = (
     "boruvka-unionfind",
     "filter-kruskal",
     "kruskal",
-    "kruskal-few",
     "kruskal-helpers",
     "prim",
 )

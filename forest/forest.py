@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..graphs.edge_list import unchecked
 from ..graphs.forest_file import graph_identity
 from ..graphs.read import edge_list
 from ..graphs.source import EdgeSource
@@ -523,24 +522,3 @@ class Forest:
             f"{self.num_components} component{'s' * (self.num_components != 1)}, "
             f"total weight {self.total_weight}>"
         )
-
-
-class ForestOfColumns(Forest):
-    """A forest of valid columns whose `graph` is created on first access, to save time."""
-
-    @classmethod
-    def of(
-        cls, edge_ids: Any, columns: tuple[Any, ...], num_vertices: int, maximum: bool, report: Any
-    ) -> Forest:
-        """Return the forest of a graph with columns u, v and weight."""
-        forest = object.__new__(cls)
-        values = forest.__dict__
-        values["edge_ids"], values["maximum"], values["report"] = edge_ids, maximum, report
-        values["_given"], values["_num_vertices"] = columns, num_vertices
-        return forest
-
-    @cached_property
-    def graph(self) -> EdgeList:
-        """The graph that the forest spans."""
-        u, v, weight = self.__dict__["_given"]
-        return unchecked(u, v, weight, self.__dict__["_num_vertices"])

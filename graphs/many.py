@@ -1,4 +1,4 @@
-"""Many small graphs: their columns, which one run takes together."""
+"""Many small graphs as one: their disjoint union."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MstflowError
-from ..runtime.native import columns_of
+from .edge_list import EdgeList, unchecked
 from .files import paths_of
 from .read import edge_list
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 TOGETHER, HELD = 2**10, 2**22
 #: The largest number of edges, and of vertices, of a small graph.
 FEW = 2**16
-
-_ENDS = {np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)}
-_WEIGHTS = {*_ENDS, *(np.dtype(name) for name in ("bool", "float16", "float32", "float64"))}
 
 
 def batches(graphs: Iterable[Any]) -> Iterator[list[Any]]:
@@ -46,12 +43,25 @@ def _num_edges(graph: Any) -> int:
 def small_graphs(graphs: Sequence[Any], weight: str | None) -> Sequence[Any]:
     """Return the graphs that one run may take together, each as an `EdgeList`; None for others.
 
-    If all graphs are tuples of arrays, they are returned as they are, and their values are not
-    checked. Files, streams, graphs on a GPU, large graphs and invalid graphs are omitted.
+    Files, streams, graphs on a GPU, large graphs and invalid graphs are omitted.
     """
-    if weight == "weight" and _are_arrays(graphs):
-        return graphs
     return [_adopted(graph, weight) for graph in graphs]
+
+
+def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
+    """Return one graph of many whose weights have the same dtype, and the first edge of each.
+
+    The vertices and edges of a graph come after those of all earlier graphs, so the forest of the
+    union consists of their forests.
+    """
+    starts = [*itertools.accumulate((graph.num_edges for graph in graphs), initial=0)]
+    vertices = [*itertools.accumulate((graph.num_vertices for graph in graphs), initial=0)]
+    u, v = np.empty((2, starts[-1]), np.int32)
+    for graph, first, start, stop in zip(graphs, vertices, starts, starts[1:], strict=False):
+        np.add(graph.u, first, out=u[start:stop], casting="unsafe")
+        np.add(graph.v, first, out=v[start:stop], casting="unsafe")
+    weight = np.concatenate([graph.weight for graph in graphs])
+    return unchecked(u, v, weight, vertices[-1]), starts
 
 
 def _adopted(graph: Any, weight: str | None) -> Any:
@@ -64,16 +74,3 @@ def _adopted(graph: Any, weight: str | None) -> Any:
         return None  # the run on this graph alone raises it again
     is_small = max(found.num_edges, found.num_vertices) <= FEW and not found.is_on_device
     return found if is_small else None
-
-
-def _are_arrays(graphs: Sequence[Any]) -> bool:
-    """Return whether all graphs are three arrays of one length and of dtypes that may be valid."""
-    if {*map(type, graphs)} != {tuple} or {*map(len, graphs)} != {3}:
-        return False
-    columns = columns_of(itertools.chain.from_iterable(graphs), 3 * len(graphs))
-    if columns is None:
-        return False
-    u, v, weights = ({*columns.dtypes(column, 3).values()} for column in range(3))
-    lengths = columns.length.reshape(-1, 3)
-    are_equal = bool((lengths == lengths[:, :1]).all())
-    return are_equal and u | v <= _ENDS and weights <= _WEIGHTS

@@ -98,7 +98,7 @@ def run_on(
             )
             decided = plan(request, facts, where)
         using = Backend(decided.backend, where.task_threads)
-        flow = _flow(decided, candidates, source)
+        flow = _flow(decided, candidates, source, facts.num_edges)
         solver = Solver(from_columns(candidates.in_scans), using, bool(maximum))
         records = None
         if checkpoint is not None:
@@ -183,9 +183,9 @@ def _facts(source: EdgeSource, backend: str, where: Scheduler) -> tuple[Graph, i
     return graph, free
 
 
-def _flow(decided: Plan, candidates: Candidates, source: EdgeSource) -> Dataflow:
+def _flow(decided: Plan, candidates: Candidates, source: EdgeSource, num_edges: int) -> Dataflow:
     """Return the dataflow of a plan."""
-    pipeline = candidates.in_memory(decided.backend)
+    pipeline = candidates.in_memory(decided.backend, num_edges)
     flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
     return replace(flow, result=("forest", "found")) if source.is_read_once else flow
 

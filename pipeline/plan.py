@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .dataflow import Dataflow
     from .run.schedulers import Workers
 
+#: Up to this number of edges, the calls of a pipeline's stages take longer than their work, so the
+#: fewest stages are the fastest: `python -m benchmarks record small`.
+FEW = 2**12
+
 STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 #: Light edges per vertex that the first of two scans takes. There are fewer than in
@@ -47,15 +51,19 @@ class Candidates(NamedTuple):
     for_scans: Dataflow | None = None
     #: Replaces it in memory if the backend has compiled kernels.
     compiled: Dataflow | None = None
+    #: Replaces it in memory, without compiled kernels, for at most `FEW` edges.
+    few: Dataflow | None = None
 
     @property
     def in_scans(self) -> Dataflow:
         """The pipeline that scans run on the edges in their buffer."""
         return self.for_scans or self.pipeline
 
-    def in_memory(self, backend: str) -> Dataflow:
-        """Return the pipeline for edges in the memory of this backend."""
-        return self.compiled if self.compiled and backend == "numba" else self.pipeline
+    def in_memory(self, backend: str, num_edges: int) -> Dataflow:
+        """Return the pipeline for this number of edges in memory."""
+        if self.compiled and backend == "numba":
+            return self.compiled
+        return self.few if self.few and num_edges <= FEW else self.pipeline
 
 
 class Request(NamedTuple):
@@ -117,7 +125,9 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     _check_strategy(request, graph, strategy)
     backend = resolve_backend(request.backend, edges, on_device=request.on_device)
     scans = strategy in SCANNING
-    pipeline = request.candidates.in_scans if scans else request.candidates.in_memory(backend)
+    pipeline = (
+        request.candidates.in_scans if scans else request.candidates.in_memory(backend, edges)
+    )
     advises = request.backend == "auto" and graph.is_in_memory and not request.on_device
     found = Plan(
         strategy,

@@ -145,21 +145,6 @@ def _check_join_inside(name: str, u: Any, v: Any, key: Any, size: int) -> None:
     _check_join_by_key(name, u, v, key, size + 1)
 
 
-def _check_join_by_weight(
-    name: str, u: Any, v: Any, weight: Any, size: int, *, descending: bool
-) -> None:
-    _check_join_by_key(name, u, v, weight, size)
-    _check_order_key(name, weight, descending=descending)
-
-
-def _check_join_graphs(name: str, graphs: Any, **_: Any) -> None:
-    for u, v, weight in graphs:
-        _same_length(name, u=u, v=v, weight=weight)
-        _dtype(name, "u", u, "iu", "integers")
-        _dtype(name, "v", v, "iu", "integers")
-        _dtype(name, "weight", weight, "biuf", "real numbers")
-
-
 def _check_unite(name: str, parent: Any, u: Any, v: Any, **_: Any) -> None:
     _check_pointer_jump(name, parent)
     _check_join_in_order(name, u, v, len(parent))
@@ -264,8 +249,6 @@ CHECKS: dict[str, Callable[..., None]] = {
     "cut_mirrors": _check_cut_mirrors,
     "join_in_order": _check_join_in_order,
     "join_by_key": _check_join_by_key,
-    "join_by_weight": _check_join_by_weight,
-    "join_graphs": _check_join_graphs,
     "join_inside": _check_join_inside,
     "join_with_helpers": _check_join_in_order,
     "unite": _check_unite,

@@ -7,8 +7,6 @@ Array modules with compiled loops override the body and return the same result.
 |-------------------|-----------------------------------------------------------------------------|
 | join_in_order     | pairs that join two sets when taken in order, and the set of each node      |
 | join_by_key       | the same, in ascending order of keys                                        |
-| join_by_weight    | the same, in the order of weights, without keys; listed by position         |
-| join_graphs       | the same for each of many small graphs                                      |
 | join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
 | unite             | sets joined by all pairs at once, and pairs that joined two sets            |
 | join_inside       | pairs of a subgraph that are in the forest of the whole graph               |
@@ -17,15 +15,9 @@ Array modules with compiled loops override the body and return the same result.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, Protocol
 
 Array = Any
-
-#: The largest number of pairs, and of nodes, of a graph that is joined by one function.
-FEW = 2**16
 
 #: The time that a helper takes for a pair, relative to the main thread. A helper is slower: it
 #: cannot shorten paths, and the main thread's writes are not in its cache.
@@ -90,80 +82,6 @@ class Joins(Protocol):
         order = self.argsort(key)
         joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
         return self.gather(order, joining), root
-
-    def join_by_weight(
-        self: Any,
-        u: Array,
-        v: Array,
-        weight: Array,
-        size: int,
-        /,
-        *,
-        descending: bool,
-    ) -> Array:
-        """Join pairs as `join_by_key` does, by the keys of their weights.
-
-        Array modules may override it by one function: for few pairs, the calls of several functions
-        take longer than their loops.
-
-        Parameters
-        ----------
-        u, v : index arrays of length m
-            Nodes below `size`.
-        weight : array of length m
-            As `order_key` accepts it.
-        size : int
-        descending : bool
-            Whether the heaviest pair comes first.
-
-        Returns
-        -------
-        index array
-            The positions of the pairs that joined two sets, ascending.
-        """
-        key = self.order_key(weight, signed=self.any_signed(weight), descending=descending)
-        joining, _ = self.join_by_key(u, v, key, size)
-        return self.sort(joining)
-
-    def join_graphs(
-        self: Any, graphs: Sequence[tuple[Any, Any, Any]], /, *, descending: bool
-    ) -> tuple[list[Any], list[int]]:
-        """Join the pairs of each of many small graphs as `join_by_weight` does.
-
-        This definition joins the pairs of all graphs at once: of their disjoint union. The keys of
-        two graphs need not be comparable, because no set has nodes of two graphs.
-
-        Parameters
-        ----------
-        graphs : sequence of (u, v, weight)
-            NumPy arrays of one length: integers and real numbers. They need not be valid.
-        descending : bool
-
-        Returns
-        -------
-        joining : list of int64 arrays in host memory
-            For each graph, the positions of the pairs that joined two sets, ascending; None if it
-            has a node below 0, a weight that is NaN, or more than `FEW` pairs or nodes. Modules may
-            return None for other unusual graphs too.
-        sizes : list of int
-            The largest node of each graph, plus one.
-        """
-        sizes = [_num_nodes(*graph) for graph in graphs]
-        nodes = [*itertools.accumulate((max(0, size) for size in sizes), initial=0)]
-        index, parts = self.index_dtype(nodes[-1]), []
-        for columns, size, first in zip(graphs, sizes, nodes, strict=False):
-            u, v, weight = (self.asarray(column[: len(column) * (size > 0)]) for column in columns)
-            key = self.order_key(weight, descending=descending)
-            ends = (self.asarray(end, index) + first for end in (u, v))
-            parts.append((*ends, self.asarray(key, "uint64")))
-        starts = [*itertools.accumulate((len(u) for u, *_ in parts), initial=0)]
-        union = (self.concat([*column]) for column in zip(*parts, strict=True))
-        joining = self.to_host(self.sort(self.join_by_key(*union, nodes[-1])[0])).astype("int64")
-        cuts = itertools.pairwise(joining.searchsorted(starts).tolist())
-        found = [
-            joining[low:high] - start for (low, high), start in zip(cuts, starts, strict=False)
-        ]
-        return [ids if size >= 0 else None for ids, size in zip(found, sizes, strict=True)], sizes
 
     def join_with_helpers(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.
@@ -271,15 +189,6 @@ class Joins(Protocol):
         _, root = self.join_in_order(*self.compact(is_certain, u, v), size)
         certain, undecided = (self.compact(mask, order)[0] for mask in (is_certain, ~is_certain))
         return certain, undecided, *self.number_roots(root)
-
-
-def _num_nodes(u: Any, v: Any, weight: Any) -> int:
-    """Return the number of nodes of a graph, or -1 if `join_graphs` refuses it."""
-    if not 0 < len(u) <= FEW:
-        return -int(len(u) > 0)
-    lowest, highest = min(int(u.min()), int(v.min())), max(int(u.max()), int(v.max()))
-    is_valid = lowest >= 0 and highest < FEW and bool((weight == weight).all())
-    return highest + 1 if is_valid else -1
 
 
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:

@@ -163,8 +163,8 @@ def survey(u: NDArray[Any], v: NDArray[Any], weight: NDArray[Any]) -> Survey:
 
 def _largest(array: NDArray[Any]) -> Any:
     """Return the largest element, NaN if any is NaN; -1 if the array is empty."""
-    if not len(array):
-        return -1
+    if len(array) < 2 * _SMALLEST_SHARE:
+        return array.max() if len(array) else -1
     return np.max(in_shares(lambda start, stop: array[start:stop].max(), len(array)))
 
 

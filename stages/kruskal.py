@@ -6,7 +6,7 @@ from typing import Any
 from ..primitives.vocabulary import ArrayModule
 from .csr import build_csr
 from .declare import stage
-from .fields import Arcs, Chosen, Columns, Count, Edges, Index, Verdict, VertexIndex
+from .fields import Arcs, Chosen, Count, Edges, Index, VertexIndex
 
 
 @stage(writes=("forest", "color"))
@@ -19,28 +19,6 @@ def join_by_weight(
     """
     joining, color = ops.join_by_key(*whole_edges[:3], num_vertices)
     return ops.gather(whole_edges.edge_id, joining), color
-
-
-@stage(writes="whole_columns", combine="concatenation")
-def bring_columns_together(columns: Columns) -> Columns:
-    """Concatenate the columns of all partitions."""
-    return columns
-
-
-@stage(writes="forest")
-def join_columns(
-    ops: ArrayModule, whole_columns: Columns, num_vertices: Count, maximum: Verdict
-) -> Index:
-    """List the edges that join two fragments, in order of weight; source: see `join_by_weight`."""
-    u, v, weight, edge_id = whole_columns
-    joining = ops.join_by_weight(u, v, weight, num_vertices, descending=maximum)
-    return ops.gather(edge_id, joining)
-
-
-@stage(writes=("forests", "sizes"))
-def join_each_graph(ops: ArrayModule, graphs: Any, maximum: Verdict) -> tuple[Any, Any]:
-    """List the edges of each small graph's forest, as `join_columns` does; count the vertices."""
-    return ops.join_graphs(graphs, descending=maximum)
 
 
 @stage(writes="sorted_edges")

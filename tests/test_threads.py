@@ -9,15 +9,13 @@ import mstflow
 from graph_strategies import WEIGHT_DTYPES, union_of_many
 from mstflow.graphs.generate.families import FAMILIES
 from mstflow.primitives.numpy_arrays import NumpyArrays
-from mstflow.runtime.native import call_block
 from mstflow.runtime.team import Team
+from mstflow.testing import EVERY_STAGE
 
 pytestmark = pytest.mark.skipif("numba" not in mstflow.backends(), reason="needs numba")
 
-ROUNDS = {"few": 0, "scattered": 0, "small": 0, "dense": 1.0}
 PIPELINES = [
-    mstflow.algorithm("filter-boruvka").given(**ROUNDS),
-    mstflow.algorithm("filter-boruvka").given(small=0),
+    mstflow.algorithm(name).given(**EVERY_STAGE) for name in ("filter-boruvka", "filter-kruskal")
 ]
 #: A team of 64 threads takes long to wake on few processors.
 THREADS = {1: PIPELINES, 2: PIPELINES, 3: PIPELINES, 8: PIPELINES, 64: PIPELINES[:1]}
@@ -76,7 +74,7 @@ def test_numbers_of_threads_give_equal_ids(request, threads):
 
 @pytest.mark.usefixtures("small_shares")
 def test_shares_may_run_in_any_order(monkeypatch):
-    """A share that reads what another share of its section writes would give other ids."""
+    """A share that reads what another share of its call writes would give other ids."""
     rng = random.Random(5)
 
     def call(_, function, arguments):
@@ -85,15 +83,9 @@ def test_shares_may_run_in_any_order(monkeypatch):
         results = {place: function(*each) for place, each in tasks}
         return [results[place] for place in range(len(results))]
 
-    def run_sections(_, sections):
-        for _, blocks, _ in sections:
-            for place in rng.sample(range(len(blocks)), len(blocks)):
-                call_block(blocks[place].ctypes.data)
-
     every = list(graphs())
     expected = [solve(*graph, PIPELINES[0], 1) for graph in every]
     monkeypatch.setattr(Team, "call", call)
-    monkeypatch.setattr(Team, "_run_sections", run_sections)
     for _ in range(3):
         for graph, ids in zip(every, expected, strict=True):
             assert np.array_equal(solve(*graph, PIPELINES[0], rng.choice((2, 3, 16))), ids)
@@ -112,8 +104,7 @@ def test_later_runs_may_be_joined_first(seed):
     expected, _ = NumpyArrays().join_by_key(u, v, key, 150)
     for share in (0.1, 0.5, 0.9):
         arrays = NumbaArrays(4)
-        runs, steps = arrays._deal(u, v, key, 150)
-        arrays._team.run_all(*steps)
+        runs = arrays._deal(u, v, key, 150)
         ends, bits, no_key, records, links, longest = runs
         cut, none = max(1, int(share * len(ends))), np.uint64(2**64 - 1)
         other, failed = np.zeros((2 * longest, 2), np.uint64), np.zeros(1, np.uint8)

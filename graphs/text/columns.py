@@ -1,9 +1,8 @@
 """Parse text to columns, block by block, and name the first malformed line.
 
-There are three parsers. The compiled parser (`line_kernels`) parses blocks of plain lines of large
-files. pyarrow parses all other blocks, first unchanged; if this fails, without comments and with
-single spaces. If pyarrow refuses or might misread a block, Python parses it line by line. This
-is exact and finds the malformed line.
+pyarrow parses blocks, first unchanged; if this fails, without comments and with single spaces. If
+pyarrow refuses or might misread a block, Python parses it line by line. This is exact and finds the
+malformed line.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...runtime.native import Kernels, has_numba
 from ..libraries.arrow import arrow_csv, compute, pa
 from ..tables import plain_values
 from .files import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
@@ -26,7 +24,6 @@ from .files import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -34,12 +31,9 @@ if TYPE_CHECKING:
 
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 
-kernels = Kernels(f"{__package__}.line_kernels")
-
 BLOCK_SIZE = 2**19  # small enough for the cache
 ANY = "surrogateescape"  # decodes and encodes any bytes
 
-_LINE = 20  # typical bytes of an edge with a weight
 _LARGEST_ID = np.iinfo(np.int64).max - 1
 _WANTED = ("u", "v", "weight")
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
@@ -77,7 +71,7 @@ def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") ->
     exceeds int64; float64 if one is decimal.
     """
     texts = whole_lines(file.handle, pending, is_quoted=bool(row.delimiter))
-    parse = partial(_parse_block, row=row, parse_lines=_compiled(file.path, row))
+    parse = partial(_parse_block, row=row)
     for block, parsed in _ahead(parse, texts):
         try:
             columns, num_lines = parsed.result()
@@ -147,48 +141,9 @@ def _ahead(
         yield from waiting
 
 
-def _compiled(path: Path, row: Row) -> Callable[[bytes], Columns | None] | None:
-    """Return the compiled parser if the file is large enough for loading it to pay."""
-    if not has_numba() or not kernels.pay_for(path.stat().st_size // _LINE):
-        return None
-    fields = row.fields[bool(row.tag) :]
-    places = [_WANTED.index(name) if name in _WANTED else -1 for name in fields]
-    ids = range(row.first_id, row.last_id + 1)
-    return partial(parse_lines, tag=row.tag, places=places, delimiter=row.delimiter, ids=ids)
-
-
-def parse_lines(
-    text: bytes, tag: bytes, places: Sequence[int], delimiter: bytes, ids: range
-) -> Columns | None:
-    """Parse whole lines into u, v and weight; return None unless all lines are plain.
-
-    A line begins with the letter `tag`, if given. `places` has the meaning of each field: u (0), v
-    (1), the weight (2) or ignored (-1). Fields are separated by `delimiter`, or if it is empty, by
-    any number of spaces and tabs. The first of the vertex `ids` becomes 0. Weights are int64. If
-    one weight is decimal, all are float64, correctly rounded.
-
-    A line is not plain in these cases: it has another form; an id is not in `ids`; an integer
-    weight does not fit in int64, or exceeds 2^53 and another weight is decimal; a weight has more
-    than 19 digits or is not a normal float.
-    """
-    data = np.frombuffer(text, np.uint8)
-    columns = np.empty((max(places) + 1, np.count_nonzero(data == ord("\n"))), np.uint64)
-    form = np.uint8(ord(tag or b"\0")), np.array(places), np.uint8(ord(delimiter or b"\0"))
-    bounds = np.uint64(ids.start), np.uint64(len(ids))
-    for dtype in (np.int64, np.float64):  # int64 fails if a weight is decimal
-        if kernels.parse(data, *form, *bounds, dtype is np.float64, columns):
-            u, v, *weight = columns
-            return u.view(np.int64), v.view(np.int64), weight[0].view(dtype) if weight else None
-    return None
-
-
-def _parse_block(
-    block: bytes, row: Row, parse_lines: Callable[[bytes], Columns | None] | None
-) -> _Parsed:
+def _parse_block(block: bytes, row: Row) -> _Parsed:
     """Parse lines; return the columns and the number of lines, or raise a ValueError."""
     require(block.endswith(b"\n"))
-    if parse_lines and (columns := parse_lines(block)):
-        return columns, len(columns[0])  # each plain line has an edge, so lines need no count
     num_lines = block.count(b"\n")
     if row.delimiter not in (b"", b" "):
         return _parse(block, row), num_lines

@@ -1,5 +1,7 @@
 """The algorithms by name: each is a pipeline in its own file."""
 
+import warnings
+
 from ...errors import OptionError
 from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
@@ -14,7 +16,6 @@ from .boruvka_unionfind import boruvka_unionfind
 from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
-from .kruskal_few import kruskal_few
 from .kruskal_helpers import kruskal_helpers
 from .prim import prim
 
@@ -29,7 +30,6 @@ _CATALOGUE = {
         boruvka_unionfind,
         filter_kruskal,
         kruskal,
-        kruskal_few,
         kruskal_helpers,
         prim,
     )
@@ -53,6 +53,10 @@ def algorithm(name: str) -> Pipeline:
     OptionError
         If the name is unknown, or a plugin cannot be loaded.
     """
+    if name == "kruskal-few":
+        message = "algorithm 'kruskal-few' is now 'kruskal'"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return kruskal
     if isinstance(name, str) and name in ("auto", *_CATALOGUE):
         return _CATALOGUE.get(name, filter_boruvka)
     if isinstance(name, str) and name in _plugins():
@@ -68,7 +72,7 @@ def candidates(chosen: str | Pipeline) -> Candidates:
         return Candidates(chosen)
     found = algorithm(chosen)
     if chosen == "auto":  # `filter_kruskal` needs the least memory
-        return Candidates(found, for_scans=filter_kruskal, compiled=filter_kruskal)
+        return Candidates(found, filter_kruskal, compiled=filter_kruskal, few=kruskal)
     return Candidates(found, found)
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather
 
 import mstflow
-from mstflow import Pipeline
+from mstflow import Pipeline, primitives
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.commands.shared import terminal
@@ -26,7 +26,6 @@ from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.host import show_bytes
-from mstflow.runtime.native import Kernels
 from mstflow.stages.fields import Chosen, Count
 
 CASES = [
@@ -114,7 +113,7 @@ def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch
 @pytest.mark.parametrize("options", [[], ["--strategy", "whole"], ["--scheduler", "threads"]])
 def test_plan_and_solve_load_the_same_graphs(options, folder, monkeypatch, capsys):
     # Kernels are loaded after a number of calls, which earlier tests may have nearly reached.
-    monkeypatch.setattr(Kernels, "pay_after", lambda *_: False)
+    monkeypatch.setattr(primitives, "_kernels_pay", lambda _: False)
     facts = []
     for name in ("plan", "solve"):
         assert main([name, str(folder), "--json", *options]) == 0
@@ -190,7 +189,7 @@ def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
 
 def test_tiles_give_nothing_but_the_forest():
     """Other fields would be wrong: `num_vertices` would be the number of fragments."""
-    pipeline, grid = mstflow.algorithm("filter-boruvka"), mstflow.grid(np.eye(9))
+    pipeline, grid = mstflow.algorithm("kruskal"), mstflow.grid(np.eye(9))
     with pytest.raises(OptionError, match="'tiles' gives only the field 'forest'"):
         pipeline.run(grid, result="num_vertices", strategy="tiles")
     assert pipeline.run(grid, result="num_vertices").fields == {"num_vertices": 81}

@@ -91,9 +91,6 @@ VIOLATIONS = [
     *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
     ("range_max", "last", (TABLE, ints(0, 0), ints(1))),
     ("range_max", "range", (TABLE, ints(0, 2), ints(1, 1))),
-    ("join_graphs", "lengths differ", ([(THREE, THREE, THREE[:2])],)),
-    ("join_graphs", "expected real numbers", ([(THREE, THREE, THREE.astype(str))],)),
-    ("join_by_weight", "weights", (THREE - 7, THREE - 7, np.array([1, np.nan, 2]), 3)),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
         for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])
@@ -101,8 +98,6 @@ VIOLATIONS = [
 ]
 #: Arguments that a primitive takes only by name.
 OPTIONS = {
-    "join_by_weight": {"descending": False},
-    "join_graphs": {"descending": False},
     "label_level": {"dtype": "int64"},
 }
 

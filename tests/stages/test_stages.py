@@ -14,7 +14,6 @@ from mstflow.forest.components import components
 from mstflow.forest.reachability import reachability
 from mstflow.stages.edges import find_min_edges
 from mstflow.stages.fields import Count, Edges, Flags, Number, Verdict, VertexIndex
-from mstflow.stages.filter import rounds_are_over
 from mstflow.testing import check_stage
 
 PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components, reachability]
@@ -156,8 +155,3 @@ def test_every_parent_is_a_root_after_flatten(graph):
     assert len(seen) <= max(1, graph.num_vertices).bit_length() + 1
     for parent in seen:
         assert np.array_equal(parent[parent], parent)
-
-
-def test_rounds_end_without_edges():
-    assert rounds_are_over(num_edges=0, num_vertices=1, few_edges=0, dense=8)
-    assert not rounds_are_over(num_edges=1, num_vertices=1, few_edges=0, dense=8)

@@ -674,45 +674,6 @@ def join_inside(rng, dtype, n):
     return (u, v, key, size), {}, (*found, positions([number[r] for r in root], size), len(number))
 
 
-@case(ALL)
-def join_by_weight(rng, dtype, n):
-    weight = some_values(rng, dtype, n)
-    if dtype.kind == "u":  # keys that differ in few low bits
-        weight = weight ^ np.array([rng.getrandbits(3) for _ in range(n)], dtype)
-    size, descending = n // rng.choice([1, 2, 10]) + 1, bool(rng.randrange(2))
-    options = {"signed": True, "descending": descending}
-    key = np.array([key_of(word, dtype, **options) for word in words(weight)], np.uint64)
-    u, v = some_pairs(rng, size, n)
-    joining, _ = joined_by_key(u, v, key, size)
-    return (u, v, weight, size), {"descending": descending}, np.sort(joining)
-
-
-@case(ALL)
-def join_graphs(rng, dtype, n):
-    """Some graphs have negative nodes or weights that are NaN; they have no result."""
-    descending, graphs, expected, sizes = bool(rng.randrange(2)), [], [], []
-    for _ in range(rng.randint(1, 4)):
-        (u, v, weight, size), _, _ = join_by_weight(rng, dtype, rng.randint(0, n))
-        key = [key_of(w, dtype, signed=True, descending=descending) for w in words(weight)]
-        joining, _ = joined_by_key(u, v, np.array(key, np.uint64), size)
-        sizes.append(max([-1, *u.tolist(), *v.tolist()]) + 1)
-        expected.append(np.sort(joining).astype(np.int64))
-        if len(u) and not rng.randrange(4):
-            u = u.copy()
-            u[rng.randrange(len(u))] = -1
-            expected[-1] = None
-        graphs.append((u, v, weight))
-
-    def holds(found, counts):
-        for ids, one, count, size in zip(found, expected, counts, sizes, strict=True):
-            assert (ids is None) == (one is None)
-            if ids is not None:
-                assert_array_equal(ids, one, strict=True)
-                assert count == size
-
-    return (graphs,), {"descending": descending}, holds
-
-
 @case(INDEX)
 def join_with_helpers(rng, dtype, n):
     """The number of pairs that helpers reject depends on timing."""

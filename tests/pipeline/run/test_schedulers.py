@@ -314,7 +314,7 @@ def test_fields_that_no_later_stage_needs_are_dropped_at_once():
     try:
         mstflow.minimum_spanning_forest(
             GRAPH,
-            algorithm=mstflow.algorithm("filter-boruvka").given(small=0, few=0),
+            algorithm=mstflow.algorithm("filter-boruvka").given(small=0),
             scheduler=Recorder(before, after),
         )
     finally:
