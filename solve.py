@@ -206,7 +206,7 @@ def minimum_spanning_forests(
 
 
 def _solve_together(
-    graphs: Sequence[EdgeList | None], solve: Callable[[EdgeList], Forest]
+    graphs: Sequence[EdgeList | None], solve: Callable[..., Forest]
 ) -> list[Forest | None]:
     """Find the forests of small graphs, with one run for each dtype of weights."""
     found: list[Forest | None] = [None] * len(graphs)
@@ -214,7 +214,7 @@ def _solve_together(
         places = [i for i, each in enumerate(graphs) if each and each.weight.dtype == dtype]
         own = [graph for graph in graphs if graph and graph.weight.dtype == dtype]
         union, starts = disjoint_union(own)
-        forest = solve(union)
+        forest = solve(union, weight="weight")  # its name in an edge list
         cuts = forest.edge_ids.searchsorted(starts).tolist()
         for place, graph, start, low, high in zip(
             places, own, starts, cuts, cuts[1:], strict=False

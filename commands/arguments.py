@@ -164,6 +164,7 @@ def algorithms(_: argparse.ArgumentParser) -> None:
 def info(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `mstflow info`."""
     _add_inputs(parser, nargs="*")
+    parser.add_argument("--compile", action="store_true", help="compile the kernels ahead of use")
     _add_json(parser)
 
 

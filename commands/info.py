@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..progress import set_listener
-from .shared.machine import describe_machine
+from .shared.machine import compile_kernels, describe_machine
 from .shared.summary import summarise
 from .shared.terminal import open_inputs, print_lines
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> None:
     """Print statistics of the graph, or the backends and versions of this machine."""
+    if options.compile:
+        compile_kernels()
     if not options.inputs:
         facts = describe_machine()
         lines = _machine_lines(facts)
@@ -55,6 +57,17 @@ def _weights(found: Summary) -> str:
     return f"{found.lightest} to {found.heaviest}, {found.num_tied:,} edges tied"
 
 
+def _kernel_lines(kernels: dict[str, Any] | None) -> list[tuple[str, Any]]:
+    if kernels is None:
+        return []
+    if kernels["folder"] is None:
+        return [("kernels", "compiled in each process: no folder for Numba's cache can be written")]
+    if not kernels["are_compiled"]:
+        advice = "the first large graph compiles them; so does `mstflow info --compile`"
+        return [("kernels", f"not compiled yet: {advice}")]
+    return [("kernels", f"compiled, in {kernels['folder']}")]
+
+
 def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     lines = [
         (name, facts[name]) for name in ("mstflow", "python", "platform", "processors", "threads")
@@ -70,7 +83,7 @@ def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             memory = f"{device['memory_bytes'] / 1e9:.1f} GB"
             capability = f"compute capability {device['compute_capability']}"
             lines.append(("device", f"{device['name']}, {memory}, {capability}"))
-    lines.append(("kernels", facts["kernels"] or "not cached: no home folder"))
+    lines += _kernel_lines(facts["kernels"])
     lines += [(name, version or "not installed") for name, version in facts["packages"].items()]
     lines.append(("formats", ", ".join(facts["formats"])))
     return lines + [("plugin", plugin) for plugin in facts["plugins"]]

@@ -58,8 +58,8 @@ def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
     vertices = [*itertools.accumulate((graph.num_vertices for graph in graphs), initial=0)]
     u, v = np.empty((2, starts[-1]), np.int32)
     for graph, first, start, stop in zip(graphs, vertices, starts, starts[1:], strict=False):
-        np.add(graph.u, first, out=u[start:stop], casting="unsafe")
-        np.add(graph.v, first, out=v[start:stop], casting="unsafe")
+        np.add(graph.u, first, out=u[start:stop], dtype=np.int64, casting="unsafe")
+        np.add(graph.v, first, out=v[start:stop], dtype=np.int64, casting="unsafe")
     weight = np.concatenate([graph.weight for graph in graphs])
     return unchecked(u, v, weight, vertices[-1]), starts
 

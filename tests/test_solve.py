@@ -1,10 +1,13 @@
 """minimum_spanning_forest: accepted forms of graphs, options, and errors."""
 
+import functools
 import io
 import math
 import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
 
 import dask
 import numpy as np
@@ -18,7 +21,6 @@ from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError, OutOfMemoryError
 from mstflow.forest.edges import total
-from mstflow.runtime import native
 from oracle import kruskal
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
@@ -243,12 +245,12 @@ def test_progress_runs_to_the_end(strategy, scheduler):
 
 @pytest.mark.parametrize(
     "algorithm",
-    sorted({*mstflow.algorithms()} - {"kruskal", "kruskal-few", "kruskal-helpers", "prim"}),
+    sorted({*mstflow.algorithms()} - {"kruskal", "kruskal-helpers", "prim"}),
 )
 def test_report_of_rounds(algorithm):
     random = np.random.default_rng(3)
     pipeline = mstflow.algorithm(algorithm)
-    few = {name: 0 for name in ("few", "small") if name in pipeline.values}
+    few = {name: 0 for name in ("small",) if name in pipeline.values}
     pipeline = pipeline.given(**few)  # otherwise such a small graph takes no round
     report = minimum_spanning_forest(
         tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
@@ -261,31 +263,41 @@ def test_report_of_rounds(algorithm):
     assert "order_weights" in str(report)
 
 
-@pytest.mark.parametrize("kernels", ["USED", "LOADED", "COMPILED"])
-def test_auto_chooses_kernels_for_large_graphs(kernels, monkeypatch):
-    monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: kernels == "USED")
-    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: kernels == "LOADED")
-    monkeypatch.setattr(native.Kernels, "pay_after", lambda *_: False)  # depends on earlier tests
-    least = getattr(native, f"{kernels}_FROM")
-    best = "numba" if "numba" in mstflow.backends() else "numpy"
-    assert primitives.resolve_backend("auto", least - 1) == "numpy"
-    assert primitives.resolve_backend("auto", least) == best
+BEST = "numba" if "numba" in mstflow.backends() else "numpy"
+
+
+def choices(monkeypatch, *, are_loaded, are_cached):
+    """Return a function that chooses as a process without earlier graphs would."""
+    modules = dict(sys.modules)
+    modules.pop("mstflow.primitives.numba.arrays", None)
+    if are_loaded:
+        modules["mstflow.primitives.numba.arrays"] = None
+    monkeypatch.setattr(primitives, "sys", SimpleNamespace(modules=modules))
+    monkeypatch.setattr(primitives, "_are_cached", lambda: are_cached)
+    monkeypatch.setattr(primitives, "_solved", functools.cache(list))
+    return partial(primitives.resolve_backend, "auto")
+
+
+@pytest.mark.parametrize(
+    ("are_loaded", "are_cached", "least"),
+    [
+        (True, False, primitives._USED_FROM),
+        (False, True, primitives._LOADED_FROM - primitives._SMALL),
+        (False, False, primitives._COMPILED_FROM),
+    ],
+)
+def test_auto_chooses_kernels_for_large_graphs(monkeypatch, are_loaded, are_cached, least):
+    options = {"are_loaded": are_loaded, "are_cached": are_cached}
+    assert choices(monkeypatch, **options)(least - 1) == "numpy"
+    assert choices(monkeypatch, **options)(least) == BEST
 
 
 @pytest.mark.skipif("numba" not in mstflow.backends(), reason="without kernels")
 def test_auto_loads_kernels_after_many_graphs(monkeypatch):
-    from mstflow.primitives.numba.arrays import trees
-
-    monkeypatch.setattr(native.Kernels, "are_loaded", lambda _: False)
-    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: True)
-    monkeypatch.setattr(trees, "_solved_without", 0)
-    size = native.LOADED_FROM // 4
-    chosen = [primitives.resolve_backend("auto", size) for _ in range(4)]
-    assert chosen == [*["numpy"] * 3, "numba"]
-    assert primitives.resolve_backend("auto", native.USED_FROM - 1) == "numpy"
-    monkeypatch.setattr(native.Kernels, "are_cached", lambda _: False)
-    monkeypatch.setattr(trees, "_solved_without", native.COMPILED_FROM)
-    assert primitives.resolve_backend("auto", size) == "numpy"  # they would have to be compiled
+    for are_cached, last in ((True, "numba"), (False, "numpy")):
+        choose = choices(monkeypatch, are_loaded=False, are_cached=are_cached)
+        found = [choose(primitives._LOADED_FROM // 4) for _ in range(4)]
+        assert found == [*["numpy"] * 3, last]
 
 
 def test_repr_of_a_forest():

@@ -26,16 +26,15 @@ def describe_machine() -> dict[str, Any]:
         - "processors", "threads": counts; "threads" is the default for compiled kernels,
         - "backends": by name, whether it is usable, its version, or the reason why it is not,
         - "cuda": versions and devices, or None,
-        - "kernels": the cache folder of compiled kernels, or None,
+        - "kernels": the folder of Numba's cache (None if no folder can be written) and whether it
+          has compiled kernels; None without Numba,
         - "packages": versions by name, or None,
         - "formats", "plugins": lists.
     """
     # Imported only here, because every command imports this module.
     from ...primitives.cuda.device import describe_devices
-    from ...runtime.kernel_store import kernel_folder
 
     reasons = {name: why_not(name) for name in known_backends()}
-    folder = kernel_folder()
     return {
         "mstflow": sys.modules["mstflow"].__version__,
         "python": platform.python_version(),
@@ -47,11 +46,38 @@ def describe_machine() -> dict[str, Any]:
             for name, reason in reasons.items()
         },
         "cuda": None if reasons["cupy"] else describe_devices(),
-        "kernels": None if folder is None else str(folder),
+        "kernels": None if reasons["numba"] else _describe_kernels(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "formats": format_names(),
         "plugins": [str(plugin) for plugin in plugins()],
     }
+
+
+def _describe_kernels() -> dict[str, Any]:
+    from ...primitives.numba.kruskal import deal
+    from ...runtime.kernels import is_cached
+
+    folder = deal.stats.cache_path
+    return {"folder": folder and str(folder), "are_compiled": is_cached(deal)}
+
+
+def compile_kernels() -> None:
+    """Compile the kernels of the default algorithm for usual dtypes, and store them."""
+    import numpy as np
+
+    from ...pipeline.catalogue import algorithm
+    from ...solve import minimum_spanning_forest
+
+    filters = {"small": 0, "dense": 1.0, "sample_size": 8, "light_per_vertex": 1.0}
+    pipeline = algorithm("filter-kruskal").given(**filters)
+    for ids in ("int32", "int64"):
+        for dtype in ("float32", "float64", "int64"):
+            u = np.arange(100, dtype=ids)
+            graph = u, (3 * u + 1) % 100, u.astype(dtype)[::-1] % 7
+            for threads in {1, kernel_threads()}:
+                minimum_spanning_forest(
+                    graph, algorithm=pipeline, backend="numba", threads=threads, progress=False
+                )
 
 
 def _version(name: str) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelError
-from ...runtime.kernel_store import digest, load_or_compile
+from .store import digest, load_or_compile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

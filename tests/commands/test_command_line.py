@@ -87,9 +87,9 @@ def test_set_passes_values_to_the_algorithm(monkeypatch, graph):
     options = ["--algorithm", "boruvka-unionfind", "--set", "by_rank=False"]
     assert main(["solve", str(graph), *options, "--quiet"]) == 0
     assert given == {"by_rank": False}
-    options = ["--set", "few=0", "--set", "dense=2.5"]
+    options = ["--algorithm", "filter-boruvka", "--set", "small=0", "--set", "dense=2.5"]
     assert main(["solve", str(graph), *options, "--quiet"]) == 0
-    assert (given["few"], given["dense"]) == (0, 2.5)
+    assert (given["small"], given["dense"]) == (0, 2.5)
 
 
 def test_named_weights(capsys, tmp_path):
@@ -168,7 +168,7 @@ def test_summary(capsys, graph, tmp_path):
     assert main(["solve", graph, "-o", str(tmp_path / "f.npz")]) == 0
     out = capsys.readouterr().out
     assert "total weight  8" in out
-    assert "kruskal-few on num" in out
+    assert "kruskal on num" in out
     assert f"written to    {tmp_path / 'f.npz'}" in out
 
 
@@ -205,7 +205,7 @@ def test_summary(capsys, graph, tmp_path):
         ),
         (["solve", "{graph}", "--set", "few"], "expected NAME=VALUE with a number, True or False"),
         (["solve", "{graph}", "--set", "few=[1]"], "expected NAME=VALUE with a number"),
-        (["solve", "{graph}", "--set", "fwe=3"], "no stage reads 'fwe'; did you mean 'few'?"),
+        (["solve", "{graph}", "--set", "samll=3"], "no stage reads 'samll'; did you mean 'small'?"),
         (["convert", "{graph}"], "the following arguments are required: -o/--output"),
         (["convert", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
         (["convert", "{folder}/bad.txt", "-o", "{folder}/out.mtx"], "bad.txt: line 2: 'x' is not"),

@@ -48,7 +48,6 @@ def test_plain_columns_are_adopted_together(ids, weights):
 def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
     monkeypatch.setattr("mstflow.graphs.many.TOGETHER", 30)
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._JOINED_AT_ONCE", 64)  # many parts
     rng = np.random.default_rng(4)
     many = [
         (*rng.integers(0, m // 3 + 1, (2, m)), rng.integers(0, 100, m).astype(weights))
@@ -163,7 +162,7 @@ def test_failed_allocations_name_the_graph(monkeypatch):
     def fail(*_, **__):
         raise MemoryError("no space")
 
-    monkeypatch.setattr("mstflow.pipeline.together.execute", fail)
+    monkeypatch.setattr("mstflow.pipeline.engine.execute", fail)
     with pytest.raises(OutOfMemoryError, match=r"not enough memory .*no space"):
         mstflow.minimum_spanning_forests([GOOD] * 3)
     monkeypatch.setattr("mstflow.pipeline.engine.execute", fail)
@@ -252,9 +251,7 @@ def test_no_graph_is_small(backend):
 def test_forests_that_are_found_together_share_a_report():
     first, second = mstflow.minimum_spanning_forests([GOOD] * 2, backend="numba")
     assert first.report is second.report
-    assert (first.algorithm, first.backend, first.strategy) == ("kruskal-few", "numba", "whole")
-    assert [call.stage for call in first.report.calls] == ["join_each_graph"]
-    assert "the graphs are small" in repr(first.report)
+    assert (first.algorithm, first.backend) == ("filter-kruskal", "numba")
 
 
 GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))

@@ -19,7 +19,7 @@ from mstflow import primitives
 from mstflow.__main__ import main
 from mstflow.errors import KernelError, OptionError
 from mstflow.primitives.cuda import device as cuda_device
-from mstflow.runtime import kernel_store
+from mstflow.primitives.cuda import store
 
 HEADER = "#pragma once\nusing u32 = unsigned int;\nusing u64 = unsigned long long;\n"
 SOURCE = """#include "common.cuh"
@@ -58,7 +58,7 @@ def compiled(sources, monkeypatch):
 
 
 def entries():
-    return sorted(kernel_store.kernel_folder().iterdir())
+    return sorted(store.kernel_folder().iterdir())
 
 
 @pytest.mark.usefixtures("sources")

@@ -19,8 +19,6 @@ from mstflow.runtime import team
 @pytest.fixture(scope="module", autouse=True)
 def _small_shares():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(team, "_SMALLEST_PASS", 1)
-        patch.setattr(team._sections, "_are_used", "numba" in mstflow.backends())
         patch.setattr(team, "_SMALLEST_SHARE", 3)
         yield
 
@@ -46,7 +44,7 @@ def test_surveys_equal_those_of_numpy(columns, threads, are_equal):
     with team.sharing(threads):
         found = team.survey(u, v, weight)
     assert found[:2] == tuple(int(each.view(f"u{each.itemsize}").max()) for each in (u, v))
-    is_signed = weight.dtype.kind not in "bu" and np.signbit(weight).any()
+    is_signed = weight.dtype.kind not in "bu"
     assert (found.has_nan, found.may_be_signed) == (np.isnan(weight).any(), is_signed)
 
 
@@ -90,6 +88,19 @@ def test_an_error_propagates_after_all_calls_have_ended():
     with pytest.raises(ValueError, match="0"):
         team.Team(4).call(work, [(place,) for place in range(4)])
     assert sorted(finished) == [2, 3]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_call_may_use_the_same_team(size):
+    """All threads may wait for calls that no thread has begun."""
+    own = team.Team(size)
+
+    def nested(depth):
+        if not depth:
+            return 1
+        return sum(own.call(nested, [(depth - 1,)] * 3))
+
+    assert own.call(nested, [(3,)] * 4) == [27] * 4
 
 
 def test_helpers_end_if_a_thread_does_not_start(monkeypatch):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mstflow.runtime import kernel_store
+from mstflow.primitives.cuda import store
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners are those of POSIX")
 
@@ -29,7 +29,7 @@ def load():
             compiled.append(entry)
             return f"label of {entry}", b"code\0" * 3
 
-        assert kernel_store.load_or_compile(entry, compile_entry) == compile_entry()
+        assert store.load_or_compile(entry, compile_entry) == compile_entry()
         compiled.pop()
         return len(compiled)
 
@@ -109,7 +109,7 @@ def test_the_parents_of_the_home_folder_are_not_checked(folder, load, monkeypatc
 
 
 def test_a_query_creates_no_folder(folder):
-    assert kernel_store.private_folder("module", create=False) is None
+    assert store.private_folder("module", create=False) is None
     assert not folder.parent.exists()
 
 
@@ -122,7 +122,7 @@ def test_the_folder_of_another_user_is_not_used(folder, load, monkeypatch):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"short", b"garbage" * 99, kernel_store._digest("entry", b"")],
+    [b"", b"short", b"garbage" * 99, store._digest("entry", b"")],
     ids=["empty", "truncated", "garbage", "only a digest"],
 )
 @pytest.mark.filterwarnings("error")
