@@ -93,13 +93,10 @@ def _compile_kernels() -> None:
     """Compile kernels that are not in the cache; the calls that are measured would not."""
     import numpy as np
 
-    from mstflow.interop.networkx.rows import are_usable
-    from mstflow.primitives import array_module
+    import mstflow
 
-    are_usable(10**9)  # as if this process had read large graphs without kernels
-    size = 30_000
-    u = np.arange(size - 1)
-    array_module("numba").join_by_weight(u, u + 1, np.ones(size - 1), size, descending=False)
+    u = np.arange(30_000)
+    mstflow.minimum_spanning_forest((u, u + 1, np.ones(len(u))), backend="numba")
 
 
 def _in_processes(functions: Sequence[str], rounds: int, budget: float, **graph: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
 
-from . import clusters, files, grids, networkx_calls, primitives, queries, small, start, threads
+from . import clusters, files, grids, networkx_calls, primitives, queries, small, start
 from .gpu import model
 from .gpu import run as gpu
 from .papers import helpers, imbalance
@@ -150,16 +150,6 @@ SUITE = {
         {"size": 2**20, "threads": [1, 2], "rounds": 7},
         {"size": 3000, "rounds": 1},
     ),
-    "threads": Benchmark(
-        "a model of 1 to 64 threads, beside the clock",
-        threads.measure,
-        SOLVE,
-        {
-            "graphs": ["E", "Ei", "G", "Gs", "R", "C", "K", "N"],
-            "threads": [1, 2, 4, 8, 16, 32, 64],
-            "rounds": 5,
-        },
-    ),
     "start": Benchmark(
         "import and first solves in fresh processes",
         start.measure,
@@ -199,7 +189,7 @@ SUITE = {
         },
         {
             "edges": [50],
-            "functions": ["minimum_spanning_tree", "number_connected_components"],
+            "functions": ["minimum_spanning_tree", "maximum_spanning_edges"],
             "rounds": 1,
         },
     ),

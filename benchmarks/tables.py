@@ -253,36 +253,6 @@ def overrides(result: Result) -> Rows:
         yield f"`{name}`", *times, *(f"{before / after:.1f}" for before, after in medians)
 
 
-def models(result: Result) -> Rows:
-    """Yield the speed-up of the model and of the clock, the work, and the longest parts.
-
-    Work is relative to one thread.
-    """
-    parts = "sequential", "longest shares"
-    yield "graph", "threads", "ms", "speed-up", "by the clock", "work", "hand-overs", *parts
-    one = {row["graph"]: row for row in result["rows"] if row["threads"] == 1}
-    for row in result["rows"]:
-        first = one[row["graph"]]
-        clock = f"{first['clock'] / row['clock']:.2f}" if row["clock"] else "-"
-        yield (
-            _graph(row["graph"]),
-            str(row["threads"]),
-            f"{row['model'] * 1e3:.1f}",
-            f"{first['model'] / row['model']:.2f}",
-            clock,
-            f"{row['work'] / first['work']:.2f}",
-            f"{row['hand_over'] / row['model']:.0%}",
-            *(_largest(row[name], row["model"]) for name in ("sequential", "longest")),
-        )
-
-
-def _largest(seconds: Mapping[str, float], whole: float) -> str:
-    """Return the sum of seconds by stage as a share of the whole, and the two largest."""
-    largest = sorted(seconds.items(), key=lambda part: -part[1])[:2]
-    named = ", ".join(f"{stage} {part / whole:.0%}" for stage, part in largest if part)
-    return f"{sum(seconds.values()) / whole:.0%}" + (f": {named}" if named else "")
-
-
 def readers(result: Result) -> Rows:
     """Yield million edges per second of each file, by mstflow and by another library."""
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
@@ -576,7 +546,6 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "start": ("start", starts),
     "small": ("small", small_calls),
     "small-many": ("small", many_graphs),
-    "threads": ("threads", models),
     "networkx-calls": ("networkx-calls", networkx_calls),
     "queries": ("queries", queries),
     "clusters": ("clusters", cluster_times),

@@ -45,15 +45,20 @@ def is_cached(function: Any) -> bool:
     return folder is not None and any(Path(folder).glob(name))
 
 
-def raw(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as contiguous, aligned, writable and unsigned.
+def plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as contiguous, aligned and writable.
 
     Numba compiles a kernel for each combination of these properties, so few kernels are compiled.
     A kernel never writes to its inputs.
     """
     if not array.flags.carray:
         array = _Writable(np.require(array, None, ("C", "A"))).view()
-    return array.view(f"u{array.itemsize}")
+    return array
+
+
+def raw(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as `plain` does, and as unsigned integers of the same size."""
+    return plain(array).view(f"u{array.itemsize}")
 
 
 class _Writable:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as commands
-from benchmarks import files, graphs, machine, pages, primitives, records, suite, tables, threads
+from benchmarks import files, graphs, machine, pages, primitives, records, suite, tables
 from benchmarks.papers import helpers, imbalance
 from benchmarks.runner import codes, figures, turns
 from mstflow.errors import OptionError
@@ -223,26 +223,6 @@ def test_files(tmp_path):
     files.write_files(tmp_path, 50)
     for path in tmp_path.glob("*.*"):
         assert files.rivals(path)["mstflow"]().num_edges == 50
-
-
-def test_model_of_threads():
-    shown = list(tables.models(threads.measure(["random:n=60000,m=300000"], [1, 2, 8], rounds=1)))
-    assert [row[1] for row in shown] == ["threads", "1", "2", "8"]
-    assert [row[3] for row in shown[:2]] == ["speed-up", "1.00"]
-    assert [row[4] == "-" for row in shown[1:]] == [
-        count > len(os.sched_getaffinity(0)) for count in (1, 2, 8)
-    ]
-
-
-def test_shares_run_in_turn_and_the_first_one_last():
-    order, sections = [], threads.Sections()
-    sections.listen("round 0: a_stage", 0, 0)
-    calls = [lambda x=x: order.append(x) or 2 * x for x in (1, 2, 3)]
-    assert sections.call(calls) == [2, 4, 6]
-    assert order == [3, 2, 1]
-    assert [len(shares) for shares in sections.spent["a_stage"]] == [3]
-    assert sections.taken["a_stage"] >= sum(map(sum, sections.spent["a_stage"]))
-    assert list(sections.stages) == ["open and plan"]
 
 
 def test_helpers():

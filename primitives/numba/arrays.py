@@ -12,13 +12,12 @@ import numpy as np
 from ...runtime.kernels import NONE, raw
 from ...runtime.memory import empty
 from ...runtime.team import Each, divide, team
-from ..consecutive import Consecutive
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
-from ..numpy_arrays import NumpyArrays
 from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
-from . import elements, kruskal, kruskal_helpers, pairs, paths, sorting, trees, union_find
+from . import elements, kruskal, kruskal_helpers, pairs, paths, scatter, sorting, trees, union_find
+from .base import BaseArrays, ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: Fewer consecutive integers come from NumPy.
-_MANY_NUMBERS = 2**19
 #: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
 _MANY_LABELS = 2**17
 #: The number of 64-bit words in a cache line.
@@ -49,53 +46,12 @@ _NO_ORDER = np.empty(0, np.uint32)
 _LONG_RUN = 2**17
 
 
-class NumbaArrays(NumpyArrays):
+class NumbaArrays(BaseArrays):
     """The primitives of `NumpyArrays`, some of them compiled and divided among threads."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self._team = team(threads)
         self._remembered: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
-
-    def scatter(
-        self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
-    ) -> Array:
-        out = self.full(size, fill, dtype=dtype)
-        values = raw(np.atleast_1d(np.asarray(values, dtype)))
-        self._team.share(elements.scatter, len(index), raw(index), values, raw(out))
-        return out
-
-    def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Any:
-        if isinstance(values, Consecutive):
-            return self.consecutive(values.first, len(values), dtype or values.dtype)
-        return np.asarray(values, dtype)
-
-    def arange(self, size: int, /, dtype: DTypeLike) -> Array:
-        if size < _MANY_NUMBERS:
-            return np.arange(size, dtype=dtype)
-        numbers = empty(size, dtype)  # NumPy would take new memory from the system
-        self._team.share(elements.count_up, size, raw(numbers))
-        return numbers
-
-    def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
-        return Consecutive(first, size, dtype)
-
-    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
-        if isinstance(values, Consecutive):
-            if fill is None and not values.first and values.dtype == index.dtype:
-                return index
-            out = empty(len(index), values.dtype)
-            options = values.first, len(values), int(fill or 0)
-            self._team.share(elements.add_or_fill, len(index), raw(index), *options, raw(out))
-            return out
-        out = empty(len(index), values.dtype)
-        arrays = raw(values), raw(index)
-        if fill is None:
-            self._team.share(elements.gather, len(index), *arrays, raw(out))
-        else:
-            filling = np.atleast_1d(np.asarray(fill, values.dtype))
-            self._team.share(elements.gather_or_fill, len(index), *arrays, raw(filling), raw(out))
-        return out
 
     def any_equal(self, left: Array, right: Array, /) -> bool:
         if left.dtype != right.dtype:
@@ -160,6 +116,12 @@ class NumbaArrays(NumpyArrays):
         self._team.share(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
         return smallest, out_id, other
 
+    def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
+        if not len(values) or len(indices) > 2:
+            return super().scatter_argmin(indices, values, size)
+        key = values if values.dtype.kind == "u" else self.order_key(values)
+        return self._first_smallest(indices[0], indices[-1], key, size)[1]
+
     def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
         """Return the smallest value sent to each place, and its first position."""
         none, shares = len(values), len(self._team.shares(len(values)))
@@ -205,7 +167,7 @@ class NumbaArrays(NumpyArrays):
         (count, own), counts = self._counts(size)
         share(trees.count_roots, size, raw(root), count)
         share(trees.number_roots, size, *own, raw(root), raw(number))
-        share(elements.gather, size, raw(number), raw(root), raw(out))
+        share(scatter.gather, size, raw(number), raw(root), raw(out))
         return out, int(counts.sum())
 
     def _counts(self, length: int, each: int = 1) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
@@ -248,9 +210,9 @@ class NumbaArrays(NumpyArrays):
                 continue
             share(sorting.mark, len(array), array, base, Each(rows))
         out = empty(total, np.result_type(*arrays))
-        (count, own), _ = self._counts(words, each=64)
+        (count, counted), _ = self._counts(words, each=64)
         share(sorting.join_marks, words, rows, count, each=64)
-        share(sorting.list_marks, words, *own, rows[0], base, raw(out), each=64)
+        share(sorting.list_marks, words, *counted, rows[0], base, raw(out), each=64)
         return out
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
@@ -554,10 +516,3 @@ def _roots(values: Array) -> tuple[Array, np.uint64]:
     words, top = raw(values), np.uint64(1 << 8 * values.itemsize - 1)
     words |= words.dtype.type(top)
     return words, top
-
-
-def ids_of(array: Any) -> tuple[Array, np.uint64]:
-    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
-    if isinstance(array, Consecutive):
-        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
-    return raw(array), np.uint64(0)

@@ -1,9 +1,8 @@
-"""Kernels over single elements: move, scatter, gather, and the keys of weights."""
+"""Kernels over single elements: fill, copy, compare, and the keys of weights."""
 
 import numpy as np
 
-from ...runtime.intrinsics import fetch
-from ...runtime.kernels import AHEAD, ONE, helper, kernel
+from ...runtime.kernels import ONE, helper, kernel
 
 
 @kernel
@@ -55,46 +54,6 @@ def alone(share, places):
         elif other > share:
             end = min(end, places[other, 0])
     return first, max(first, end) - first
-
-
-@kernel
-def move(source, target, count, values, out):
-    """Copy `count` values from place `source` to place `target`."""
-    out[target : target + count] = values[source : source + count]
-
-
-@kernel
-def scatter(start, stop, index, values, out):
-    """Scatter values; if `values` has one element, scatter it to all places."""
-    step = np.uint64(len(values) > 1)
-    for i in range(start, stop):
-        fetch(out, index[min(i + AHEAD, stop - 1)])
-        out[index[i]] = values[np.uint64(i) * step]
-
-
-@kernel
-def gather(start, stop, values, index, out):
-    for i in range(start, stop):
-        fetch(values, index[min(i + AHEAD, stop - 1)])
-        out[i] = values[index[i]]
-
-
-@kernel
-def gather_or_fill(start, stop, values, index, fill, out):
-    """Gather values; `fill` has one element, or as many elements as `index`."""
-    step = np.uint64(len(fill) > 1)
-    for i in range(start, stop):
-        place = index[i]
-        out[i] = values[place] if place < len(values) else fill[np.uint64(i) * step]
-
-
-@kernel
-def add_or_fill(start, stop, index, first, length, fill, out):
-    """Add `first` to each index below `length`; replace other indices by `fill`."""
-    first, length, fill = np.uint64(first), np.uint64(length), np.uint64(fill)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        place = np.uint64(index[i])
-        out[i] = first + place if place < length else fill
 
 
 @helper

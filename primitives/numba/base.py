@@ -1,0 +1,223 @@
+"""The base primitives by compiled loops, each of which takes a share of a range."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...runtime.kernels import plain, raw
+from ...runtime.memory import empty
+from ...runtime.team import divide, team
+from ..consecutive import Consecutive
+from ..numpy_arrays import NumpyArrays
+from . import elements, reduce, scan, scatter, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike, NDArray
+
+    Array = NDArray[Any]
+
+#: Fewer elements are created by NumPy.
+_MANY = 2**19
+
+_REDUCE = {"min": reduce.reduce_min, "max": reduce.reduce_max, "sum": reduce.reduce_sum}
+_SCATTER = {"min": scatter.scatter_min, "max": scatter.scatter_max, "sum": scatter.scatter_sum}
+_JOIN = {"min": np.minimum, "max": np.maximum, "sum": np.add}
+
+
+class BaseArrays(NumpyArrays):
+    """The vocabulary without its fused functions.
+
+    `partition`, `sort` and `where` are NumPy's. Reductions of floats are NumPy's too: the order of
+    additions determines their last bits.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__(threads)
+        self._team = team(threads)
+
+    def asarray(self, values: Any, /, dtype: DTypeLike | None = None) -> Any:
+        if isinstance(values, Consecutive):
+            return self.consecutive(values.first, len(values), dtype or values.dtype)
+        return np.asarray(values, dtype)
+
+    def arange(self, size: int, /, dtype: DTypeLike) -> Array:
+        if size < _MANY:
+            return np.arange(size, dtype=dtype)
+        numbers = empty(size, dtype)  # NumPy would take new memory from the system
+        self._team.share(elements.count_up, size, raw(numbers))
+        return numbers
+
+    def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
+        return Consecutive(first, size, dtype)
+
+    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
+        if isinstance(values, Consecutive):
+            if fill is None and not values.first and values.dtype == index.dtype:
+                return index
+            out = empty(len(index), values.dtype)
+            options = values.first, len(values), int(fill or 0)
+            self._team.share(scatter.add_or_fill, len(index), raw(index), *options, raw(out))
+            return out
+        out = empty(len(index), values.dtype)
+        arrays = raw(values), raw(index)
+        if fill is None:
+            self._team.share(scatter.gather, len(index), *arrays, raw(out))
+        else:
+            filling = np.atleast_1d(np.asarray(fill, values.dtype))
+            self._team.share(scatter.gather_or_fill, len(index), *arrays, raw(filling), raw(out))
+        return out
+
+    def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
+        if size < _MANY:
+            return np.full(size, value, dtype)
+        out = empty(size, dtype)
+        self._team.share(lambda start, stop: out[start:stop].fill(value), size)
+        return out
+
+    def concat(self, arrays: list[Array], /) -> Array:
+        size = sum(map(len, arrays))
+        if size < _MANY:
+            return np.concatenate(arrays)
+        out, end = empty(size, np.result_type(*arrays)), 0
+        for array in arrays:
+            target = out[end : end + len(array)]
+            self._team.share(_copy, len(array), np.asarray(array), target)
+            end += len(array)
+        return out
+
+    def minimum(self, left: Array, right: Any, /) -> Array:
+        return self._elementwise(np.minimum, left, right)
+
+    def maximum(self, left: Array, right: Any, /) -> Array:
+        return self._elementwise(np.maximum, left, right)
+
+    def count(self, mask: Array, /) -> int:
+        return sum(self._team.share(select.count_flags, len(mask), raw(mask)))
+
+    def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
+        flags = raw(mask)
+        shares = self._team.shares(len(flags))
+        counts = self._team.share(select.count_flags, len(flags), flags)
+        places = np.cumsum([0, *counts])
+        found = []
+        for array in map(np.asarray, arrays):
+            out = empty(int(places[-1]), array.dtype)
+            columns = flags, raw(array), raw(out)
+            own = zip(shares, places.tolist(), counts, strict=False)
+            self._team.call(select.compact, [(*share, *two, *columns) for share, *two in own])
+            found.append(out)
+        return tuple(found)
+
+    def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
+        out = empty(len(values), dtype)
+        self._scan(values, raw(out), exclusive)
+        return out
+
+    def offsets(self, lengths: Array, /, dtype: DTypeLike) -> Array:
+        ends = empty(len(lengths) + 1, dtype)
+        ends[0] = 0
+        self._scan(lengths, raw(ends)[1:], exclusive=False)
+        return ends
+
+    def _scan(self, values: Array, out: Array, exclusive: bool) -> None:
+        values = raw(values) if values.dtype.kind in "bu" else plain(values)
+        shares = self._team.shares(len(values))
+        sums = [0]
+        if len(shares) > 1:
+            sums += self._team.share(scan.total, len(values), values)
+        before = [np.uint64(sum(sums[: i + 1]) % 2**64) for i in range(len(shares))]
+        own = zip(shares, before, strict=True)
+        self._team.call(scan.scan, [(*ends, at, exclusive, values, out) for ends, at in own])
+
+    def segmented_reduce(
+        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+    ) -> Array:
+        if values.dtype.kind not in "iu":
+            return super().segmented_reduce(values, offsets, op, initial)
+        out = empty(len(offsets) - 1, values.dtype)
+        given = plain(values), raw(offsets), values.dtype.type(initial)
+        self._segments(_REDUCE[op], offsets, *given, out)
+        return out
+
+    def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
+        if values.dtype.kind not in "iu":
+            values = self.order_key(values)
+        none = len(values)
+        out = empty(len(offsets) - 1, self.index_dtype(none))
+        given = plain(values), raw(offsets), np.uint64(none)
+        self._segments(reduce.argmin, offsets, *given, raw(out))
+        return out
+
+    def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
+        out = empty(int(offsets[-1]) if len(offsets) else 0, values.dtype)
+        self._segments(reduce.broadcast, offsets, raw(values), raw(offsets), raw(out))
+        return out
+
+    def _segments(self, kernel: Callable[..., Any], offsets: Array, *arguments: Any) -> None:
+        """Call a kernel on shares of the segments with about equal numbers of elements."""
+        size = len(offsets) - 1
+        shares = self._team.shares(max(size, int(offsets[-1])))
+        cuts = offsets[:-1].searchsorted([start for start, _ in shares]).tolist()
+        ends = zip(cuts, [*cuts[1:], size], strict=True)
+        self._team.call(kernel, [(first, last, *arguments) for first, last in ends])
+
+    def scatter(
+        self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
+    ) -> Array:
+        out = self.full(size, fill, dtype=dtype)
+        values = raw(np.atleast_1d(np.asarray(values, dtype)))
+        self._team.share(scatter.scatter, len(index), raw(index), values, raw(out))
+        return out
+
+    def scatter_reduce(
+        self,
+        index: Array,
+        values: Array,
+        size: int,
+        op: Literal["min", "max", "sum"],
+        initial: Any,
+        /,
+    ) -> Array:
+        if values.dtype.kind not in "iu":
+            return super().scatter_reduce(index, values, size, op, initial)
+        # Each thread reduces to a row of its own, if there are more values than places.
+        shares = max(1, min(len(self._team.shares(len(index))), len(index) // max(1, size)))
+        neutral = 0 if op == "sum" else initial
+        rows = [self.full(size, initial, values.dtype)]
+        rows += [self.full(size, neutral, values.dtype) for _ in range(shares - 1)]
+        columns = raw(index), plain(values)
+        ends = divide(len(index), shares)
+        own = zip(ends, rows, strict=True)
+        self._team.call(_SCATTER[op], [(*share, *columns, row) for share, row in own])
+        for row in rows[1:]:
+            _JOIN[op](rows[0], row, out=rows[0])
+        return rows[0]
+
+    def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
+        """Apply a function of two arrays, or of an array and a number, to shares of them."""
+        if len(left) < _MANY or (np.ndim(right) and len(right) != len(left)):
+            found: Array = function(left, right)
+            return found
+        out = empty(len(left), function(left[:1], right[:1] if np.ndim(right) else right).dtype)
+
+        def apply(start: int, stop: int) -> None:
+            other = right[start:stop] if np.ndim(right) else right
+            function(left[start:stop], other, out=out[start:stop])
+
+        self._team.share(apply, len(left))
+        return out
+
+
+def _copy(start: int, stop: int, values: Array, out: Array) -> None:
+    out[start:stop] = values[start:stop]
+
+
+def ids_of(array: Any) -> tuple[Array, np.uint64]:
+    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
+    if isinstance(array, Consecutive):
+        return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
+    return raw(array), np.uint64(0)

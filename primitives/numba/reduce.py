@@ -1,0 +1,60 @@
+"""Kernels over segments. Each call takes the segments from `first` to `last`."""
+
+import numpy as np
+
+from ...runtime.kernels import kernel
+
+
+@kernel
+def reduce_min(first, last, values, offsets, initial, out):
+    for segment in range(first, last):
+        start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
+        best = values[start] if start < stop else initial
+        for i in range(start, stop):
+            best = min(best, values[i])
+        out[segment] = best
+
+
+@kernel
+def reduce_max(first, last, values, offsets, initial, out):
+    for segment in range(first, last):
+        start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
+        best = values[start] if start < stop else initial
+        for i in range(start, stop):
+            best = max(best, values[i])
+        out[segment] = best
+
+
+@kernel
+def reduce_sum(first, last, values, offsets, initial, out):
+    for segment in range(first, last):
+        start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
+        total = np.uint64(0) if start < stop else np.uint64(initial)
+        for i in range(start, stop):
+            total += np.uint64(values[i])
+        out[segment] = total
+
+
+@kernel
+def argmin(first, last, values, offsets, none, out):
+    """Write the position of the first smallest value of each segment; `none` if it is empty."""
+    for segment in range(first, last):
+        start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
+        if start == stop:
+            out[segment] = none
+            continue
+        best, position = values[start], start
+        for i in range(start + np.uint64(1), stop):
+            is_less = values[i] < best
+            best = values[i] if is_less else best
+            position = i if is_less else position
+        out[segment] = position
+
+
+@kernel
+def broadcast(first, last, values, offsets, out):
+    """Repeat the value of each segment over the segment."""
+    for segment in range(first, last):
+        value = values[segment]
+        for i in range(np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])):
+            out[i] = value

@@ -1,0 +1,61 @@
+"""Kernels that move elements to places, or reduce them where they meet."""
+
+import numpy as np
+
+from ...runtime.intrinsics import fetch
+from ...runtime.kernels import AHEAD, kernel
+
+
+@kernel
+def scatter(start, stop, index, values, out):
+    """Scatter values; if `values` has one element, scatter it to all places."""
+    step = np.uint64(len(values) > 1)
+    for i in range(start, stop):
+        fetch(out, index[min(i + AHEAD, stop - 1)])
+        out[index[i]] = values[np.uint64(i) * step]
+
+
+@kernel
+def scatter_min(start, stop, index, values, out):
+    for i in range(start, stop):
+        fetch(out, index[min(i + AHEAD, stop - 1)])
+        out[index[i]] = min(out[index[i]], values[i])
+
+
+@kernel
+def scatter_max(start, stop, index, values, out):
+    for i in range(start, stop):
+        fetch(out, index[min(i + AHEAD, stop - 1)])
+        out[index[i]] = max(out[index[i]], values[i])
+
+
+@kernel
+def scatter_sum(start, stop, index, values, out):
+    for i in range(start, stop):
+        fetch(out, index[min(i + AHEAD, stop - 1)])
+        out[index[i]] += values[i]
+
+
+@kernel
+def gather(start, stop, values, index, out):
+    for i in range(start, stop):
+        fetch(values, index[min(i + AHEAD, stop - 1)])
+        out[i] = values[index[i]]
+
+
+@kernel
+def gather_or_fill(start, stop, values, index, fill, out):
+    """Gather values; `fill` has one element, or as many elements as `index`."""
+    step = np.uint64(len(fill) > 1)
+    for i in range(start, stop):
+        place = index[i]
+        out[i] = values[place] if place < len(values) else fill[np.uint64(i) * step]
+
+
+@kernel
+def add_or_fill(start, stop, index, first, length, fill, out):
+    """Add `first` to each index below `length`; replace other indices by `fill`."""
+    first, length, fill = np.uint64(first), np.uint64(length), np.uint64(fill)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        place = np.uint64(index[i])
+        out[i] = first + place if place < length else fill
