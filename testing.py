@@ -98,7 +98,7 @@ def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
                 return candidate
     message = (
         f"stage {stage.name!r} fits into no pipeline of the catalogue; pass pipeline=: "
-        f"{problems[0]}"
+        f"{problems[-1]}"
     )
     raise PipelineError(message)
 

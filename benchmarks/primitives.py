@@ -43,6 +43,9 @@ def arguments(size: int) -> dict[str, Call]:
     key = random.integers(0, 2**32, count, dtype=np.uint32)
     ids = np.arange(count, dtype=np.int32)
     label = random.integers(0, size // 3, size, dtype=np.int32)
+    mask = u < size // 2
+    offsets = np.append(0, np.sort(random.integers(0, count, size - 1, dtype=np.int32)))
+    offsets = np.append(offsets, count).astype(np.int32)
     place = random.permutation(size).astype(np.int32)
     _, best, target = NumpyArrays().scatter_min_pairs(u, v, key, ids, size)
     parent, _ = NumpyArrays().cut_mirrors(target, best)
@@ -55,6 +58,17 @@ def arguments(size: int) -> dict[str, Call]:
     first, last = np.sort(random.integers(0, size, (2, count), dtype=np.int32), axis=0)
     calls: dict[str, tuple[Any, ...]] = {
         "gather": (label, u),
+        "count": (mask,),
+        "compact": (mask, u, key),
+        "offsets": (node,),
+        "segmented_reduce": (key, offsets, "min", 0),
+        "segmented_argmin": (key, offsets),
+        "segmented_broadcast": (label, offsets),
+        "scatter_reduce": (u, ids, size, "min", count),
+        "scatter_argmin": ((u, v), key, size),
+        "concat": ([u, v],),
+        "minimum": (u, v),
+        "maximum": (u, v),
         "argsort": (key[: 2**18],),
         "argsort, 64 bits": (key[: 2**18].astype(np.uint64) << np.uint64(30),),
         "any_signed": (np.abs(weight),),
@@ -81,6 +95,8 @@ def arguments(size: int) -> dict[str, Call]:
     found["unite"] = ((node, node, target), {"by_rank": True})
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
     found["arange"] = ((size,), {"dtype": "int32"})
+    found["full"] = ((size, 7), {"dtype": "int32"})
+    found["scan"] = (ids,), {"dtype": "int32"}
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
     found["label_level"] = (top, level, 0), {"dtype": "int64"}

@@ -8,7 +8,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 
 from mstflow import Loop, Pipeline, stage
 from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
-from mstflow.pipeline.catalogue.filter_boruvka import JOIN_REST
+from mstflow.pipeline.catalogue.filter_kruskal import JOIN as JOIN_REST
 from mstflow.stages.edges import count_edges, drop_loops
 from mstflow.stages.fields import Count, Verdict
 
