@@ -60,7 +60,6 @@ def arguments(size: int) -> dict[str, Call]:
         "gather": (label, u),
         "count": (mask,),
         "compact": (mask, u, key),
-        "offsets": (node,),
         "segmented_reduce": (key, offsets, "min", 0),
         "segmented_argmin": (key, offsets),
         "segmented_broadcast": (label, offsets),
@@ -96,6 +95,7 @@ def arguments(size: int) -> dict[str, Call]:
     found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
     found["arange"] = ((size,), {"dtype": "int32"})
     found["full"] = ((size, 7), {"dtype": "int32"})
+    found["offsets"] = (node,), {"dtype": "int32"}
     found["scan"] = (ids,), {"dtype": "int32"}
     found["consecutive"] = ((0, size), {"dtype": "int32"})
     found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}

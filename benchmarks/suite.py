@@ -192,6 +192,7 @@ SUITE = {
             "functions": ["minimum_spanning_tree", "maximum_spanning_edges"],
             "rounds": 1,
         },
+        usual=False,  # takes minutes
     ),
     "queries": Benchmark(
         "replacement edges, bottlenecks and added edges, beside the solve",

@@ -3,7 +3,7 @@
 Most kernels process the range ``[start, stop)``, and each thread calls them with its own range.
 Each thread writes its partial results to its own row. Two threads never write different values to
 the same place, so these kernels need no atomics. There are two exceptions. `trees.find_roots`
-explains why it is correct. In the modules `kruskal`, `kruskal_helpers` and `union_find`, threads
+explains why it is correct. In the modules `kruskal` and `shared_trees`, threads
 share data. Arrays are unsigned, because an index that may be negative costs a comparison.
 
 Two techniques make kernels fast. First, kernels prefetch the elements that they read `AHEAD`

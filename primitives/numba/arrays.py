@@ -16,7 +16,7 @@ from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
 from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
-from . import elements, kruskal, kruskal_helpers, pairs, paths, scatter, sorting, trees, union_find
+from . import elements, kruskal, pairs, scatter, shared_trees, sorting, trees
 from .base import BaseArrays, ids_of
 
 if TYPE_CHECKING:
@@ -379,12 +379,12 @@ class NumbaArrays(BaseArrays):
                 own = shared[0][:cut], shared[1][:cut], parent, raw(joining)
                 joined = trees.join_in_order(*own)
                 rest = raw(joining[joined:])
-                more, examined = kruskal_helpers.join_undecided(cut, len(u), *shared, rest)
+                more, examined = shared_trees.join_undecided(cut, len(u), *shared, rest)
                 return joined + more, cut + examined
             finally:  # the helpers run until this is set
                 reached[0] = len(u)
 
-        helpers = ((kruskal_helpers.reject_cycles, *part, *shared) for part in parts)
+        helpers = ((shared_trees.reject_cycles, *part, *shared) for part in parts)
         (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
         return joining[:joined], len(u) - examined
 
@@ -393,8 +393,8 @@ class NumbaArrays(BaseArrays):
         is_joining = empty(len(u), bool)
         words[:] = parent
         columns = raw(u), raw(v), by_rank, raw(is_joining)
-        self._team.share(union_find.unite, len(u), words, *columns)
-        self._team.share(union_find.list_parents, len(tree), words, raw(tree))
+        self._team.share(shared_trees.unite, len(u), words, *columns)
+        self._team.share(shared_trees.list_parents, len(tree), words, raw(tree))
         return tree, is_joining
 
     def merge_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
@@ -444,12 +444,12 @@ class NumbaArrays(BaseArrays):
         near, far = map(np.ascontiguousarray, table)
         out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
         arrays = raw(near), raw(far), size, raw(first), raw(last)
-        self._team.share(paths.range_max, len(first), *arrays, raw(out))
+        self._team.share(trees.range_max, len(first), *arrays, raw(out))
         return out
 
     def path_sums(self, parent: Array, values: Array, /) -> Array:
         out = empty(len(values), values.dtype)
-        paths.path_sums(raw(parent), raw(values), raw(out))
+        trees.path_sums(raw(parent), raw(values), raw(out))
         return out
 
     def _select(

@@ -11,7 +11,7 @@ from ...runtime.memory import empty
 from ...runtime.team import divide, team
 from ..consecutive import Consecutive
 from ..numpy_arrays import NumpyArrays
-from . import elements, reduce, scan, scatter, select
+from . import elements, reduce, scan, scatter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,19 +96,19 @@ class BaseArrays(NumpyArrays):
         return self._elementwise(np.maximum, left, right)
 
     def count(self, mask: Array, /) -> int:
-        return sum(self._team.share(select.count_flags, len(mask), raw(mask)))
+        return sum(self._team.share(scan.count_flags, len(mask), raw(mask)))
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         flags = raw(mask)
         shares = self._team.shares(len(flags))
-        counts = self._team.share(select.count_flags, len(flags), flags)
+        counts = self._team.share(scan.count_flags, len(flags), flags)
         places = np.cumsum([0, *counts])
         found = []
         for array in map(np.asarray, arrays):
             out = empty(int(places[-1]), array.dtype)
             columns = flags, raw(array), raw(out)
             own = zip(shares, places.tolist(), counts, strict=False)
-            self._team.call(select.compact, [(*share, *two, *columns) for share, *two in own])
+            self._team.call(scan.compact, [(*share, *two, *columns) for share, *two in own])
             found.append(out)
         return tuple(found)
 

@@ -1,8 +1,8 @@
-"""Kernels of prefix sums. Sums wrap around as those of NumPy's integers do."""
+"""Kernels of prefix sums, which wrap around as NumPy's integers do, and of selection by a mask."""
 
 import numpy as np
 
-from ...runtime.kernels import kernel
+from ...runtime.kernels import ONE, kernel
 
 
 @kernel
@@ -22,3 +22,25 @@ def scan(start, stop, before, exclusive, values, out):
         value = np.uint64(values[i])
         found += value
         out[i] = found - value if exclusive else found
+
+
+@kernel
+def count_flags(start, stop, mask):
+    """Return the number of flags that are 1."""
+    count = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        count += np.uint64(mask[i])
+    return np.int64(count)
+
+
+@kernel
+def compact(start, stop, place, count, mask, values, out):
+    """Write the `count` values whose flag is 1 from `place` on.
+
+    Other threads write to the places after these, so the last write is guarded.
+    """
+    place, end = np.uint64(place), np.uint64(place + count)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        if place < end:
+            out[place] = values[i]
+        place += ONE * mask[i]

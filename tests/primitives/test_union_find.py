@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from mstflow.primitives.numba.arrays import NumbaArrays, kruskal_helpers, union_find
-from mstflow.primitives.numba.union_find import PARENT, RANK
+from mstflow.primitives.numba.arrays import NumbaArrays, shared_trees
+from mstflow.primitives.numba.shared_trees import PARENT, RANK
 from mstflow.runtime.team import Team
 
 
@@ -16,7 +16,7 @@ def test_a_helper_rejects_pairs_until_the_main_thread_arrives():
     u, v = np.array([9, 2, 2, 4], np.uint32), np.array([9, 0, 3, 4], np.uint32)
     undecided, reached = np.ones(4, np.uint8), np.zeros(1, np.uint64)
     arguments = 1, 4, u, v, parent, undecided, reached
-    helper = threading.Thread(target=kruskal_helpers.reject_cycles, args=arguments, daemon=True)
+    helper = threading.Thread(target=shared_trees.reject_cycles, args=arguments, daemon=True)
     helper.start()
 
     def wait(*flags):
@@ -40,7 +40,7 @@ def test_helpers_end_if_the_main_thread_fails(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 2)
-    monkeypatch.setattr(kruskal_helpers, "join_undecided", fail)
+    monkeypatch.setattr(shared_trees, "join_undecided", fail)
     u = np.arange(40)
     with pytest.raises(MemoryError):
         NumbaArrays(4).join_with_helpers(u, u, 40)
@@ -56,7 +56,7 @@ def test_concurrent_unions_of_the_same_pairs(by_rank):
 
         def unite(part, words=words):
             u, is_joining = np.roll(pairs, part), np.zeros(len(pairs), np.uint8)
-            union_find.unite(0, len(u), words, u, u + np.uint64(1), by_rank, is_joining)
+            shared_trees.unite(0, len(u), words, u, u + np.uint64(1), by_rank, is_joining)
             return int(is_joining.sum())
 
         joined = team.call(unite, [(part,) for part in range(8)])

@@ -158,7 +158,7 @@ FAULTS = [
     ),
     Fault(
         "a root that has a parent by now is joined again",
-        "primitives/numba/union_find.py",
+        "primitives/numba/shared_trees.py",
         "u, rank_u, v, rank_u):", "u, rank_u, v, rank_u) or True:",
         "tests/primitives/test_union_find.py tests/primitives/test_shared_trees.py",
     ),
