@@ -85,7 +85,6 @@ def arguments(size: int) -> dict[str, Call]:
         "join_inside": (np.minimum(u, size // 2), np.minimum(v, size // 2), key, size // 2),
         "join_with_helpers": (u[order], v[order], size),
         "path_sums": (np.minimum(nearby, size - 1), node & 1),
-        "cover_paths": (*edges, u, v, key, ids[:0], size),
         "merge_in_order": (*(end[np.argsort(key[: size - 1])] for end in edges), size),
         "join_levels": (u, v, [size // 4, size // 2, count], size),
         "range_max": (table, first, last),

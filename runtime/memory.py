@@ -210,12 +210,14 @@ class _Pool:
         return _mapped(size)
 
     def _settle(self) -> None:
-        """Process the queue. If another thread has the lock, that thread processes the queue."""
-        while self.returned and self.lock.acquire(blocking=False):
-            try:
+        """Process the queue, unless the lock is held: then its holder processes the queue.
+
+        The holder may be this thread. Only `with` takes the lock: an interrupt between taking it
+        and a `try` would keep it for good.
+        """
+        while self.returned and not self.lock.locked():
+            with self.lock:
                 self._take_back()
-            finally:
-                self.lock.release()
 
     def _take_back(self) -> None:
         """Move the blocks in the queue to the idle blocks; the caller has the lock."""

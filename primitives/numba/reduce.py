@@ -29,10 +29,10 @@ def reduce_max(first, last, values, offsets, initial, out):
 def reduce_sum(first, last, values, offsets, initial, out):
     for segment in range(first, last):
         start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
-        total = np.uint64(0) if start < stop else np.uint64(initial)
+        total = np.uint64(0)
         for i in range(start, stop):
             total += np.uint64(values[i])
-        out[segment] = total
+        out[segment] = total if start < stop else np.uint64(initial)
 
 
 @kernel
@@ -47,7 +47,7 @@ def argmin(first, last, values, offsets, none, out):
         for i in range(start + np.uint64(1), stop):
             is_less = values[i] < best
             best = values[i] if is_less else best
-            position = i if is_less else position
+            position = i if is_less else position  # type: ignore[assignment]
         out[segment] = position
 
 

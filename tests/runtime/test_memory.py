@@ -6,6 +6,7 @@ import mmap
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import textwrap
@@ -282,3 +283,25 @@ def test_a_block_may_return_while_another_is_taken():
     assert pool.take(7).size == 7
     assert not pool.returned
     assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 2)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers")
+def test_interrupts_do_not_keep_the_lock():
+    program = """
+        import contextlib, signal, sys
+        sys.unraisablehook = lambda *_: None  # an interrupt in a finalizer
+        count = 0
+        def interrupt(_, frame):
+            global count
+            if frame.f_globals is memory.__dict__:
+                count += 1
+                raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+        while count < 2000:
+            with contextlib.suppress(KeyboardInterrupt):
+                memory.empty(2**21, np.uint8)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert memory._pool.lock.acquire(timeout=5)
+    """
+    assert ended(program) == 0
