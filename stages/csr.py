@@ -23,13 +23,12 @@ def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
     Source: Sousa, Mariano and Proenca, section IV-A.
     """
     u, v, *_ = edges
-    dtype = ops.index_dtype(2 * len(u))
-    edge = ops.arange(len(u), dtype=dtype)
     source = ops.concat([u, v])
-    order, one = ops.argsort(source), ops.full(len(source), 1, dtype=dtype)
-    degree = ops.scatter_reduce(source, one, num_vertices, "sum", 0)
+    order = ops.argsort(source)
+    dtype = order.dtype
+    degree = ops.scatter_reduce(source, ops.full(len(order), 1, dtype), num_vertices, "sum", 0)
     return Arcs(
-        ops.gather(ops.concat([edge, edge]), order),
+        order % max(1, len(u)),
         ops.gather(ops.concat([v, u]), order),
         ops.offsets(degree, dtype=dtype),
     )
