@@ -49,9 +49,9 @@ class Candidates(NamedTuple):
     #: Replaces it on the edges in the buffer of a scan, which are few per vertex. None if the
     #: caller defined the pipeline: it may not find the minimum forest.
     for_scans: Dataflow | None = None
-    #: Replaces it in memory if the backend has compiled kernels.
+    #: Replaces it in memory if the backend joins edges by compiled kernels, as all but NumPy do.
     compiled: Dataflow | None = None
-    #: Replaces it in memory, without compiled kernels, for at most `FEW` edges.
+    #: Replaces it in memory on NumPy for at most `FEW` edges.
     few: Dataflow | None = None
 
     @property
@@ -61,7 +61,7 @@ class Candidates(NamedTuple):
 
     def in_memory(self, backend: str, num_edges: int) -> Dataflow:
         """Return the pipeline for this number of edges in memory."""
-        if self.compiled and backend == "numba":
+        if self.compiled and backend != "numpy":
             return self.compiled
         return self.few if self.few and num_edges <= FEW else self.pipeline
 

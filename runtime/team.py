@@ -69,8 +69,9 @@ class Team:
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on all tuples of arguments concurrently; return the results in order.
 
-        If calls fail, the exception of the first failed call propagates after all calls have ended.
-        A call that no thread has begun runs in this thread, so a call may use the same team.
+        If calls fail, the exception of the first failed call propagates after all calls that have
+        begun have ended. A call that no thread has begun runs in this thread, so a call may use the
+        same team.
         """
         own, *others = arguments
         if not others or self.size == 1:
@@ -163,13 +164,17 @@ def survey(u: NDArray[Any], v: NDArray[Any], weight: NDArray[Any]) -> Survey:
 
 def _largest(array: NDArray[Any]) -> Any:
     """Return the largest element, NaN if any is NaN; -1 if the array is empty."""
-    if len(array) < 2 * _SMALLEST_SHARE:
-        return array.max() if len(array) else -1
+    if not len(array):
+        return -1
+    if len(array) < 2 * _SMALLEST_SHARE or not isinstance(array, np.ndarray):
+        return array.max()  # also on a device
     return np.max(in_shares(lambda start, stop: array[start:stop].max(), len(array)))
 
 
 def copied(array: NDArray[Any], dtype: DTypeLike) -> tuple[NDArray[Any], bool]:
     """Return a copy with another dtype, and whether each element is less than the next one."""
+    if not isinstance(array, np.ndarray):  # on a device
+        return array.astype(dtype), bool((array[:-1] < array[1:]).all())
     out = np.empty(len(array), dtype)
 
     def copy(start: int, stop: int) -> bool:

@@ -24,11 +24,15 @@ def sparse_graph_left(
     return num_edges <= max(small, dense * num_vertices)
 
 
-def _spread(ops: ArrayModule, block: Any, bits: int) -> Any:
-    """Return a hash of each number below 2^bits (int64)."""
-    mixed = ops.asarray(block, "uint64") * 0x9E3779B97F4A7C15
-    mixed = (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93
-    return ops.asarray(mixed >> 1, "int64") >> (63 - bits)
+#: The bits that a hash keeps of a product. As a signed number, they fit into any index.
+_HASH_BITS = 2**63 - 1
+
+
+def _place(block: Any, bits: int) -> Any:
+    """Return the edge id that represents a block of 2^bits ids; also of an array (uint64)."""
+    mixed = block * 0x1E3779B97F4A7C15 & _HASH_BITS
+    mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_BITS
+    return (block << bits) + (mixed >> (63 - bits))
 
 
 @stage(writes="sample", combine="concatenation")
@@ -44,13 +48,13 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: A
     # Fetch both ids at once: the host waits for each transfer from a device.
     ends = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
     if ends and ends[1] - ends[0] == len(key) - 1:  # consecutive ids
-        first, last = ends[0] >> bits, ends[1] >> bits
-        block = ops.arange(last - first + 1, "int64") + first
-        place = (block << bits) + _spread(ops, block, bits) - ends[0]
-        (place,) = ops.compact((place >= 0) & (place < len(key)), place)
-        return ops.gather(key, place)
-    block = edge_id >> bits
-    return ops.compact(edge_id - (block << bits) == _spread(ops, block, bits), key)[0]
+        first, last = (each >> bits for each in ends)
+        first += _place(first, bits) < ends[0]
+        last -= _place(last, bits) > ends[1]
+        block = ops.asarray(ops.arange(max(0, last + 1 - first), "int64") + first, "uint64")
+        return ops.gather(key, ops.asarray(_place(block, bits), "int64") - ends[0])
+    place = _place(ops.asarray(edge_id, "uint64") >> bits, bits)
+    return ops.compact(ops.asarray(place, "int64") == edge_id, key)[0]
 
 
 @stage(writes="pivot")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,15 +54,13 @@ def edges_of(graph: Any) -> Edges:
     nodes = list(graph)
     number = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
     has_keys = graph.is_multigraph()
-    edges = list(graph.edges(data=True, keys=True) if has_keys else graph.edges(data=True))
-
-    def column(place: int) -> Iterator[Any]:
-        return map(itemgetter(place), edges)
-
-    count = len(edges)
-    u, v = (np.fromiter(map(number, column(place)), np.int64, count) for place in (0, 1))
-    keys = np.fromiter(column(2), object, count) if has_keys else None
-    return Edges(nodes, u, v, keys, np.fromiter(column(-1), object, count))
+    edges = graph.edges(data=True, keys=True) if has_keys else graph.edges(data=True)
+    # One flat array instead of a list of tuples, which the garbage collector would visit.
+    width, flat = 3 + has_keys, np.fromiter(chain.from_iterable(edges), object)
+    count = len(flat) // width
+    u, v = (np.fromiter(map(number, flat[place::width]), np.int64, count) for place in (0, 1))
+    keys = flat[2::width].copy() if has_keys else None
+    return Edges(nodes, u, v, keys, flat[width - 1 :: width].copy())
 
 
 def as_column(weights: list[Any]) -> NDArray[Any]:

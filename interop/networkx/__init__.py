@@ -1,1 +1,1 @@
-"""The networkx backend: its functions, the conversion of graphs, and the kernels that read them."""
+"""The networkx backend: its functions, and the conversion of graphs."""

@@ -78,7 +78,7 @@ def random_graph(blocks):
 
 @pytest.mark.parametrize(
     ("strategy", "launches", "copies", "waits", "scans"),
-    [("fold", 8, 4, 1, 1), ("tree", 8, 4, 1, 1), ("two-scan", 32, 7, 3, 2)],
+    [("fold", 8, 4, 1, 1), ("tree", 8, 4, 1, 1), ("two-scan", 32, 7, 4, 2)],
 )
 def test_a_scan_calls_the_device_seldom_for_each_block(
     interpreter, monkeypatch, strategy, launches, copies, waits, scans

@@ -175,7 +175,8 @@ FAULTS = [Planted(*row) for row in [
     ("the host does not wait for a copy", "arrays.py",
      "return self._xp.asnumpy(array)",
      "import cupyx\n        out = cupyx.zeros_pinned(array.shape, array.dtype)\n"
-     "        return self._xp.asnumpy(array, out=out, blocking=False)", "solve", DIFFERS),
+     "        return self._xp.asnumpy(array, out=out, blocking=False)", "solve",
+     f"{DIFFERS}|{OUTSIDE}"),
     ("a column is copied on a stream for which no other waits", "arrays.py",
      "            array = self._xp.asarray(values, dtype=dtype)\n",
      "            with self._xp.cuda.Stream(non_blocking=True):\n"
