@@ -56,6 +56,8 @@ def arguments(size: int) -> dict[str, Call]:
     edges = node[1:], np.maximum(2 * node[1:] - nearby[1:], 0)
     table = NumpyArrays().max_table(place)
     first, last = np.sort(random.integers(0, size, (2, count), dtype=np.int32), axis=0)
+    kept = NumpyArrays().segmented_reduce(mask, offsets, "sum", 0)
+    starts = NumpyArrays().offsets(kept, dtype="int32")[:-1]
     calls: dict[str, tuple[Any, ...]] = {
         "gather": (label, u),
         "count": (mask,),
@@ -74,6 +76,8 @@ def arguments(size: int) -> dict[str, Call]:
         "order_key": (weight,),
         "any_equal": (u, v),
         "pointer_jump": (parent,),
+        "multiprefix": (u, ids, node),
+        "segmented_compact": (mask, offsets, starts, ids),
         "compact_pairs": (u, v, key, 2**30, "int32", ids),
         "relabel_pairs": (label, u, v, key, ids),
         "scatter_min_pairs": (u, v, key, ids, size),

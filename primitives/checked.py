@@ -118,6 +118,24 @@ def _check_relabel_pairs(name: str, label: Any, u: Any, v: Any, *columns: Any) -
     _same_length(name, u=u, v=v, **{f"column {i}": column for i, column in enumerate(columns)})
 
 
+def _check_multiprefix(name: str, index: Any, values: Any, start: Any) -> None:
+    _places(name, "index", index, len(start))
+    _same_length(name, index=index, values=values)
+    _dtype(name, "values", values, "iu", "integers")
+    if values.dtype != start.dtype:
+        message = f"{name}: values are {values.dtype}, but start is {start.dtype}"
+        raise PrimitiveError(message)
+
+
+def _check_segmented_compact(name: str, mask: Any, offsets: Any, start: Any, *arrays: Any) -> None:
+    _dtype(name, "mask", mask, "b", "flags")
+    _ascending(name, offsets, len(mask))
+    _same_length(name, segments=offsets[1:], start=start)
+    _same_length(name, mask=mask, **{f"array {i}": array for i, array in enumerate(arrays)})
+    if bool(mask.any()):
+        _places(name, "start", start, len(mask) + 1)
+
+
 def _check_scatter_min_pairs(name: str, u: Any, v: Any, key: Any, ids: Any, size: int) -> None:
     _dtype(name, "key", key, "u", "unsigned integers")
     _places(name, "u", u, size)
@@ -245,6 +263,8 @@ CHECKS: dict[str, Callable[..., None]] = {
     "scatter_argmin": _check_scatter_argmin,
     "compact_pairs": _check_compact_pairs,
     "relabel_pairs": _check_relabel_pairs,
+    "multiprefix": _check_multiprefix,
+    "segmented_compact": _check_segmented_compact,
     "scatter_min_pairs": _check_scatter_min_pairs,
     "cut_mirrors": _check_cut_mirrors,
     "join_in_order": _check_join_in_order,

@@ -86,12 +86,13 @@ class NumpyArrays(ArrayModule):
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        reduced = np.full(len(offsets) - 1, initial, values.dtype)
+        dtype = self.index_dtype(len(values)) if values.dtype == bool else values.dtype
+        reduced = np.full(len(offsets) - 1, initial, dtype)
         starts = offsets[:-1]
         # For an empty segment, reduceat would return the value after it.
         filled = starts < offsets[1:]
         if len(values):
-            reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=values.dtype)
+            reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=dtype)
         return reduced
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:

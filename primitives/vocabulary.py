@@ -47,6 +47,8 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 | any_equal               | whether elements at the same position are equal      | n, n           |
 | compact_pairs           | pairs with distinct members and keys up to a limit   | n, 8n          |
 | relabel_pairs           | pairs of labels, without those that became equal     | n, 8n          |
+| multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
+| segmented_compact       | elements of each segment selected, to a given place  | n, 8n          |
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
@@ -168,7 +170,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         Parameters
         ----------
         values : array of length m
-            Numbers; the result has their dtype.
+            Numbers; the result has their dtype. Flags are counted: the dtype is ``index_dtype(m)``.
         offsets : integer array of length n + 1
             Ascending from 0 to m.
         op : {"min", "max", "sum"}
@@ -339,6 +341,51 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         """
         new_u, new_v = self.gather(label, u), self.gather(label, v)
         return self.compact(new_u != new_v, new_u, new_v, *columns)
+
+    def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
+        """Return, for each value, its place's `start` plus the earlier values at the same place.
+
+        Parameters
+        ----------
+        index : index array of length m
+            Places below n.
+        values : integer array of length m
+        start : array of length n
+            With the dtype of the values, which holds all sums.
+        """
+        order = self.argsort(index)
+        sums = self.scan(self.gather(values, order), dtype=start.dtype, exclusive=True)
+        total = self.scatter_reduce(index, values, len(start), "sum", 0)
+        distance = start - self.offsets(total, dtype=start.dtype)[:-1]
+        sums = sums + self.gather(distance, self.gather(index, order))
+        return self.scatter(order, sums, len(index), 0, dtype=start.dtype)
+
+    def segmented_compact(
+        self, mask: Array, offsets: Array, start: Array, /, *arrays: Array
+    ) -> tuple[Array, ...]:
+        """Move the elements of each segment that a mask selects, in order, to consecutive places.
+
+        Parameters
+        ----------
+        mask : bool array of length m
+        offsets : integer array of length n + 1
+            Ascending from 0 to m.
+        start : index array of length n
+            The place of the first element of each segment. The places of all selected elements are
+            distinct and below their number.
+        *arrays : arrays of length m
+
+        Returns
+        -------
+        tuple of arrays
+            The selected elements of each array, at their new places.
+        """
+        kept = self.compact(mask, *arrays)
+        lengths = self.segmented_reduce(mask, offsets, "sum", 0)
+        distance = start - self.scan(lengths, dtype=start.dtype, exclusive=True)
+        own = self.offsets(lengths, dtype=start.dtype)
+        place = self.arange(self.count(mask), start.dtype) + self.segmented_broadcast(distance, own)
+        return tuple(self.scatter(place, each, len(place), 0, dtype=each.dtype) for each in kept)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /

@@ -1,41 +1,50 @@
 """Stages over a graph in compressed sparse row form (CSR), with both arcs of each edge.
 
-Edges are sorted once, by weight and id. The position of an edge is its rank, so no two edges tie in
-any round.
+Edges are sorted once, by weight and id. An arc has the rank of its edge in this order, so no two
+edges tie in any round.
 """
+
+from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Arcs, Count, Edges, Flags, Index, Lightest, VertexIndex
 
 
-@stage(writes="edges")
-def sort_edges(ops: ArrayModule, edges: Edges) -> Edges:
-    """Sort the edges by weight, ties by id, so that the position of an edge is its rank."""
+@stage(writes=("order", "rank"))
+def sort_edges(ops: ArrayModule, edges: Edges) -> tuple[Index, Index]:
+    """Sort the edges by weight, ties by id: the edge of each rank, and the rank of each edge."""
     order = ops.argsort(edges.key)
-    return Edges(*(ops.gather(column, order) for column in edges))
+    number = ops.arange(len(order), order.dtype)
+    return order, ops.scatter(order, number, len(order), 0, dtype=order.dtype)
 
 
 @stage(writes="arcs")
-def build_csr(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Arcs:
-    """Build the CSR form of the graph: edge and destination of each arc, ordered by source.
+def build_csr(ops: ArrayModule, edges: Edges, rank: Index, num_vertices: Count) -> Arcs:
+    """Build the CSR form of the graph: rank and destination of each arc, ordered by source.
 
     Source: Sousa, Mariano and Proenca, section IV-A.
     """
-    u, v, *_ = edges
-    source = ops.concat([u, v])
-    order = ops.argsort(source)
-    dtype = order.dtype
-    degree = ops.scatter_reduce(source, ops.full(len(order), 1, dtype), num_vertices, "sum", 0)
+    return compress_rows(ops, edges.u, edges.v, rank, num_vertices)
+
+
+def compress_rows(ops: ArrayModule, u: Any, v: Any, edge: Any, num_vertices: int) -> Arcs:
+    """Return both arcs of each edge as a CSR graph; of a vertex, those from its end `u` first."""
+    u, v = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (u, v))
+    source, size = ops.concat([u, v]), 2 * len(u)
+    one = ops.full(size, 1, ops.index_dtype(size))
+    degree = ops.scatter_reduce(source, one, num_vertices, "sum", 0)
+    offsets = ops.offsets(degree, dtype=one.dtype)
+    place = ops.multiprefix(source, one, offsets[:-1])
     return Arcs(
-        order % max(1, len(u)),
-        ops.gather(ops.concat([v, u]), order),
-        ops.offsets(degree, dtype=dtype),
+        ops.scatter(place, ops.concat([edge, edge]), size, 0, dtype=edge.dtype),
+        ops.scatter(place, ops.concat([v, u]), size, 0, dtype=u.dtype),
+        offsets,
     )
 
 
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
-def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges) -> Lightest:
+def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges, order: Index) -> Lightest:
     """Find the lightest edge of each vertex: its key, its id and its other end.
 
     A vertex without arcs gets the largest key and id, and itself as the other end. The paper breaks
@@ -46,7 +55,7 @@ def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges) -> Ligh
     _, _, key, edge_id = edges
     vertex = ops.arange(len(arcs.offsets) - 1, dtype=arcs.destination.dtype)
     position = ops.segmented_argmin(arcs.edge, arcs.offsets)
-    edge = ops.gather(arcs.edge, position, fill=len(key))
+    edge = ops.gather(order, ops.gather(arcs.edge, position, fill=len(key)), fill=len(key))
     return (
         ops.gather(key, edge, fill=ops.largest(key.dtype)),
         ops.gather(edge_id, edge, fill=ops.largest(edge_id.dtype)),
@@ -54,16 +63,17 @@ def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges) -> Ligh
     )
 
 
-@stage(writes=("is_crossing", "crossing_degree"))
-def count_new_edges(ops: ArrayModule, arcs: Arcs, label: VertexIndex) -> tuple[Flags, VertexIndex]:
-    """Flag the arcs between fragments, and count those of each vertex.
+@stage(writes=("target", "is_crossing", "crossing_degree"))
+def count_new_edges(
+    ops: ArrayModule, arcs: Arcs, label: VertexIndex
+) -> tuple[Index, Flags, VertexIndex]:
+    """Label the ends of arcs, flag the arcs between fragments, and count those of each vertex.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
-    _, destination, offsets = arcs
-    is_crossing = ops.segmented_broadcast(label, offsets) != ops.gather(label, destination)
-    degree = ops.segmented_reduce(is_crossing.astype(offsets.dtype), offsets, "sum", 0)
-    return is_crossing, degree
+    target = ops.gather(label, arcs.destination)
+    is_crossing = ops.segmented_broadcast(label, arcs.offsets) != target
+    return target, is_crossing, ops.segmented_reduce(is_crossing, arcs.offsets, "sum", 0)
 
 
 @stage(writes=("segment_start", "fragment_offsets"))
@@ -72,29 +82,23 @@ def assign_edge_segments(
 ) -> tuple[VertexIndex, Index]:
     """Assign a segment of the new arcs to each fragment, and a range in it to each of its vertices.
 
-    A prefix sum of the fragments' degrees yields the segments, and one over the vertices sorted by
-    fragment yields their ranges. In the paper, threads get places from an atomic counter instead,
-    so the layout depends on timing.
+    A prefix sum of the fragments' degrees yields the segments, and one in each fragment yields the
+    ranges. In the paper, threads take places from an atomic counter, so their order depends on
+    timing.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
-    dtype = crossing_degree.dtype
     degree = ops.scatter_reduce(label, crossing_degree, num_fragments, "sum", 0)
-    by_fragment = ops.argsort(label)
-    start = ops.scan(ops.gather(crossing_degree, by_fragment), dtype=dtype, exclusive=True)
-    return (
-        ops.scatter(by_fragment, start, len(label), 0, dtype=dtype),
-        ops.offsets(degree, dtype=dtype),
-    )
+    offsets = ops.offsets(degree, dtype=degree.dtype)
+    return ops.multiprefix(label, crossing_degree, offsets[:-1]), offsets
 
 
 @stage(writes="arcs")
 def insert_new_edges(
     ops: ArrayModule,
     arcs: Arcs,
-    label: VertexIndex,
+    target: Index,
     is_crossing: Flags,
-    crossing_degree: VertexIndex,
     segment_start: VertexIndex,
     fragment_offsets: Index,
 ) -> Arcs:
@@ -104,17 +108,10 @@ def insert_new_edges(
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
-    dtype = crossing_degree.dtype
-    edge, end = ops.compact(is_crossing, arcs.edge, arcs.destination)
-    # All arcs of one vertex move by the same distance.
-    shift = segment_start - ops.scan(crossing_degree, dtype=dtype, exclusive=True)
-    moved = ops.segmented_broadcast(shift, ops.offsets(crossing_degree, dtype=dtype))
-    place = ops.arange(len(edge), dtype=dtype) + moved
-    return Arcs(
-        ops.scatter(place, edge, len(edge), 0, dtype=edge.dtype),
-        ops.scatter(place, ops.gather(label, end), len(edge), 0, dtype=end.dtype),
-        fragment_offsets,
+    edge, destination = ops.segmented_compact(
+        is_crossing, arcs.offsets, segment_start, arcs.edge, target
     )
+    return Arcs(edge, destination, fragment_offsets)
 
 
 @stage(writes="num_edges", combine="sum")

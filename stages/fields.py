@@ -46,7 +46,7 @@ class Arcs(NamedTuple):
     Attributes
     ----------
     edge : index array of length k
-        The position of the edge of each arc.
+        The edge of each arc: its position, or its rank in the order of weight.
     destination : index array of length k
         The vertex to which each arc leads.
     offsets : index array of length n + 1

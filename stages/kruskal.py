@@ -4,7 +4,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
-from .csr import build_csr
+from .csr import compress_rows
 from .declare import stage
 from .fields import Arcs, Chosen, Count, Edges, Index, VertexIndex
 
@@ -48,8 +48,8 @@ def join_with_helpers(
 @stage(writes="whole_arcs")
 def build_whole_csr(ops: ArrayModule, whole_edges: Edges, num_vertices: Count) -> Arcs:
     """Build the CSR form of the graph from the edges of all partitions."""
-    arcs: Arcs = build_csr(ops, whole_edges, num_vertices)
-    return arcs
+    u, v, *_ = whole_edges
+    return compress_rows(ops, u, v, ops.arange(len(u), ops.index_dtype(2 * len(u))), num_vertices)
 
 
 @stage(writes="forest")

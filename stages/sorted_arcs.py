@@ -2,17 +2,19 @@
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Count, Edges, Index, Lightest
+from .fields import Count, Edges, Index, Keys, Lightest
 
 
 @stage(writes="edges")
-def list_both_arcs(ops: ArrayModule, edges: Edges) -> Edges:
+def list_both_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Edges:
     """List both arcs of each edge, ordered by id."""
-    u, v, key, edge_id = edges
-    ids = ops.concat([edge_id, edge_id])
-    order = ops.argsort(ids)
-    columns = (ops.concat(both) for both in ([u, v], [v, u], [key, key]))
-    return Edges(*(ops.gather(column, order) for column in (*columns, ids)))
+    dtype = ops.index_dtype(num_vertices)
+    number = ops.arange(2 * len(edges.u), ops.index_dtype(2 * len(edges.u)))
+    edge = number >> 1
+    source, target = (ops.gather(ops.asarray(end, dtype), edge) for end in (edges.u, edges.v))
+    is_back = (number & 1) > 0
+    u, v = ops.where(is_back, target, source), ops.where(is_back, source, target)
+    return Edges(u, v, ops.gather(edges.key, edge), ops.gather(edges.edge_id, edge))
 
 
 @stage(writes="num_edges", combine="sum")
@@ -21,32 +23,39 @@ def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
     return ops.count(edges.u < edges.v)
 
 
-@stage(writes=("sorted_arcs", "offsets"))
-def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Edges, Index]:
+@stage(writes=("order", "sorted_key", "offsets"))
+def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Index, Keys, Index]:
     """Sort the arcs by source. Arcs of the same source remain in the order of ids.
 
-    Source: parallel-boruvka, "My solution", the first step of each round.
+    Source: parallel-boruvka, "My solution", the first step of each round. There, records are moved.
     """
-    order = ops.argsort(edges.u)
-    one = ops.full(len(order), 1, dtype=order.dtype)
+    size, dtype = len(edges.u), ops.index_dtype(len(edges.u))
+    one = ops.full(size, 1, dtype)
     degree = ops.scatter_reduce(edges.u, one, num_vertices, "sum", 0)
-    arcs = Edges(*(ops.gather(column, order) for column in edges))
-    return arcs, ops.offsets(degree, dtype=order.dtype)
+    offsets = ops.offsets(degree, dtype=dtype)
+    place = ops.multiprefix(edges.u, one, offsets[:-1])
+    order = ops.scatter(place, ops.arange(size, dtype), size, 0, dtype=dtype)
+    return order, ops.scatter(place, edges.key, size, 0, dtype=edges.key.dtype), offsets
 
 
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def find_shortest_arcs(
-    ops: ArrayModule, sorted_arcs: Edges, offsets: Index, num_vertices: Count
+    ops: ArrayModule,
+    edges: Edges,
+    order: Index,
+    sorted_key: Keys,
+    offsets: Index,
+    num_vertices: Count,
 ) -> Lightest:
     """Find the lightest arc of each vertex: its key, its id and its other end.
 
     Source: parallel-boruvka, "My solution". There, the minima of the processors are merged.
     """
-    _, end, key, edge_id = sorted_arcs
-    position = ops.segmented_argmin(key, offsets)
+    _, end, key, edge_id = edges
+    arc = ops.gather(order, ops.segmented_argmin(sorted_key, offsets), fill=len(key))
     vertex = ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
     return (
-        ops.gather(key, position, fill=ops.largest(key.dtype)),
-        ops.gather(edge_id, position, fill=ops.largest(edge_id.dtype)),
-        ops.asarray(ops.gather(end, position, fill=vertex), vertex.dtype),
+        ops.gather(key, arc, fill=ops.largest(key.dtype)),
+        ops.gather(edge_id, arc, fill=ops.largest(edge_id.dtype)),
+        ops.asarray(ops.gather(end, arc, fill=vertex), vertex.dtype),
     )

@@ -130,6 +130,8 @@ class CudaArrays(ArrayModule):
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
         """Scatter the values to their segments; floats are added in unspecified order."""
+        if values.dtype == bool:
+            values = values.astype(self.index_dtype(len(values)))
         segments, dtype = len(offsets) - 1, values.dtype
         neutral = {"min": self.largest(dtype), "max": self._smallest(dtype), "sum": 0}[op]
         segment = self._segment_of_each(len(values), offsets)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+#: Threads that write to places at this distance do not share a cache line.
+_LINE = 64
 #: Fewer elements are created by NumPy.
 _MANY = 2**19
 
@@ -136,10 +138,12 @@ class BaseArrays(NumpyArrays):
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
     ) -> Array:
-        if values.dtype.kind not in "iu":
+        if values.dtype.kind not in "biu":
             return super().segmented_reduce(values, offsets, op, initial)
-        out = empty(len(offsets) - 1, values.dtype)
-        given = plain(values), raw(offsets), values.dtype.type(initial)
+        is_flag = values.dtype == bool
+        dtype = self.index_dtype(len(values)) if is_flag else values.dtype
+        out = empty(len(offsets) - 1, dtype)
+        given = raw(values) if is_flag else plain(values), raw(offsets), dtype.type(initial)
         self._segments(_REDUCE[op], offsets, *given, out)
         return out
 
@@ -157,13 +161,29 @@ class BaseArrays(NumpyArrays):
         self._segments(reduce.broadcast, offsets, raw(values), raw(offsets), raw(out))
         return out
 
+    def segmented_compact(
+        self, mask: Array, offsets: Array, start: Array, /, *arrays: Array
+    ) -> tuple[Array, ...]:
+        count, shares, found = self.count(mask), self._shares(offsets), []
+        for array in arrays:
+            out = empty(count + _LINE * len(shares), array.dtype)
+            columns = raw(mask), raw(offsets), raw(start), raw(array), raw(out)
+            spare = [np.uint64(count + _LINE * i) for i in range(len(shares))]
+            own = zip(shares, spare, strict=True)
+            self._team.call(reduce.compact, [(*share, one, *columns) for share, one in own])
+            found.append(out[:count])
+        return tuple(found)
+
     def _segments(self, kernel: Callable[..., Any], offsets: Array, *arguments: Any) -> None:
-        """Call a kernel on shares of the segments with about equal numbers of elements."""
+        """Call a kernel on shares of the segments."""
+        self._team.call(kernel, [(*share, *arguments) for share in self._shares(offsets)])
+
+    def _shares(self, offsets: Array) -> list[tuple[int, int]]:
+        """Divide the segments into shares with about equal numbers of elements."""
         size = len(offsets) - 1
         shares = self._team.shares(max(size, int(offsets[-1])))
         cuts = offsets[:-1].searchsorted([start for start, _ in shares]).tolist()
-        ends = zip(cuts, [*cuts[1:], size], strict=True)
-        self._team.call(kernel, [(first, last, *arguments) for first, last in ends])
+        return list(zip(cuts, [*cuts[1:], size], strict=True))
 
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
@@ -196,6 +216,12 @@ class BaseArrays(NumpyArrays):
         for row in rows[1:]:
             _JOIN[op](rows[0], row, out=rows[0])
         return rows[0]
+
+    def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
+        out, next_place = empty(len(index), start.dtype), start.copy()
+        columns = raw(index), raw(values), raw(next_place), raw(out)
+        scatter.multiprefix(0, len(index), *columns)
+        return out
 
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
         """Apply a function of two arrays, or of an array and a number, to shares of them."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...runtime.kernels import kernel
+from ...runtime.intrinsics import fetch
+from ...runtime.kernels import AHEAD, ONE, kernel
 
 
 @kernel
@@ -58,3 +59,17 @@ def broadcast(first, last, values, offsets, out):
         value = values[segment]
         for i in range(np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])):
             out[i] = value
+
+
+@kernel
+def compact(first, last, spare, mask, offsets, start, values, out):
+    """Write the values of each segment whose flag is 1, from the segment's start on.
+
+    The other values go to a spare place: no branch depends on a flag.
+    """
+    for segment in range(first, last):
+        fetch(out, start[min(segment + AHEAD, last - 1)])
+        place = np.uint64(start[segment])
+        for i in range(np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])):
+            out[place if mask[i] else spare] = values[i]
+            place += ONE * mask[i]

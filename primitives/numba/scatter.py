@@ -37,6 +37,16 @@ def scatter_sum(start, stop, index, values, out):
 
 
 @kernel
+def multiprefix(start, stop, index, values, total, out):
+    """Write the total at each value's place, then add the value to it."""
+    for i in range(start, stop):
+        fetch(total, index[min(i + AHEAD, stop - 1)])
+        place = index[i]
+        out[i] = total[place]
+        total[place] += values[i]
+
+
+@kernel
 def gather(start, stop, values, index, out):
     for i in range(start, stop):
         fetch(values, index[min(i + AHEAD, stop - 1)])
@@ -48,6 +58,7 @@ def gather_or_fill(start, stop, values, index, fill, out):
     """Gather values; `fill` has one element, or as many elements as `index`."""
     step = np.uint64(len(fill) > 1)
     for i in range(start, stop):
+        fetch(values, index[min(i + AHEAD, stop - 1)])
         place = index[i]
         out[i] = values[place] if place < len(values) else fill[np.uint64(i) * step]
 

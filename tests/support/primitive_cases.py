@@ -340,9 +340,13 @@ def offsets(rng, dtype, n):
     return (lengths,), {"dtype": sum_dtype}, np.array(sums, sum_dtype)
 
 
-@case(NUMBERS)
+@case(ALL)
 def segmented_reduce(rng, dtype, n):
     op = rng.choice(["min", "max", "sum"])
+    if dtype.kind == "b":
+        mask, offsets = some_values(rng, dtype, n), some_offsets(rng, n)
+        counts = [sum(part) for part in segments(mask, offsets)]
+        return (mask, offsets, "sum", 0), {}, positions(counts, n)
     values = small_values(rng, dtype, n) if op == "sum" else some_values(rng, dtype, n)
     offsets, initial = some_offsets(rng, n), some_values(rng, dtype, 1)[0].item()
     parts = segments(values, offsets)
@@ -510,6 +514,31 @@ def relabel_pairs(rng, dtype, n):
     unlike = [i for i in range(n) if label[u[i]] != label[v[i]]]
     kept = label[u[unlike]], label[v[unlike]], *(column[unlike] for column in columns)
     return (label, u, v, *columns), {}, kept
+
+
+@case([each for each in INTEGERS if each.itemsize > 1])
+def multiprefix(rng, dtype, n):
+    size = n // 2 + 1
+    index, values = some_index(rng, size, n), small_values(rng, dtype, n)
+    start = small_values(rng, dtype, size)
+    total, found = start.tolist(), []
+    for place, value in zip(index.tolist(), values.tolist(), strict=True):
+        found.append(total[place])
+        total[place] += value
+    return (index, values, start), {}, np.array(found, dtype)
+
+
+@case(ALL)
+def segmented_compact(rng, dtype, n):
+    mask = some_values(rng, np.dtype(bool), n)
+    values, offsets = some_values(rng, dtype, n), some_offsets(rng, n)
+    columns = values, some_ids(rng, n)
+    parts = [[i for i in part if mask[i]] for part in segments(np.arange(n), offsets)]
+    start, moved = np.zeros(len(parts), rng.choice(INDEX)), []
+    for segment in rng.sample(range(len(parts)), len(parts)):
+        start[segment] = len(moved)
+        moved += parts[segment]
+    return (mask, offsets, start, *columns), {}, tuple(column[moved] for column in columns)
 
 
 @case(UNSIGNED)
