@@ -3,7 +3,8 @@
 A name is one of `GRAPHS`, the path of a file, or a family of generated graphs with its options,
 such as `random:n=262144,m=4194304,weights=float64,ids=int64`. There n and m stand for `vertices`
 and `edges`, and `ids` is the dtype of the columns u and v. With `arcs=True` each edge is listed
-from both of its ends, sorted by the first.
+from both of its ends, sorted by the first. `simple:NAME` is another graph without loops and
+parallel edges, and connected.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ def ensure(name: str, cache: Path | None = None) -> Path:
     if not folder.is_dir():
         from mstflow.graphs.write import replacing
 
-        graph = _read(path) if path.is_file() else _generate(spec)
+        if spec.startswith("simple:"):
+            graph = _simple(load(ensure(spec.removeprefix("simple:"), cache)))
+        else:
+            graph = _read(path) if path.is_file() else _generate(spec)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing(f"{folder}/") as draft:
             draft.mkdir()
@@ -132,6 +136,23 @@ def _generate(spec: str) -> Graph:
         order = np.argsort(u, kind="stable")
         u, v, w = u[order], v[order], w[order]
     return Graph(u.astype(ids, copy=False), v.astype(ids, copy=False), w, graph.num_vertices)
+
+
+def _simple(graph: Graph) -> Graph:
+    """Keep the lightest edge of each pair of vertices; join components by the heaviest weight."""
+    from mstflow import minimum_spanning_forest
+
+    u, v = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
+    order = np.lexsort((graph.w, v, u))
+    is_first = np.append(True, (np.diff(u[order]) != 0) | (np.diff(v[order]) != 0))
+    kept = np.sort(order[is_first & (u[order] != v[order])])
+    u, v, w = u[kept], v[kept], graph.w[kept]
+    _, chain = np.unique(
+        minimum_spanning_forest((u, v, w), num_vertices=graph.n).labels, return_index=True
+    )
+    heaviest = np.full(len(chain) - 1, w.max(), w.dtype)
+    chain = chain.astype(u.dtype)
+    return Graph(np.append(u, chain[:-1]), np.append(v, chain[1:]), np.append(w, heaviest), graph.n)
 
 
 def _read(path: Path) -> Graph:

@@ -326,6 +326,28 @@ SUITE = {
             "rounds": 3,
         },
     ),
+    "authors": Benchmark(
+        "boruvka-csr and boruvka-sorted beside the programs of their authors",
+        compare,
+        SOLVE,
+        {
+            "graphs": [
+                "simple:N",
+                f"simple:grid:rows=1250,columns=1250,keep=0.64,{ONE_TO_1000}",
+                f"simple:random:n=250000,m=1250000,{ONE_TO_1000}",
+            ],
+            "codes": [
+                solver("boruvka-csr"),
+                solver("boruvka-sorted"),
+                solver("boruvka-edgelist"),
+                "mstflow",
+                "scipy",
+            ],
+            "threads": [1, 2],
+            "rounds": 5,
+        },
+        usual=False,  # needs --external
+    ),
     "interpreted-gpu": Benchmark(
         "calls, memory traffic and the host's time of solves on interpreted kernels of a GPU",
         model.measure,

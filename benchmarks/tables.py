@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .clusters import PUBLISHED
 from .graphs import GRAPHS, parse_options
+from .papers import authors
 from .runner.figures import Figures, figures
 
 if TYPE_CHECKING:
@@ -552,6 +553,8 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "grids": ("grids", grid_times),
     "interpreted-gpu-calls": ("interpreted-gpu", gpu_calls),
     "interpreted-gpu-traffic": ("interpreted-gpu", gpu_traffic),
+    "authors": ("authors", authors.rows),
+    "authors-codes": ("authors", seconds),
     "papers-sousa": ("papers-sousa", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),
     "papers-katsigiannis": ("papers-katsigiannis", helpers),

@@ -6,6 +6,7 @@ timed and includes making the code's own graph from the columns.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,24 +109,28 @@ def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
 
     options = parse_options(code.partition(":")[2])
     options.pop("threads", None)
-    algorithm = mstflow.algorithm(options.pop("algorithm", "auto"))
+    name = options.pop("algorithm", "auto")
     call = {name: options.pop(name) for name in CALL_OPTIONS & options.keys()}
     call |= {"threads": threads, "progress": False}
     if call.get("scheduler") == "distributed":
         call["scheduler"] = _cluster(threads)
 
-    def solve(graph: Any, vertices: int | None, values: Any, **own: Any) -> mstflow.Forest:
-        pipeline = algorithm.given(**values)
-        chosen = {"num_vertices": vertices, "algorithm": pipeline, **call, **own}
+    names = ["filter-kruskal", "filter-boruvka"] if name == "auto" else [name]
+    algorithms = [mstflow.algorithm(each) for each in names]
+    measured = algorithms[0].given(**options) if options else name  # "auto" chooses
+
+    def solve(graph: Any, vertices: int | None, algorithm: Any, **own: Any) -> mstflow.Forest:
+        chosen = {"num_vertices": vertices, "algorithm": algorithm, **call, **own}
         return mstflow.minimum_spanning_forest(graph, **chosen)
 
     graph = load(folder, mapped=on_disk)
     u, v, w = (column[:WARM_UP_EDGES] for column in graph[:3])
     few = max(1, len(u) * graph.n // max(len(graph.u), 1))
-    every = {name: value for name, value in EVERY_STAGE.items() if name in algorithm.values}
-    usable = [name for name in ("numpy", "numba") if name in backends()]  # "auto" chooses of these
-    for backend in [call["backend"]] if "backend" in call else usable:
-        solve((u % few, v % few, w), few, {**every, **options}, backend=backend)
+    usable = [each for each in ("numpy", "numba") if each in backends()]  # "auto" chooses of these
+    backend = [call["backend"]] if "backend" in call else usable
+    for each, pipeline in itertools.product(backend, algorithms):
+        every = {key: value for key, value in EVERY_STAGE.items() if key in pipeline.values}
+        solve((u % few, v % few, w), few, pipeline.given(**every), backend=each)
     whole, vertices = (folder, None) if on_disk else (graph[:3], graph.n)
 
     def answer(found: mstflow.Forest) -> Answer:
@@ -134,7 +139,7 @@ def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
         weight = None if on_disk else _total(graph.w[ids])  # mapped pages count as memory
         return Answer(len(ids), weight, ids, solver, stages)
 
-    return Prepared(lambda: solve(whole, vertices, options), answer)
+    return Prepared(lambda: solve(whole, vertices, measured), answer)
 
 
 def _cluster(workers: int) -> Any:
