@@ -1,6 +1,5 @@
 """Tests of the memory pool: what it holds at most, and offers to the system."""
 
-import collections
 import errno
 import mmap
 import os
@@ -19,79 +18,37 @@ from hypothesis import strategies as st
 
 from mstflow.runtime import memory
 
-#: Blocks consist of whole pages: the system returns no less.
-page_sizes = st.integers(1, 40).map(lambda pages: pages * mmap.PAGESIZE)
+sizes = st.lists(st.integers(1, 40).map(lambda pages: pages * memory._PAGE), max_size=40)
 
 
-@pytest.mark.parametrize("runs", [0, 1])
-@pytest.mark.parametrize("reserve", [0, 50 * mmap.PAGESIZE, memory._RESERVE])
-@given(sizes=st.lists(page_sizes, max_size=40), data=st.data())
-def test_the_pool_holds_little_more_than_the_peak(runs, reserve, sizes, data):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "_RESERVE", reserve)
-        pool = memory._Pool()
-        for _ in range(2 * runs):
-            pool.begin()
-            pool.end()
-        check_that_the_pool_holds_little_more_than_the_peak(pool, sizes, data)
+def block(lease):
+    return np.asarray(lease)
 
 
-def check_that_the_pool_holds_little_more_than_the_peak(pool, sizes, data):
-    leases, most = [], 0
+@given(sizes, st.data())
+def test_blocks_do_not_overlap(sizes, data):
+    pool, leases = memory._Pool(), []
+    runs = data.draw(st.integers(0, 3))
+    for _ in range(runs):
+        pool.keep(1, True)
+        pool.keep(-1, True)
+    pool.keep(1, True)
     for place, size in enumerate(sizes):
-        block = pool.take(size)
-        assert block.size == size
-        block.array()[:] = place % 256
-        leases.append((block, place % 256))
-        most = max(most, sum(block.size for block, _ in leases))
-        assert pool.held == sum(block.size for block in [*pool.idle, *(b for b, _ in leases)])
-        assert pool.held <= pool._bound(most)
+        leases.append((pool.take(size), place))
+        assert len(block(leases[-1][0])) == size
+        block(leases[-1][0])[::4096] = place
         while leases and data.draw(st.booleans()):
-            block, value = leases.pop(data.draw(st.integers(0, len(leases) - 1)))
-            assert (block.array() == value).all()  # no other block overlaps it
-            pool.give_back(block)
-            for blocks in (pool.idle, pool.unused):
-                assert not any(a.precedes(b) for a in blocks for b in blocks)
-    for block, _ in leases:
-        pool.give_back(block)
-    assert (pool.leases, pool.used) == (0, 0)
-    assert pool.held == sum(block.size for block in pool.idle)
-    assert pool.held <= (pool._bound(most) if pool.reuses else 0)
-
-
-def test_blocks_are_joined_where_mappings_are_arrays(monkeypatch):
-    """Windows has no anonymous mappings."""
-    monkeypatch.delattr(mmap, "MAP_ANONYMOUS", raising=False)
-    monkeypatch.setattr(memory, "_RESERVE", 0)
-    pool = memory._Pool()
-    first, other = pool.take(2), pool.take(1)
-    pool.give_back(first)
-    half = pool.take(1)
-    pool.begin()
-    pool.give_back(other)
-    pool.give_back(half)
-    assert sorted(block.size for block in pool.idle) == [1, 2]
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_released_memory_is_returned_to_the_system():
-    """A part of a mapping is returned while another part is in use."""
-
-    def resident():
-        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
-
-    size = 2**26
-    pool, before = memory._Pool(), resident()
-    block, after = pool.take(2 * size), pool.take(2**21)
-    block.array()[:] = 1
-    pool.begin()
-    pool.give_back(block)
-    small = pool.take(2**21)
-    pool.most = 0
-    pool.take(3 * size)  # there is no such block: the rest of the first one is released
-    assert resident() - before < size
-    assert (small.array() == 1).all()
-    assert after.size == 2**21  # if no block were in use here, the first one would be extended
+            lease, value = leases.pop(data.draw(st.integers(0, len(leases) - 1)))
+            assert (block(lease)[::4096] == value).all()
+            del lease
+        assert not any(one[1] == two[0] for one in pool.free for two in pool.free)
+        in_use = sum(len(block(lease)) for lease, _ in leases)
+        assert in_use + sum(stop - start for start, stop in pool.free) == memory._RANGE
+    lease = None
+    leases.clear()
+    pool.keep(-1, True)
+    assert pool.leases == 0
+    assert bool(pool.free) == (pool.mapping is not None) == bool(sizes and runs)
 
 
 @pytest.fixture
@@ -101,27 +58,34 @@ def pool(monkeypatch):
     return found
 
 
-def test_blocks_are_kept_until_the_outermost_context_ends(pool):
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_pages_are_kept_until_the_outermost_context_ends(pool):
+    size, before = 2**26, resident()
     with memory.keeping_blocks():
         with memory.keeping_blocks():
-            memory.empty(2**21, np.uint8)
-        (block,) = pool.idle
-        array = memory.empty(2**21, np.uint8)
-        assert array.ctypes.data == block.array().ctypes.data
+            memory.empty(size, np.uint8)[:] = 1
+        assert resident() - before > size // 2
+        array = memory.empty(size, np.uint8)
+        assert (array == 1).all()
         del array
-        assert (pool.leases, pool.held) == (0, 2**21)
-    assert (pool.used, pool.most, pool.held, pool.idle) == (0, 0, 0, [])
+    assert resident() - before < size // 2
+    assert (pool.leases, pool.mapping, pool.free) == (0, None, [])
 
 
-@pytest.mark.skipif(not memory._OFFERS, reason="the system cannot take pages later")
-def test_later_runs_keep_little_more_than_the_last_peaks_for_the_next_run(pool, monkeypatch):
-    monkeypatch.setattr(pool, "peaks", collections.deque(maxlen=2))
-    held = []
-    for size, for_next in ((4, True), (5, True), (2, True), (2, True), (3, False), (1, True)):
-        with memory.keeping_blocks(for_next):
-            memory.empty(size * 2**21, np.uint8)
-        held.append(pool.held >> 21)
-    assert held == [0, 5, 5, 3, 0, 1]  # at most half more
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_pages_are_released_while_another_block_is_in_use(pool):
+    size, before = 2**26, resident()
+    with memory.keeping_blocks():
+        arrays = [memory.empty(size, np.uint8) for _ in range(3)]
+        for array in arrays:
+            array[:] = 1
+        del arrays[1], array
+    assert resident() - before < 2.5 * size
+    assert all((array == 1).all() for array in arrays)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts page faults")
@@ -142,23 +106,29 @@ def test_a_repeated_run_writes_to_no_new_pages(pool):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 8
 
 
-def test_arrays_that_outlive_a_run_are_returned_like_its_idle_blocks(pool):
+def test_arrays_that_outlive_a_run_are_returned_like_its_free_blocks(pool):
     """Such as the forest, of which a run returns a copy."""
     held = []
     for for_next in (True, True, False):
         with memory.keeping_blocks(for_next):
             array = memory.empty(2**21, np.uint8)
         del array
-        held.append(pool.held >> 21)
-    assert held == [0, int(memory._OFFERS), 0]
+        held.append(pool.mapping is not None)
+    assert held == [False, hasattr(mmap, "MADV_FREE"), False]
 
 
 def test_a_limit_of_addresses(pool, monkeypatch):
     monkeypatch.setattr(memory, "addresses_are_limited", lambda: True)
-    for _ in range(3):
-        with memory.keeping_blocks():
-            memory.empty(2**21, np.uint8)
-        assert (pool.held, pool.idle, pool.unused) == (0, [], [])
+    with memory.keeping_blocks():
+        assert len(memory.empty(2**21, np.uint8)) == 2**21
+        assert (pool.leases, pool.mapping) == (0, None)
+
+
+def test_larger_arrays_than_the_range_come_from_numpy(pool, monkeypatch):
+    monkeypatch.setattr(memory, "_RANGE", memory._PAGE)
+    arrays = [memory.empty(2**21, np.uint8) for _ in range(3)]
+    assert pool.leases == bool(pool.mapping)
+    assert [len(array) for array in arrays] == [2**21] * 3
 
 
 def lazily_freed():
@@ -185,30 +155,18 @@ def test_idle_blocks_are_offered_to_the_system(pool):
     assert lazily_freed() == before + size
 
 
-def test_a_system_that_cannot_take_pages_later_takes_them_now():
-    class Mapping:
-        def madvise(self, advice, *place):
-            if advice == mmap.MADV_FREE:
-                raise OSError(errno.EINVAL, "Invalid argument")
-            taken.append((advice, place))
-
-    taken = []
-    memory._Block(Mapping(), 3, 5).offer()
-    assert taken == [(mmap.MADV_DONTNEED, (3, 5))]
-
-
 def test_too_large_arrays_raise_memory_error():
-    state = [memory._pool.leases, memory._pool.used]
+    leases = memory._pool.leases
     with pytest.raises(MemoryError):
         memory.empty(2**60, np.uint8)
-    assert [memory._pool.leases, memory._pool.used] == state
+    assert memory._pool.leases == leases
 
 
-@pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="Windows reserves no addresses")
-def test_a_system_may_have_fewer_addresses_than_the_pool_reserves(monkeypatch):
+@pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="Windows has no such range")
+def test_a_system_may_have_fewer_addresses_than_the_range(pool, monkeypatch):
     """Such as a system of 32 bits."""
-    monkeypatch.setattr(memory, "_RESERVE", 2**64)
-    assert memory._Pool().take(2**21).size == 2**21
+    monkeypatch.setattr(memory, "_RANGE", 2**64)
+    assert len(memory.empty(2**21, np.uint8)) == 2**21
 
 
 def ended(program):
@@ -266,23 +224,19 @@ def test_huge_pages_are_optional(pool, monkeypatch):
     assert block.sum() == 2**20
 
 
-def test_a_block_may_return_while_another_is_taken():
-    """The garbage collector may run at any time, even between search and removal."""
+def test_a_block_may_return_while_another_is_taken(pool, monkeypatch):
+    """The garbage collector may run at any time, even while the lock is held."""
+    returning, joined = [pool.take(memory._PAGE) for _ in range(2)], memory._joined
 
-    class Block(memory._Block):
-        @property
-        def size(self):
-            if returning:
-                pool.give_back(returning.pop())
-            return self[2]
+    def join(blocks):
+        returning.clear()
+        return joined(blocks)
 
-    pool = memory._Pool()
-    returning = [pool.take(2), pool.take(2)]
-    pool.idle = [Block(bytearray(8), 0, 8)]
-    pool.held += 8
-    assert pool.take(7).size == 7
+    monkeypatch.setattr(memory, "_joined", join)
+    lease = pool.take(memory._PAGE)
     assert not pool.returned
-    assert (pool.leases, pool.used, len(pool.idle)) == (1, 7, 2)
+    assert (pool.leases, len(pool.free)) == (1, 2)
+    del lease
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers")

@@ -383,7 +383,7 @@ FAULTS = [
     ),
     Fault(
         "blocks of the pool overlap",
-        "runtime/memory.py", "self.start + size, self.size - size", "self.start, self.size - size",
+        "runtime/memory.py", "_joined([(start + size, stop)])", "_joined([(start, stop)])",
         "tests/runtime/test_memory.py",
     ),
     # Layering and packaging.
