@@ -305,10 +305,10 @@ class NumbaArrays(BaseArrays):
         main, *helpers = ((states, *common, other, failed, progress, raw(root)) for other in others)
         ahead = zip(helpers, map(raw, copies), strict=True)
         calls = [
-            (kruskal.join_runs, *main, raw(joining)),
-            *((kruskal.sort_ahead, *each, copied) for each, copied in ahead),
+            (True, *main, raw(joining)),
+            *((False, *each, copied) for each, copied in ahead),
         ]
-        count, *_ = self._team.call(operator.call, calls)
+        count, *_ = self._team.call(kruskal.take_part, calls)
         trees.flatten(raw(root))
         return joining[:count], root
 

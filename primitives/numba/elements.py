@@ -19,7 +19,8 @@ def count_up(start, stop, out):
 
 @kernel
 def copy_range(start, stop, values, out):
-    out[start:stop] = values[start:stop]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        out[i] = values[i]
 
 
 @kernel

@@ -213,22 +213,24 @@ def sort_one(run, states, ends, bits, key, records, other, failed, parent, filte
     return run
 
 
-@kernel
+@helper
 def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent, own):
     """Sort all runs that no other thread has taken, in order, shortly before they are joined."""
-    run, copied, patience, filters = 0, _ZERO, np.uint64(len(parent)) // _NODES_PER_PAIR, False
+    run, copied, patience = 0, _ZERO, np.uint64(len(parent)) // _NODES_PER_PAIR
+    filters = np.bool_(False)
     while run < len(ends):
         for _ in range(_PATIENCE * (ends[run] - ends[max(0, run - _RUNS_AHEAD)])):
             if run <= np.int64(load(progress, _ZERO)) + _RUNS_AHEAD:
                 break
         inside = load(progress, ONE)
         if inside > copied + patience:
-            own[:] = parent
+            for node in range(len(parent)):  # a slice takes seconds to compile
+                own[node] = parent[node]
             copied, patience, filters = inside, patience << ONE, True
         run = sort_one(run, states, ends, bits, key, records, other, failed, own, filters)
 
 
-@kernel
+@helper
 def join_runs(states, ends, bits, key, records, other, failed, progress, parent, joining):
     """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
 
@@ -237,7 +239,7 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
     joining pairs to all but the last place of `joining`. Each other pair is overwritten.
     """
     count, inside, start, ahead = _ZERO, _ZERO, 0, 0
-    is_late = False
+    is_late = np.bool_(False)  # a literal would be compiled once more, as a type of its own
     for run in range(len(ends)):
         if count + ONE == len(joining):
             store(states, run, TAKEN)
@@ -277,6 +279,18 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
         start = ends[run]
     store(progress, _ZERO, np.uint64(len(ends)))
     return np.int64(count)
+
+
+@kernel
+def take_part(joins, states, ends, bits, key, records, other, failed, progress, parent, own):
+    """Join all runs, or sort runs ahead of the thread that joins them.
+
+    This is one kernel, because what both parts call takes seconds to compile.
+    """
+    if joins:
+        return join_runs(states, ends, bits, key, records, other, failed, progress, parent, own)
+    sort_ahead(states, ends, bits, key, records, other, failed, progress, parent, own)
+    return np.int64(0)
 
 
 # Joins by many threads.
