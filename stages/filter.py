@@ -5,8 +5,6 @@ called fragments. A heavy edge inside a fragment is the heaviest edge of a cycle
 Only the heavy edges between two fragments remain.
 """
 
-from typing import Any
-
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Amount, Count, Edges, Index, Keys, Verdict
@@ -24,37 +22,19 @@ def sparse_graph_left(
     return num_edges <= max(small, dense * num_vertices)
 
 
-#: The bits that a hash keeps of a product. As a signed number, they fit into any index.
-_HASH_BITS = 2**63 - 1
-
-
-def _place(block: Any, bits: int) -> Any:
-    """Return the edge id that represents a block of 2^bits ids; also of an array (uint64)."""
-    mixed = block * 0x1E3779B97F4A7C15 & _HASH_BITS
-    mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_BITS
-    return (block << bits) + (mixed >> (63 - bits))
-
-
 @stage(writes="sample", combine="concatenation")
 def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: Amount) -> Keys:
-    """Return the key of each edge in a sample.
+    """Return the key of one edge of each block of 2^k consecutive edges.
 
-    The sample has one id of each block of 2^k consecutive ids, chosen by a hash of the block. So it
-    does not depend on the partitions, and no regular order of the edges evades it. It may be empty
-    if ids are missing.
+    A hash of the number of the block chooses the edge, so no regular order of the edges evades the
+    sample. It is empty if each partition has less than a block.
     """
     bits = max(0, num_edges.bit_length() - int(sample_size).bit_length())
-    key, edge_id = edges.key, edges.edge_id
-    # Fetch both ids at once: the host waits for each transfer from a device.
-    ends = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
-    if ends and ends[1] - ends[0] == len(key) - 1:  # consecutive ids
-        first, last = (each >> bits for each in ends)
-        first += _place(first, bits) < ends[0]
-        last -= _place(last, bits) > ends[1]
-        block = ops.asarray(ops.arange(max(0, last + 1 - first), "int64") + first, "uint64")
-        return ops.gather(key, ops.asarray(_place(block, bits), "int64") - ends[0])
-    place = _place(ops.asarray(edge_id, "uint64") >> bits, bits)
-    return ops.compact(ops.asarray(place, "int64") == edge_id, key)[0]
+    block = ops.arange(len(edges.key) >> bits, "int64")
+    hashed = ops.asarray(block, "uint64") * 0x1E3779B97F4A7C15
+    hashed = (hashed ^ (hashed >> 32)) * 0x56E8FEB86659FD93
+    offset = ops.asarray(hashed >> 1, "int64") >> (63 - bits)
+    return ops.gather(edges.key, (block << bits) + offset)
 
 
 @stage(writes="pivot")
