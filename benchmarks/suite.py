@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
 
-from . import clusters, files, grids, networkx_calls, primitives, queries, small, start
+from . import clusters, files, fused, grids, networkx_calls, primitives, queries, small, start
 from .gpu import model
 from .gpu import run as gpu
 from .papers import helpers, imbalance
@@ -149,6 +149,13 @@ SUITE = {
         KERNELS,
         {"size": 2**20, "threads": [1, 2], "rounds": 7},
         {"size": 3000, "rounds": 1},
+    ),
+    "fused": Benchmark(
+        "whole runs with fused primitives, and with their definitions instead",
+        fused.measure,
+        SOLVE,
+        {"graphs": ["E", "G", "N"], "threads": [1, 2], "rounds": 7},
+        {"graphs": ["tiny"], "threads": [1], "rounds": 1},
     ),
     "start": Benchmark(
         "import and first solves in fresh processes",

@@ -7,6 +7,7 @@ import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from . import fused
 from .clusters import PUBLISHED
 from .graphs import GRAPHS, parse_options
 from .papers import authors
@@ -544,6 +545,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "disk": ("disk", on_disk),
     "files": ("files", readers),
     "primitives": ("primitives", overrides),
+    "fused": ("fused", fused.rows),
     "start": ("start", starts),
     "small": ("small", small_calls),
     "small-many": ("small", many_graphs),

@@ -99,7 +99,7 @@ def run_on(
             decided = plan(request, facts, where)
         using = Backend(decided.backend, where.task_threads)
         flow = _flow(decided, candidates, source, facts.num_edges)
-        solver = Solver(from_columns(candidates.in_scans), using, bool(maximum))
+        solver = Solver(from_columns(candidates.pipeline), using, bool(maximum))
         records = None
         if checkpoint is not None:
             identity = {

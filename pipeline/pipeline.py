@@ -117,7 +117,8 @@ class Pipeline(Dataflow):
         names = (result,) if isinstance(result, str) else result or self.result
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
-        fields, report, _ = run_on(Candidates(self._copy(result=tuple(names))), graph, **options)
+        own = Candidates(self._copy(result=tuple(names)), is_own=True)
+        fields, report, _ = run_on(own, graph, **options)
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:

@@ -46,24 +46,18 @@ class Candidates(NamedTuple):
     """Pipelines from which a plan chooses. They find the same forest."""
 
     pipeline: Dataflow
-    #: Replaces it on the edges in the buffer of a scan, which are few per vertex. None if the
-    #: caller defined the pipeline: it may not find the minimum forest.
-    for_scans: Dataflow | None = None
-    #: Replaces it in memory if the backend joins edges by compiled kernels, as all but NumPy do.
-    compiled: Dataflow | None = None
-    #: Replaces it in memory on NumPy for at most `FEW` edges.
+    #: Whether the caller defined it. It may not find the minimum forest, so scans do not use it.
+    is_own: bool = False
+    #: Replaces it in memory on NumPy.
+    on_numpy: Dataflow | None = None
+    #: Replaces that for at most `FEW` edges.
     few: Dataflow | None = None
-
-    @property
-    def in_scans(self) -> Dataflow:
-        """The pipeline that scans run on the edges in their buffer."""
-        return self.for_scans or self.pipeline
 
     def in_memory(self, backend: str, num_edges: int) -> Dataflow:
         """Return the pipeline for this number of edges in memory."""
-        if self.compiled and backend != "numpy":
-            return self.compiled
-        return self.few if self.few and num_edges <= FEW else self.pipeline
+        if backend != "numpy" or not self.on_numpy:
+            return self.pipeline
+        return self.few if self.few and num_edges <= FEW else self.on_numpy
 
 
 class Request(NamedTuple):
@@ -81,11 +75,6 @@ class Request(NamedTuple):
     on_device: bool = False
     #: Free bytes of the device, if tasks compute on one.
     device_memory: int | None = None
-
-    @property
-    def is_own(self) -> bool:
-        """Whether the caller defined the pipeline: it may not find the minimum forest."""
-        return self.candidates.for_scans is None
 
     @property
     def gives_fields(self) -> bool:
@@ -126,7 +115,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     backend = resolve_backend(request.backend, edges, on_device=request.on_device)
     scans = strategy in SCANNING
     pipeline = (
-        request.candidates.in_scans if scans else request.candidates.in_memory(backend, edges)
+        request.candidates.pipeline if scans else request.candidates.in_memory(backend, edges)
     )
     advises = request.backend == "auto" and graph.is_in_memory and not request.on_device
     found = Plan(
@@ -147,7 +136,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
         # quarter for each task. If they need more, reduce the partitions first if possible.
         memory = where.worker_memory
         fits = memory is None or graph.rounds_bytes <= 2 * memory * where.workers
-        wants_forests = not (request.is_own or request.gives_fields)
+        wants_forests = not (request.candidates.is_own or request.gives_fields)
         is_bounded = request.memory is not None or (wants_forests and not fits)
     return _bounded(found, request, graph, where, rates or Rates()) if is_bounded else found
 
@@ -226,7 +215,7 @@ def _choose(request: Request, graph: Graph, where: Workers, partitions: int) -> 
         return "two-scan", "memory is bounded"
     if request.device_memory is not None and graph.device_bytes > request.device_memory:
         return "two-scan", "the graph is larger than the device's memory"
-    if request.is_own and partitions > 1:
+    if request.candidates.is_own and partitions > 1:
         return "iterate", "a custom pipeline may find something other than forests to merge"
     if not graph.is_in_memory:
         return "two-scan", "the graph is streamed"
@@ -237,7 +226,7 @@ def _choose(request: Request, graph: Graph, where: Workers, partitions: int) -> 
 
 def _suit_tiles(request: Request, graph: Graph, where: Workers, partitions: int) -> bool:
     """Return whether the graph is a grid, and memory and options allow the strategy "tiles"."""
-    if graph.tiles_leave is None or request.is_own or request.keeps_checkpoint:
+    if graph.tiles_leave is None or request.candidates.is_own or request.keeps_checkpoint:
         return False
     bound = where.worker_memory if request.memory is None else request.memory
     is_enough = bound is None or tiles_bytes(graph, partitions, where) <= bound

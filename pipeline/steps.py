@@ -36,7 +36,7 @@ class Loop(Compound):
     *steps : Stage, Loop or When
         The body.
     until : Stage
-        Writes one verdict; True ends the loop.
+        Writes one verdict, before each pass; True ends the loop.
     """
 
     sign = "until"

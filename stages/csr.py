@@ -29,7 +29,7 @@ def build_csr(ops: ArrayModule, edges: Edges, rank: Index, num_vertices: Count) 
 
 
 def compress_rows(ops: ArrayModule, u: Any, v: Any, edge: Any, num_vertices: int) -> Arcs:
-    """Return both arcs of each edge as a CSR graph; of a vertex, those from its end `u` first."""
+    """Return both arcs of each edge as a CSR graph; arcs from `u` precede those from `v`."""
     u, v = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (u, v))
     source, size = ops.concat([u, v]), 2 * len(u)
     one = ops.full(size, 1, ops.index_dtype(size))

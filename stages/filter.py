@@ -5,12 +5,14 @@ called fragments. A heavy edge inside a fragment is the heaviest edge of a cycle
 Only the heavy edges between two fragments remain.
 """
 
+from typing import Any
+
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Amount, Count, Edges, Index, Keys, Verdict
 
-#: At least one of this many edges is light, so the passes of a loop over the remaining edges take
-#: time linear in their number, even if most light edges are parallel or loops.
+#: At least one of this many edges is light. So there are few passes over the remaining edges, even
+#: if most light edges are parallel or loops.
 LEAST_LIGHT = 32
 
 
@@ -22,26 +24,51 @@ def sparse_graph_left(
     return num_edges <= max(small, dense * num_vertices)
 
 
+#: The bits that a hash keeps of a product. As a signed number, they fit into any index.
+_HASH_BITS = 2**63 - 1
+
+
+def _chosen_id(block: Any, bits: int) -> Any:
+    """Return the edge id that represents a block of 2^bits ids; also of an array (uint64)."""
+    mixed = block * 0x1E3779B97F4A7C15 & _HASH_BITS
+    mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_BITS
+    return (block << bits) + (mixed >> (63 - bits))
+
+
+def _chosen_ids(ops: ArrayModule, first: int, last: int, bits: int) -> Any:
+    """Return the ids of the blocks from `first` to `last` (int64)."""
+    block = ops.asarray(ops.arange(max(0, last + 1 - first), "int64") + first, "uint64")
+    return ops.asarray(_chosen_id(block, bits), "int64")
+
+
 @stage(writes="sample", combine="concatenation")
 def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: Amount) -> Keys:
-    """Return the key of one edge of each block of 2^k consecutive edges.
+    """Return the key of each edge in a sample.
 
-    A hash of the number of the block chooses the edge, so no regular order of the edges evades the
-    sample. It is empty if each partition has less than a block.
+    The sample has one id of each block of 2^k consecutive ids, chosen by a hash of the block. So it
+    does not depend on the partitions, and no regular order of the edges evades it. It may be empty
+    if ids are missing.
     """
     bits = max(0, num_edges.bit_length() - int(sample_size).bit_length())
-    block = ops.arange(len(edges.key) >> bits, "int64")
-    hashed = ops.asarray(block, "uint64") * 0x1E3779B97F4A7C15
-    hashed = (hashed ^ (hashed >> 32)) * 0x56E8FEB86659FD93
-    offset = ops.asarray(hashed >> 1, "int64") >> (63 - bits)
-    return ops.gather(edges.key, (block << bits) + offset)
+    key, edge_id = edges.key, edges.edge_id
+    if not len(key):
+        return key
+    # Fetch both ids at once: the host waits for each transfer from a device.
+    low, high = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
+    first, last = low >> bits, high >> bits
+    if high - low == len(key) - 1:  # consecutive ids
+        first += _chosen_id(first, bits) < low
+        last -= _chosen_id(last, bits) > high
+        return ops.gather(key, _chosen_ids(ops, first, last, bits) - low)
+    chosen = ops.gather(_chosen_ids(ops, first, last, bits), (edge_id >> bits) - first)
+    return ops.compact(chosen == edge_id, key)[0]
 
 
 @stage(writes="pivot")
 def choose_pivot(
     ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Amount
 ) -> Count:
-    """Choose the pivot, the largest key of about `light_per_vertex` light edges per vertex.
+    """Choose the pivot, the largest key of a light edge: `light_per_vertex` for each vertex, or so.
 
     All edges are light if the sample is empty.
 
@@ -63,7 +90,7 @@ def keep_edges(edges: Edges) -> Edges:
 
 @stage(writes="edges")
 def restore_edges(all_edges: Edges) -> Edges:
-    """Return to all edges."""
+    """Return all edges, light and heavy."""
     return all_edges
 
 

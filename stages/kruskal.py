@@ -15,6 +15,8 @@ def join_by_weight(
 ) -> tuple[Chosen, VertexIndex]:
     """Choose each edge that joins two fragments, in ascending order of weights.
 
+    Color each vertex with the root of its tree.
+
     Source: Kruskal, "On the Shortest Spanning Subtree of a Graph", 1956, construction A.
     """
     joining, color = ops.join_by_key(*whole_edges[:3], num_vertices)

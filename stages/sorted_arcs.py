@@ -27,7 +27,10 @@ def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
 def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Index, Keys, Index]:
     """Sort the arcs by source. Arcs of the same source remain in the order of ids.
 
-    Source: parallel-boruvka, "My solution", the first step of each round. There, records are moved.
+    This is a counting sort of the keys; `order` leads to the other columns.
+
+    Source: parallel-boruvka, "My solution", the first step of each round. There, records are moved,
+    by comparisons.
     """
     size, dtype = len(edges.u), ops.index_dtype(len(edges.u))
     one = ops.full(size, 1, dtype)

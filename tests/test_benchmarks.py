@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mstflow
 from benchmarks import __main__ as commands
 from benchmarks import files, graphs, machine, pages, primitives, records, suite, tables
-from benchmarks.papers import helpers, imbalance
+from benchmarks.papers import authors, helpers, imbalance
 from benchmarks.runner import codes, figures, turns
 from mstflow.errors import OptionError
 
@@ -71,6 +72,19 @@ def test_graph(cache, name, vertices, edges, ids, weights):
     assert list(cache.iterdir()) == [folder]
 
 
+def test_simple_graph():
+    graph, given = (graphs.load(graphs.ensure(f"{kind}{SMALL}")) for kind in ("simple:", ""))
+    assert mstflow.minimum_spanning_forest(graph[:3]).num_components == 1
+    pairs = np.sort([graph.u, graph.v], axis=0).T.tolist()
+    assert len({*map(tuple, pairs)}) == len(pairs)
+    assert all(u != v for u, v in pairs)
+    before, after = (
+        mstflow.minimum_spanning_forest(each[:3], num_vertices=300) for each in (given, graph)
+    )
+    added = (before.num_components - 1) * float(graph.w.max())
+    assert after.total_weight == pytest.approx(before.total_weight + added)
+
+
 def test_equal_ends():
     one, other = (
         graphs.load(graphs.ensure(f"random:n=50,m=70{weights}"))
@@ -96,6 +110,45 @@ def test_graph_refused(cache, name):
 
 
 # Measurements.
+
+
+AUTHORS = """
+import sys
+head, *edges = open(sys.argv[1]).read().splitlines()
+assert head.split() == ["300", str(len(edges))] and sys.argv[2] in "12"
+print("graph has 300 nodes", "12.5\\t total time", "total weight: 846", sep="\\n")
+print("2", len(edges) * 10**6)
+"""
+
+
+def test_programs_of_authors(rival):
+    def run(name):
+        command = f"-m benchmarks.papers.authors {name} {program}"
+        return turns.measure([sys.executable, *command.split(), str(folder)], 2)
+
+    program = rival("")
+    Path(program.split()[-1]).write_text(f"#!{sys.executable}{AUTHORS}")
+    program = program.split()[-1]
+    Path(program).chmod(0o755)
+    folder = graphs.ensure(f"simple:{SMALL},weights=int:1:9")
+    count = len(graphs.load(folder).u)
+    assert run("UMinho").items() >= {"seconds": 0.0125, "weight": 423.0}.items()
+    assert run("parallel-boruvka")["seconds"] == count / 1000
+
+
+def test_table_of_authors():
+    def measured(code, seconds, **stages):
+        return {"graph": "g", "threads": 1, "code": code, "seconds": seconds, "stages": stages}
+
+    runs = [
+        measured("mstflow:algorithm=boruvka-csr,backend=numba", 4.0, build_csr=1.0, find=2.0),
+        measured("mstflow:algorithm=boruvka-sorted,backend=numba", 5.0),
+        measured("UMinho", 2.0),
+    ]
+    assert len([*authors.rows({"graphs": ["g"], "runs": runs})]) == 1  # only the head
+    runs.append(measured("parallel-boruvka", 10.0))
+    _, row = authors.rows({"graphs": ["g"], "runs": runs})
+    assert row == ("`g`", "1", "2000", "10000", "2.00", "0.50", "1.00")
 
 
 def test_run(tmp_path, rival):

@@ -37,7 +37,7 @@ _CATALOGUE = {
 
 
 def algorithms() -> list[str]:
-    """Return the names of the algorithms: the default first, plugins last."""
+    """Return the names of the algorithms, plugins last."""
     return [*_CATALOGUE, *_plugins()]
 
 
@@ -46,7 +46,7 @@ def _plugins() -> dict[str, Plugin]:
 
 
 def algorithm(name: str) -> Pipeline:
-    """Return the pipeline called `name`; "auto" is the default.
+    """Return the pipeline called `name`; "auto" is the default with kernels.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def algorithm(name: str) -> Pipeline:
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return kruskal
     if isinstance(name, str) and name in ("auto", *_CATALOGUE):
-        return _CATALOGUE.get(name, filter_boruvka)
+        return _CATALOGUE.get(name, filter_kruskal)
     if isinstance(name, str) and name in _plugins():
         pipeline: Pipeline = _plugins()[name].load(Pipeline)
         return pipeline
@@ -69,11 +69,10 @@ def algorithm(name: str) -> Pipeline:
 def candidates(chosen: str | Pipeline) -> Candidates:
     """Return the pipelines of an option `algorithm`, from which a plan chooses."""
     if isinstance(chosen, Pipeline):
-        return Candidates(chosen)
-    found = algorithm(chosen)
-    if chosen == "auto":  # `filter_kruskal` needs the least memory
-        return Candidates(found, filter_kruskal, compiled=filter_kruskal, few=kruskal)
-    return Candidates(found, found)
+        return Candidates(chosen, is_own=True)
+    if chosen == "auto":
+        return Candidates(filter_kruskal, on_numpy=filter_boruvka, few=kruskal)
+    return Candidates(algorithm(chosen))
 
 
 def strategies() -> list[str]:

@@ -2,12 +2,12 @@
 
 The sort puts the arcs of a vertex next to each other, so its lightest arc is the minimum of a
 segment. Prefix sums number the trees that the chosen arcs form, and the arcs between two trees.
-There are at most log2(n) rounds; each needs a sort, O(m log n).
+There are at most log2(n) rounds; each needs a sort, which counts the arcs of each vertex, O(m).
 
-Source: parallel-boruvka (abarankab), "My solution". Two deviations: roots are found by pointer
-jumping, where the source joins trees in a wait-free union-find; and partial minima are combined in
-order, where the source uses compare-and-swap. So ties always go to the smaller id, and graphs need
-not be connected.
+Source: parallel-boruvka (abarankab), "My solution". Three deviations: arcs are sorted by counting,
+and only their keys are moved; roots are found by pointer jumping, where the source joins trees in a
+wait-free union-find; and partial minima are combined in order, where the source uses
+compare-and-swap. So ties always go to the smaller id, and graphs need not be connected.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """

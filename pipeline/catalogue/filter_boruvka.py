@@ -26,7 +26,8 @@ from .boruvka_edgelist import CONTRACT, JOIN
 #: - `light_per_vertex`: number of light edges per vertex. If there are fewer, fragments are smaller
 #:   and more heavy edges remain; if there are more, they take longer to join.
 #: - `dense`, `small`: number of edges per vertex, and of edges, from which a filter pays.
-#: - `sample_size`: number of edges in the sample that yields the threshold.
+#: - `sample_size`: least number of edges in the sample that yields the threshold; it has fewer than
+#:   twice as many.
 #:
 #: Those of "cupy" are not measured. A scan waits for the device several times.
 PARAMETERS = {
@@ -61,5 +62,5 @@ filter_boruvka = Pipeline(
     Loop(*JOIN, *CONTRACT, until=edges.no_edges_left),
     values=PARAMETERS,
     summary="Boruvka on the lightest edges first, then on the edges still needed; "
-    "the default without compiled kernels",
+    "the default on NumPy",
 )

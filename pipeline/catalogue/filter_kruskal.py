@@ -5,9 +5,9 @@ inside a fragment are dropped. The remaining edges are filtered again while ther
 per fragment, and are joined last.
 
 Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX
-2009. The paper partitions at the median and recurses on both sides. Here the light side has fewer
-than two edges per vertex, and Kruskal joins it without recursion. The heavy edges that join two
-trees are partitioned again.
+2009. The paper partitions at the median and recurses on both sides. Here the light side has about
+two edges per vertex, or a 32nd of all edges, and Kruskal joins it without recursion. The heavy
+edges that join two trees are partitioned again.
 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
@@ -19,19 +19,19 @@ from .boruvka_edgelist import CONTRACT
 from .filter_boruvka import PARAMETERS, SELECT_LIGHT
 
 #: Join the edges of all partitions, in the order of weight.
-JOIN = (edges.bring_edges_together, kruskal.join_by_weight)
+KRUSKAL = (edges.bring_edges_together, kruskal.join_by_weight)
 
 filter_kruskal = Pipeline(
     "filter-kruskal",
     Loop(
         *SELECT_LIGHT,
-        *JOIN,
+        *KRUSKAL,
         fragments.create_new_vertex_ids,
         filter.restore_edges,
         *CONTRACT,
         until=filter.sparse_graph_left,
     ),
-    *JOIN,
+    *KRUSKAL,
     values=PARAMETERS,
-    summary="Kruskal on light edges first, then on the rest; the default with compiled kernels",
+    summary="Kruskal on light edges first, then on the rest; the default with kernels",
 )

@@ -31,7 +31,7 @@ _JOIN = {"min": np.minimum, "max": np.maximum, "sum": np.add}
 
 
 class BaseArrays(NumpyArrays):
-    """The vocabulary without its fused functions.
+    """The base primitives, and the fused ones over segments.
 
     `partition`, `sort` and `where` are NumPy's. Reductions of floats are NumPy's too: the order of
     additions determines their last bits.
@@ -179,7 +179,10 @@ class BaseArrays(NumpyArrays):
         self._team.call(kernel, [(*share, *arguments) for share in self._shares(offsets)])
 
     def _shares(self, offsets: Array) -> list[tuple[int, int]]:
-        """Divide the segments into shares with about equal numbers of elements."""
+        """Divide the segments into shares with about equal numbers of elements.
+
+        A kernel that takes one element of each segment shares the range of segments instead.
+        """
         size = len(offsets) - 1
         shares = self._team.shares(max(size, int(offsets[-1])))
         cuts = offsets[:-1].searchsorted([start for start, _ in shares]).tolist()
@@ -218,6 +221,7 @@ class BaseArrays(NumpyArrays):
         return rows[0]
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
+        """Take one pass in one thread: a second pass, as threads need, takes as long again."""
         out, next_place = empty(len(index), start.dtype), start.copy()
         columns = raw(index), raw(values), raw(next_place), raw(out)
         scatter.multiprefix(0, len(index), *columns)

@@ -167,13 +167,15 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=10**12)
     tight = replace(roomy, worker_memory=10**9)
     kruskal = mstflow.algorithm("kruskal")
-    known = Candidates(kruskal, kruskal)
+    known = Candidates(kruskal)
     request = Request(known, "numpy", "iterate", partitions=4)
     assert not plan(request, graph, roomy).holds_forests
     assert plan(request, graph, tight).holds_forests
     # Something other than a forest must not be taken from forests.
-    assert not plan(request._replace(candidates=Candidates(kruskal)), graph, tight).holds_forests
-    fields = Candidates(Pipeline("p", result=("num_edges",)), kruskal)
+    assert not plan(
+        request._replace(candidates=Candidates(kruskal, is_own=True)), graph, tight
+    ).holds_forests
+    fields = Candidates(Pipeline("p", result=("num_edges",)))
     assert not plan(request._replace(candidates=fields), graph, tight).holds_forests
 
 

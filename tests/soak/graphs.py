@@ -61,7 +61,7 @@ def random_graph(rng: random.Random) -> Graph:
     size += rng.choice([0, 0, 0, 1, 5, 300])  # isolated vertices, at the end
     size, pairs, narrow = _beyond_half(rng, size, pairs)
     dtype = rng.choice(WEIGHT_DTYPES)
-    weights = _weights(rng, dtype, len(pairs))
+    pairs, weights = _regular(rng, pairs, _weights(rng, dtype, len(pairs)))
     edges = tuple(Edge(u, v, w) for (u, v), w in zip(pairs, weights, strict=True))
     largest = max((max(pair) for pair in pairs), default=0)
     fitting = [name for name, most in _ID_DTYPES.items() if largest <= most]
@@ -77,7 +77,7 @@ def medium_graph(rng: random.Random) -> Graph:
     if rng.random() < 0.3:
         pairs = [(u, min(n - 1, u + 1 + v % 3)) for u, v in pairs]  # a band, such as roads have
     dtype = rng.choice(["i4", "u4", "i8", "f4", "f8"])
-    weights = _weights(rng, dtype, m)
+    pairs, weights = _regular(rng, pairs, _weights(rng, dtype, m))
     edges = tuple(Edge(u, v, weight) for (u, v), weight in zip(pairs, weights, strict=True))
     return Graph(n, edges, rng.choice([("i4", "i4"), ("i8", "i8"), ("u4", "i8")]), dtype)
 
@@ -152,6 +152,25 @@ def _weights(rng, dtype, count):
     draw = rng.choice([_equal, _few, _extreme, _small, _bits])
     values = draw(rng, dtype)
     return [values() for _ in range(count)]
+
+
+def _regular(rng, pairs, weights):
+    """Make every k-th edge of some graphs a loop, lightest, a tie, or part of a sequence."""
+    special = range(rng.randrange(20), len(pairs), rng.choice([1, 2, 3, 4, 8, 16, 32]))
+    kind = rng.choice(["loop", "least", "tie", "ascending", "descending"])
+    if not special or rng.random() < 0.7:
+        return pairs, weights
+    pairs, weights = list(pairs), list(weights)
+    own, least = sorted(weights[place] for place in special), min(weights)
+    if kind in ("least", "tie"):
+        own = [least if kind == "least" else own[0]] * len(own)
+    if kind == "descending":
+        own.reverse()
+    for place, weight in zip(special, own, strict=True):
+        weights[place] = least if kind == "loop" else weight
+        if kind == "loop":
+            pairs[place] = pairs[place][0], pairs[place][0]
+    return pairs, weights
 
 
 def _equal(rng, dtype):

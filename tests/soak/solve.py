@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from soak.inputs import Input
 
 #: By default Kruskal's join alone solves small graphs; these parameters make every stage run.
-THROUGH_ALL = "filter-boruvka, every stage"
-ALGORITHMS = ["auto", THROUGH_ALL, *mstflow.algorithms()]
+EVERY = ", every stage"
+THROUGH_ALL = [f"filter-boruvka{EVERY}", f"filter-kruskal{EVERY}"]
+ALGORITHMS = ["auto", *THROUGH_ALL, *mstflow.algorithms()]
 
 
 def run(case: Case) -> None:
@@ -151,8 +152,8 @@ def compare(case: Case, forest: Any, meant: Any, maximum: bool, *, labels: bool 
 def _resolved(options: dict[str, Any]) -> dict[str, Any]:
     """Replace names by a pipeline and a cluster."""
     resolved = {**options, "progress": False}
-    if options["algorithm"] == THROUGH_ALL:
-        resolved["algorithm"] = _through_all()
+    if options["algorithm"] in THROUGH_ALL:
+        resolved["algorithm"] = _through_all(options["algorithm"].removesuffix(EVERY))
     if options["scheduler"] in ("client", "address"):
         client = _client()
         is_address = options["scheduler"] == "address"
@@ -163,8 +164,8 @@ def _resolved(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _through_all() -> Any:
-    return mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
+def _through_all(name: str) -> Any:
+    return mstflow.algorithm(name).given(**EVERY_STAGE)
 
 
 @functools.cache

@@ -1,4 +1,6 @@
-"""The filter: samples by hashed blocks, which no regular order of the edges evades."""
+"""The filter: samples by hashed ids, which no regular order of the edges evades."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -60,22 +62,21 @@ def test_loops_at_every_kth_edge(k, algorithm, options):
     assert np.array_equal(found.edge_ids, expected.edge_ids)
 
 
-@given(st.integers(0, 400), st.integers(1, 50))
-def test_the_sample_has_one_edge_of_each_block(m, size):
+@given(st.integers(0, 400), st.integers(1, 50), st.lists(st.integers(0, 400), max_size=3))
+def test_the_sample_does_not_depend_on_partitions(m, size, cuts):
     ids = np.arange(m)
-    sample = sample_keys(OPS, Edges(ids, ids, ids.astype(np.uint32), ids), m, size)
-    assert len(sample) <= 2 * size
-    block = 2 ** max(0, m.bit_length() - size.bit_length())
-    assert (sample // block).tolist() == [*range(m // block)]
-
-
-def test_the_sample_has_no_period():
-    m = 2**16
-    ids = np.arange(m)
-    sample = sample_keys(OPS, Edges(ids, ids, ids.astype(np.uint32), ids), m, 2**12)
-    for period in (2, 3, 4, 8):
-        counts = np.bincount(sample % period, minlength=period)
-        assert counts.min() > 0.8 * len(sample) / period
+    key = ids.astype(np.uint32)
+    whole = sample_keys(OPS, Edges(ids, ids, key, ids), m, size).tolist()
+    assert len(whole) <= 2 * size + 1
+    bounds = [0, *sorted(min(cut, m) for cut in cuts), m]
+    parts = [
+        sample_keys(OPS, Edges(*(c[low:high] for c in (ids, ids, key, ids))), m, size).tolist()
+        for low, high in itertools.pairwise(bounds)
+    ]
+    assert [*itertools.chain(*parts)] == whole
+    kept = ids[ids % 3 > 0]  # missing ids are only missing from the sample
+    left = sample_keys(OPS, Edges(kept, kept, key[kept], kept), m, size).tolist()
+    assert left == [each for each in whole if each % 3]
 
 
 def test_the_number_of_passes_is_bounded():

@@ -74,8 +74,8 @@ FAULTS = [
     ),
     Fault(
         "the sample has the first id of each block",
-        "stages/filter.py", "ops.asarray(mixed >> 1, \"int64\") >> (63 - bits)",
-        "ops.asarray(mixed >> 1, \"int64\") >> 63", "tests/stages/test_filter.py", "loops",
+        "stages/filter.py", "(block << bits) + (mixed >> (63 - bits))", "block << bits",
+        "tests/stages/test_filter.py", "loops",
     ),
     Fault(
         "few light edges are chosen of many",
@@ -180,7 +180,8 @@ FAULTS = [
     ),
     Fault(
         "a pipeline of one's own is merged like forests",
-        "pipeline/plan.py", "if request.is_own and partitions > 1:", "if False:", PIPELINE,
+        "pipeline/plan.py", "if request.candidates.is_own and partitions > 1:", "if False:",
+        PIPELINE,
     ),
     Fault(
         "a partition's edges are numbered from 0",

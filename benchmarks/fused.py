@@ -1,0 +1,102 @@
+"""What fused primitives buy: whole runs with them, and with their definitions instead.
+
+The definitions are compositions of base primitives, compiled as well. Both take turns in one
+process.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from . import graphs as graph_list
+from .machine import pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+#: Fused primitives, and an algorithm that calls each of them.
+CALLED_BY = {
+    "compact_pairs": "filter-kruskal",
+    "relabel_pairs": "filter-kruskal",
+    "sorted_union": "filter-kruskal",
+    "consecutive": "filter-kruskal",
+    "join_by_key": "filter-kruskal",
+    "any_equal": "boruvka-edgelist",
+    "scatter_min_pairs": "boruvka-edgelist",
+    "cut_mirrors": "boruvka-edgelist",
+    "number_roots": "boruvka-edgelist",
+    "multiprefix": "boruvka-csr",
+    "segmented_compact": "boruvka-csr",
+}
+
+
+def measure(
+    graphs: Sequence[str], threads: Sequence[int] = (1, 2), rounds: int = 7
+) -> dict[str, Any]:
+    """Measure runs on each graph.
+
+    Returns
+    -------
+    dict
+        `rows`: for each graph, primitive and number of threads, the seconds of all rounds of runs
+        with the primitive (`fused`) and with its definition (`composed`).
+    """
+    rows = []
+    for name in graphs:
+        graph = graph_list.load(graph_list.ensure(name))
+        for primitive, algorithm in CALLED_BY.items():
+            for count in threads:
+                with pinned(count):
+                    seconds = _turns(graph, primitive, algorithm, count, rounds)
+                run = {"graph": name, "primitive": primitive, "algorithm": algorithm}
+                rows.append({**run, "threads": count, "seconds": seconds})
+    return {"rows": rows}
+
+
+def _turns(
+    graph: graph_list.Graph, primitive: str, algorithm: str, threads: int, rounds: int
+) -> dict[str, list[float]]:
+    from mstflow import minimum_spanning_forest
+    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.vocabulary import ArrayModule
+
+    solve = partial(
+        minimum_spanning_forest,
+        graph[:3],
+        num_vertices=graph.n,
+        algorithm=algorithm,
+        backend="numba",
+        threads=threads,
+        progress=False,
+    )
+    seconds: dict[str, list[float]] = {"fused": [], "composed": []}
+    for turn in range(-1, rounds):  # the first warms up
+        for which, module in (("fused", NumbaArrays), ("composed", ArrayModule)):
+            with mock.patch.object(NumbaArrays, primitive, getattr(module, primitive)):
+                start = time.perf_counter()
+                solve()
+                seconds[which] += [time.perf_counter() - start] * (turn >= 0)
+    return seconds
+
+
+def rows(result: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    """Yield, by primitive and graph, the time with the definition divided by that without."""
+    graphs = list(dict.fromkeys(row["graph"] for row in result["rows"]))
+    threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
+    ratio = {
+        (row["primitive"], row["graph"], row["threads"]): median(row["seconds"]["composed"])
+        / median(row["seconds"]["fused"])
+        for row in result["rows"]
+    }
+    columns = [(graph, count) for graph in graphs for count in threads]
+    yield "primitive", "algorithm", *(f"{graph}, T = {count}" for graph, count in columns)
+    for name, algorithm in CALLED_BY.items():
+        yield (
+            f"`{name}`",
+            f"`{algorithm}`",
+            *(f"{ratio[name, graph, count]:.2f}" for graph, count in columns),
+        )
