@@ -154,7 +154,7 @@ SUITE = {
         "whole runs with fused primitives, and with their definitions instead",
         fused.measure,
         SOLVE,
-        {"graphs": ["E", "G", "N"], "threads": [1, 2], "rounds": 7},
+        {"graphs": ["E", "N"], "threads": [1, 2], "rounds": 7},
         {"graphs": ["tiny"], "threads": [1], "rounds": 1},
     ),
     "start": Benchmark(
@@ -351,7 +351,7 @@ SUITE = {
                 "scipy",
             ],
             "threads": [1, 2],
-            "rounds": 5,
+            "rounds": 3,
         },
         usual=False,  # needs --external
     ),
