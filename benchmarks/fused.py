@@ -25,7 +25,10 @@ CALLED_BY = {
     "sorted_union": "filter-kruskal",
     "consecutive": "filter-kruskal",
     "join_by_key": "filter-kruskal",
+    "any_equal": "boruvka-edgelist",
     "scatter_min_pairs": "boruvka-edgelist",
+    "cut_mirrors": "boruvka-edgelist",
+    "number_roots": "boruvka-edgelist",
     "multiprefix": "boruvka-csr",
     "segmented_compact": "boruvka-csr",
 }

@@ -16,7 +16,7 @@ from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
 from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
-from . import elements, kruskal, pairs, shared_trees, sorting, trees
+from . import elements, kruskal, pairs, scatter, shared_trees, sorting, trees
 from .base import BaseArrays, ids_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ class NumbaArrays(BaseArrays):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._remembered: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
+
+    def any_equal(self, left: Array, right: Array, /) -> bool:
+        if left.dtype != right.dtype:
+            return super().any_equal(left, right)
+        return any(self._team.share(elements.any_equal, len(left), raw(left), raw(right)))
 
     def any_signed(self, weights: Array, /) -> bool:  # type: ignore[override]  # it uses threads
         if weights.dtype.kind in "bu" or not len(weights):
@@ -143,6 +148,27 @@ class NumbaArrays(BaseArrays):
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
         share(join, size, records, np.uint64(none), raw(smallest), raw(position))
         return smallest, position
+
+    def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
+        size, share = len(target), self._team.share
+        parent, kept = empty(size, target.dtype), empty(size, ids.dtype)
+        (count, own), counts = self._counts(size)
+        share(trees.cut_mirrors, size, raw(target), raw(parent), count)
+        share(trees.list_others, size, *own, raw(parent), raw(ids), raw(kept))
+        return parent, kept[: counts.sum()]
+
+    def number_roots(self, root: Array, /) -> tuple[Array, int]:
+        size, number, share = len(root), empty(len(root), root.dtype), self._team.share
+        if len(self._team.shares(size)) <= 2:  # one thread in one pass is as fast
+            total = trees.number_in_order(raw(root), raw(number))
+            if total >= 0:
+                return number, total
+        out = empty(size, root.dtype)
+        (count, own), counts = self._counts(size)
+        share(trees.count_roots, size, raw(root), count)
+        share(trees.number_roots, size, *own, raw(root), raw(number))
+        share(scatter.gather, size, raw(number), raw(root), raw(out))
+        return out, int(counts.sum())
 
     def _counts(self, length: int, each: int = 1) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
         """Return arguments of two kernels: the first counts elements in its share of a range.

@@ -23,6 +23,15 @@ def copy_range(start, stop, values, out):
         out[i] = values[i]
 
 
+@kernel
+def any_equal(start, stop, left, right):
+    """Return whether the arrays have an equal element at some place in the range."""
+    count = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        count += np.uint64(left[i] == right[i])
+    return count > 0
+
+
 @helper
 def sum_before(share, counts):
     """Return the number of elements that the shares before this one write."""

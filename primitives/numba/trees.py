@@ -5,8 +5,33 @@ import numpy as np
 from ...runtime.intrinsics import fetch, highest_bit
 from ...runtime.kernels import AHEAD, ONE, helper, kernel
 from ..paths import BLOCK as WINDOWS
+from .elements import sum_before
 
 _BLOCK = np.uint64(WINDOWS)
+
+
+@kernel
+def cut_mirrors(start, stop, target, parent, count):
+    """Cut one of two opposite arrows; write the number of nodes in the range that are not roots."""
+    others = np.uint64(0)
+    for i in range(start, stop):
+        fetch(target, target[min(i + AHEAD, stop - 1)])
+        there = target[i]
+        is_cut = (i < there) & (target[there] == i)
+        parent[i] = there ^ ((there ^ np.uint64(i)) * np.uint64(is_cut))
+        others += np.uint64(parent[i] != i)
+    count[0] = others
+
+
+@kernel
+def list_others(start, stop, share, counts, parent, ids, out):
+    """Write the ids of the nodes that are not roots, after those of earlier shares."""
+    place = sum_before(share, counts)
+    end = place + np.int64(counts[share])
+    for i in range(start, stop):
+        if place < end:
+            out[place] = ids[i]
+        place += parent[i] != i
 
 
 @helper
@@ -35,6 +60,38 @@ def find_roots(start, stop, parent, root):
         fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
         fetch(parent, parent[parent[min(i + AHEAD, stop - 1)]])
         root[i] = find_root(np.uint64(i), parent)
+
+
+@kernel
+def count_roots(start, stop, root, count):
+    """Write the number of roots in the range."""
+    roots = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        roots += np.uint64(root[i] == i)
+    count[0] = roots
+
+
+@kernel
+def number_in_order(root, out):
+    """Give numbers to trees in one pass; return the count, or -1 if a node precedes its root."""
+    number, last = np.uint64(0), len(root) - 1
+    for i in range(len(root)):
+        fetch(out, root[min(i + AHEAD, last)])
+        if root[i] > np.uint64(i):
+            return -1
+        is_root, before = np.uint64(root[i] == np.uint64(i)), np.uint64(out[root[i]])
+        out[i] = before ^ ((before ^ number) * is_root)
+        number += is_root
+    return np.int64(number)
+
+
+@kernel
+def number_roots(start, stop, share, counts, root, out):
+    """Assign consecutive numbers to the roots in the range, after those of earlier shares."""
+    number = sum_before(share, counts)
+    for i in range(start, stop):
+        out[i] = number
+        number += root[i] == i
 
 
 @helper
