@@ -8,7 +8,7 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 
 from mstflow import Loop, Pipeline, stage
 from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
-from mstflow.pipeline.catalogue.filter_kruskal import JOIN as JOIN_REST
+from mstflow.pipeline.catalogue.filter_kruskal import KRUSKAL
 from mstflow.stages.edges import count_edges, drop_loops
 from mstflow.stages.fields import Count, Verdict
 
@@ -37,7 +37,7 @@ boruvka_kruskal = Pipeline(
     count_edges,
     start_rounds,
     Loop(*JOIN, *CONTRACT, count_round, until=rounds_over),
-    *JOIN_REST,
+    *KRUSKAL,
     values={"rounds_of_boruvka": 2},
     summary="two rounds of Boruvka, then Kruskal",
 )
