@@ -60,7 +60,11 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: A
         first += _chosen_id(first, bits) < low
         last -= _chosen_id(last, bits) > high
         return ops.gather(key, _chosen_ids(ops, first, last, bits) - low)
-    chosen = ops.gather(_chosen_ids(ops, first, last, bits), (edge_id >> bits) - first)
+    block = edge_id >> bits
+    if last - first < len(key):  # hash each block once
+        chosen = ops.gather(_chosen_ids(ops, first, last, bits), block - first)
+    else:  # few ids of a long range are left
+        chosen = ops.asarray(_chosen_id(ops.asarray(block, "uint64"), bits), "int64")
     return ops.compact(chosen == edge_id, key)[0]
 
 

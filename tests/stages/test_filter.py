@@ -79,6 +79,12 @@ def test_the_sample_does_not_depend_on_partitions(m, size, cuts):
     assert left == [each for each in whole if each % 3]
 
 
+def test_few_ids_of_a_long_range_need_no_table_of_it():
+    ids = np.array([0, 7, 2**61])
+    sample = sample_keys(OPS, Edges(ids, ids, np.arange(3, dtype=np.uint32), ids), 3, 8)
+    assert sample.tolist() == [0, 1, 2]  # each is a block
+
+
 def test_the_number_of_passes_is_bounded():
     """However few edges per vertex are light, a share of all edges is."""
     sample = np.arange(3200, dtype=np.uint32)
