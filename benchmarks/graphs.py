@@ -59,7 +59,7 @@ def ensure(name: str, cache: Path | None = None) -> Path:
     Raises
     ------
     OptionError
-        If there is no graph of that name.
+        If the name is not known.
     """
     _, spec = GRAPHS.get(name, ("", name))
     path = ROOT / spec  # an absolute path stays as it is
@@ -117,7 +117,7 @@ def _generate(spec: str) -> Graph:
     family, _, rest = spec.partition(":")
     if family not in FAMILIES:
         known = ", ".join([*GRAPHS, *(f"{each}:..." for each in FAMILIES)])
-        message = f"there is no graph {spec!r}; known: {known}"
+        message = f"graph {spec!r} is not known; choose from: {known}"
         raise OptionError(message)
     options = {SHORT.get(name, name): value for name, value in parse_options(rest).items()}
     try:

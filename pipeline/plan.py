@@ -46,7 +46,7 @@ class Candidates(NamedTuple):
     """Pipelines from which a plan chooses. They find the same forest."""
 
     pipeline: Dataflow
-    #: Whether the caller defined it. It may not find the minimum forest, so scans do not use it.
+    #: Whether the caller defined it: it may not find the minimum forest.
     is_own: bool = False
     #: Replaces it in memory on NumPy.
     on_numpy: Dataflow | None = None

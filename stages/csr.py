@@ -28,14 +28,19 @@ def build_csr(ops: ArrayModule, edges: Edges, rank: Index, num_vertices: Count) 
     return compress_rows(ops, edges.u, edges.v, rank, num_vertices)
 
 
+def places_by_source(ops: ArrayModule, source: Any, num_vertices: int) -> tuple[Any, Any]:
+    """Return the place of each arc in a stable order by source, and the offsets of the sources."""
+    one = ops.full(len(source), 1, ops.index_dtype(len(source)))
+    degree = ops.scatter_reduce(source, one, num_vertices, "sum", 0)
+    offsets = ops.offsets(degree, dtype=one.dtype)
+    return ops.multiprefix(source, one, offsets[:-1]), offsets
+
+
 def compress_rows(ops: ArrayModule, u: Any, v: Any, edge: Any, num_vertices: int) -> Arcs:
     """Return both arcs of each edge as a CSR graph; arcs from `u` precede those from `v`."""
     u, v = (ops.asarray(end, ops.index_dtype(num_vertices)) for end in (u, v))
     source, size = ops.concat([u, v]), 2 * len(u)
-    one = ops.full(size, 1, ops.index_dtype(size))
-    degree = ops.scatter_reduce(source, one, num_vertices, "sum", 0)
-    offsets = ops.offsets(degree, dtype=one.dtype)
-    place = ops.multiprefix(source, one, offsets[:-1])
+    place, offsets = places_by_source(ops, source, num_vertices)
     return Arcs(
         ops.scatter(place, ops.concat([edge, edge]), size, 0, dtype=edge.dtype),
         ops.scatter(place, ops.concat([v, u]), size, 0, dtype=u.dtype),

@@ -1,6 +1,7 @@
 """Stages over both arcs of each edge, sorted so that the arcs of a vertex are a segment."""
 
 from ..primitives.vocabulary import ArrayModule
+from .csr import places_by_source
 from .declare import stage
 from .fields import Count, Edges, Index, Keys, Lightest
 
@@ -33,10 +34,7 @@ def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Inde
     by comparisons.
     """
     size, dtype = len(edges.u), ops.index_dtype(len(edges.u))
-    one = ops.full(size, 1, dtype)
-    degree = ops.scatter_reduce(edges.u, one, num_vertices, "sum", 0)
-    offsets = ops.offsets(degree, dtype=dtype)
-    place = ops.multiprefix(edges.u, one, offsets[:-1])
+    place, offsets = places_by_source(ops, edges.u, num_vertices)
     order = ops.scatter(place, ops.arange(size, dtype), size, 0, dtype=dtype)
     return order, ops.scatter(place, edges.key, size, 0, dtype=edges.key.dtype), offsets
 

@@ -250,7 +250,7 @@ def test_missing_library(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["run", "--graphs", "Z"], "there is no graph 'Z'"),
+        (["run", "--graphs", "Z"], "graph 'Z' is not known"),
         (["run", "--codes", "gcc"], "there is no code 'gcc'"),
         (["run", "--codes", "scipy:few=1"], "there is no code 'scipy:few=1'"),
         (["run", "--threads", "0"], "--threads must be 1 to"),
