@@ -1,4 +1,4 @@
-"""The commands: `python -m benchmarks {run,record,stale,tables,list}` in the repository's root."""
+"""The commands of `python -m benchmarks`, which run in the repository's root."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import argparse
 import os
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import MstflowError, OptionError
 
 from . import graphs, machine, pages, records, suite, tables
+from .device import run as device_run
+from .device.steps import STEPS
 from .runner import codes, figures, turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,6 +84,25 @@ def record(options: argparse.Namespace) -> int:
     return 0
 
 
+def device(options: argparse.Namespace) -> int:
+    """Test and measure a GPU and many threads in one run; write a record after each step."""
+    _check_threads(options.threads)
+    start, others = time.monotonic(), machine.OtherPrograms()
+    asked = {"seconds": options.seconds, "threads": options.threads, "tiny": options.tiny}
+    for steps in device_run.measure(
+        options.out,
+        options.seconds,
+        options.threads,
+        options.steps,
+        is_tiny=options.tiny,
+        interprets_gpu=options.interpret_gpu,
+    ):
+        facts = asked, suite.DEVICE, {"steps": steps}, others.busy()
+        records.write(records.make("device", *facts, commit=options.commit), options.out)
+    print(f"device: {time.monotonic() - start:.0f} s; {options.out}", flush=True)
+    return 0
+
+
 def stale(_: argparse.Namespace) -> int:
     """List every record as current or stale, then the tables on pages that quote stale records."""
     for path, reasons in pages.stale_records(records.ROOT):
@@ -115,6 +136,9 @@ def show_list(_: argparse.Namespace) -> int:
     print("benchmarks")
     for name, benchmark in suite.SUITE.items():
         print(f"  {name:24} {benchmark.about}")
+    print("steps of `device`")
+    for step in STEPS:
+        print(f"  {step.name:24} {step.about}")
     return 0
 
 
@@ -144,6 +168,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--again", action="store_true", help="measure current records, too")
     add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; keep nothing")
     _add_common(add)
+    powers = [2**i for i in range(len(os.sched_getaffinity(0)).bit_length())]
+    add = command("device", device)
+    add("--seconds", type=float, default=480, metavar="S", help="default: %(default)s")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="for the record, rows and log")
+    add("--threads", nargs="+", type=int, default=powers, metavar="T", help="default: %(default)s")
+    add("--steps", nargs="+", default=[], metavar="NAME", help="only these, see `list`")
+    add("--commit", default="", help="of the code, where there is no repository")
+    add("--tiny", action="store_true", help="rehearse with the smallest sizes")
+    add("--interpret-gpu", action="store_true", help="needs mstflow[gpu-test]")
     command("stale", stale)
     add = command("tables", write_tables)
     add("--check", action="store_true", help="change nothing; exit code 1 if a table differs")

@@ -39,6 +39,7 @@ def make(
     result: Mapping[str, Any],
     others: float,
     programs: Mapping[str, str] | None = None,
+    commit: str = "",
 ) -> Record:
     """Return a record of new measurements.
 
@@ -56,13 +57,15 @@ def make(
         Processors that other programs used meanwhile.
     programs : mapping of str to str, optional
         Versions of external programs.
+    commit : str, optional
+        That of the working tree, if it is not in a repository.
     """
     paths = list(measured)
     check_import(paths)
     return {
         "benchmark": name,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": _git("rev-parse", "HEAD") or commit,
         "dirty": bool(_git("status", "--porcelain", "--", *paths)),
         "measured": {path: fingerprint(path, ROOT) for path in paths},
         "machine": machine.about(),

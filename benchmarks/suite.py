@@ -9,8 +9,7 @@ from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
 
 from . import clusters, files, fused, grids, networkx_calls, primitives, queries, small, start
-from .gpu import model
-from .gpu import run as gpu
+from .device import model
 from .papers import helpers, imbalance
 from .runner.turns import compare
 
@@ -362,14 +361,6 @@ SUITE = {
         {"graphs": ["N", "rmat:scale=16"], "replays": 300},
         {"graphs": ["tiny"], "replays": 1},
         usual=False,  # needs mstflow[gpu-test]
-    ),
-    "gpu": Benchmark(
-        "equal edges, times and memory on a GPU",
-        gpu.measure,
-        DEVICE,
-        {},
-        {"small": ["tiny"], "large": ["tiny"], "stream": "tiny", "rounds": 1},
-        usual=False,
     ),
 }
 

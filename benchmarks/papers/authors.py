@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas
 
 from ..graphs import load
 
@@ -64,6 +63,8 @@ PROGRAMS: dict[str, tuple[Callable[[Graph], tuple[Any, ...]], Callable[[str], st
 
 def main(name: str, program: str, folder: str) -> None:
     """Run a program on the graph of a folder; print its time as `benchmarks` reads it."""
+    import pandas  # only here: it need not be installed to write tables
+
     columns_of, facts_of = PROGRAMS[name]
     graph = load(Path(folder))
     columns = columns_of(graph)

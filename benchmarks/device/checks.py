@@ -1,0 +1,56 @@
+"""The tests of all primitives on the device: alone, and under compute-sanitizer."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..graphs import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+TESTS = ["-v", "--no-shrink", "-p", "no:cacheprovider", "tests/primitives/test_conformance.py"]
+_OUTCOME = re.compile(r"::(\S+)\s+(PASSED|FAILED|ERROR)|(PASSED|FAILED|ERROR)\s+\S+::(\S+)")
+#: What pytest says of a failed test, and what the sanitizer says of an access or a hazard.
+_FAULT = re.compile(r"E   .*|========= (?:Invalid|Uninit|Error|Warning|Program hit|.*hazard).*")
+
+
+def rows(
+    options: Sequence[str] = (), command: Sequence[str] = (), words: str = "cupy"
+) -> Iterator[dict[str, Any]]:
+    """Yield the outcome of each test of a primitive, and each fault.
+
+    Parameters
+    ----------
+    options : sequence of str
+        Further options of pytest.
+    command : sequence of str
+        The program that runs pytest, such as ``compute-sanitizer``.
+    words : str
+        Selects tests by their names.
+
+    Raises
+    ------
+    OSError
+        If there is no such program.
+    RuntimeError
+        If pytest or the program reports a failure.
+    """
+    pytest = [sys.executable, "-m", "pytest", *TESTS, *options, "-k", words]
+    with subprocess.Popen(
+        [*command, *pytest], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if found := _OUTCOME.search(line):
+                test, outcome = filter(None, found.groups() if found[1] else found.groups()[::-1])
+                yield {"test": test, "outcome": outcome}
+            elif _FAULT.match(line):
+                yield {"fault": line.strip()}
+    if process.returncode:
+        message = f"{[*command, 'pytest'][0]} ended with status {process.returncode}"
+        raise RuntimeError(message)

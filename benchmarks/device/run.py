@@ -1,0 +1,158 @@
+"""Run all steps in order of worth, each in its own process and within a limit of time.
+
+A step that fails, hangs or breaks the device is recorded and passed by. Each row is in a file as
+soon as it is known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from mstflow.errors import OptionError
+
+from .. import graphs as graph_list
+from .steps import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import IO
+
+    from .steps import Step
+
+#: Files of the folder: the rows of all steps, a JSON object in each line, and what steps print.
+ROWS, LOG = "rows.jsonl", "log.txt"
+
+
+def measure(
+    folder: Path,
+    seconds: float,
+    threads: Sequence[int],
+    names: Sequence[str] = (),
+    *,
+    is_tiny: bool = False,
+    interprets_gpu: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Run the steps; yield the results of all steps so far after each.
+
+    Parameters
+    ----------
+    folder : path
+        Receives the rows and the log. Earlier ones are replaced.
+    seconds : float
+        The time for all steps.
+    threads : sequence of int
+        The numbers of threads to measure, ascending.
+    names : sequence of str
+        The steps to run; all if empty.
+    is_tiny : bool
+        Rehearse with the smallest sizes.
+    interprets_gpu : bool
+        Interpret the kernels of the GPU. See `tests/support/interpreted_gpu.py`.
+
+    Yields
+    ------
+    dict
+        For each step its `rows`, its `seconds`, and the `failure` or None.
+
+    Raises
+    ------
+    OptionError
+        If a step is not known, or the GPU cannot be interpreted here.
+    """
+    if unknown := set(names) - {step.name for step in STEPS}:
+        known = ", ".join(step.name for step in STEPS)
+        message = f"there is no step {min(unknown)!r}; known: {known}"
+        raise OptionError(message)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ROWS).write_text("")
+    end = time.monotonic() + seconds
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as library, (folder / LOG).open("w") as log:
+        environment = {**os.environ, **(_fake_driver(library) if interprets_gpu else {})}
+        beside: list[_Run] = []
+        for step in STEPS:
+            if names and step.name not in names:
+                continue
+            if step.is_alone:
+                found |= {run.name: run.finish() for run in beside}
+                beside.clear()
+            limit = min(step.share * seconds, end - time.monotonic())
+            given = {**step.options, **(step.tiny if is_tiny else {})}
+            given |= {"threads": list(threads)} if step.takes_threads else {}
+            run = _Run(step, given, limit, folder / ROWS, log, environment)
+            if step.is_beside:
+                beside.append(run)
+            else:
+                found[step.name] = run.finish()
+                yield found
+        if beside:
+            yield found | {run.name: run.finish() for run in beside}
+
+
+class _Run:
+    """A step in a process of its own, which ends with all its children at the limit."""
+
+    def __init__(
+        self,
+        step: Step,
+        options: dict[str, Any],
+        limit: float,
+        rows: Path,
+        log: IO[str],
+        environment: dict[str, str],
+    ) -> None:
+        self.name, self._rows, self._limit = step.name, rows, limit
+        log.write(f"\n=== {step.name}, {limit:.0f} s\n")
+        log.flush()
+        self._start = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.device.step", step.name, rows, json.dumps(options)],
+            cwd=graph_list.ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            process_group=0,
+        )
+
+    def finish(self) -> dict[str, Any]:
+        """Wait for the end or the limit."""
+        left, failure = self._limit - (time.monotonic() - self._start), None
+        try:
+            self._process.wait(max(left, 0))
+        except subprocess.TimeoutExpired:
+            failure = f"passed its limit of {self._limit:.0f} s"
+        finally:
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        seconds = time.monotonic() - self._start
+        rows = [row for row in map(json.loads, self._lines()) if row.pop("step") == self.name]
+        if failure is None and (status := self._process.returncode):
+            ended = f"ended by {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+            failure = rows.pop()["failure"] if rows and "failure" in rows[-1] else ended
+        print(f"{self.name}: {len(rows)} rows, {seconds:.0f} s; {failure or 'done'}", flush=True)
+        return {"rows": rows, "seconds": round(seconds, 1), "failure": failure}
+
+    def _lines(self) -> list[str]:
+        """Return the whole lines; a step that was killed may have left a part of one."""
+        return [line for line in self._rows.read_text().splitlines() if line.endswith("}")]
+
+
+def _fake_driver(folder: str) -> dict[str, str]:
+    """Compile the driver that interprets kernels; return the variables for its use."""
+    sys.path.insert(0, str(graph_list.ROOT / "tests" / "support"))
+    import interpreted_gpu
+
+    if reason := interpreted_gpu.why_not():
+        raise OptionError(reason)
+    driver = str(interpreted_gpu.build(folder))
+    return {interpreted_gpu.VARIABLE: driver, "PYTEST_ADDOPTS": "--interpret-gpu"}

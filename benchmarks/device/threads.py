@@ -1,0 +1,60 @@
+"""Solves by number of threads, and two scans by number of Dask's workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import graphs as graph_list
+from ..machine import pinned
+from .times import repeated, solver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ALGORITHMS = ("filter-kruskal", "boruvka-edgelist", "boruvka-csr")
+#: Only the default is measured on more edges.
+MOST_EDGES = 20_000_000
+
+
+def solves(
+    threads: Sequence[int],
+    graphs: Sequence[str] = ("E", "G", "R", "L"),
+    disk: Sequence[str] = ("D",),
+    seconds: float = 1,
+) -> Iterator[dict[str, Any]]:
+    """Yield the times of the default on all graphs, in memory and on disk, then of the others.
+
+    Each measurement is pinned to one processor for each thread.
+    """
+    for algorithm in ALGORITHMS:
+        for name in graphs:
+            graph = graph_list.load(graph_list.ensure(name))
+            if algorithm != ALGORITHMS[0] and len(graph.u) > MOST_EDGES:
+                continue
+            for count in threads:
+                options = {"algorithm": algorithm, "backend": "numba", "threads": count}
+                with pinned(count):
+                    found = repeated(solver(graph[:3], graph.n, **options), seconds)
+                yield {"graph": name, **options, "seconds": found}
+        for name in disk if algorithm == ALGORITHMS[0] else ():
+            folder = graph_list.ensure(name)
+            for count in threads:
+                options = {"strategy": "two-scan", "partitions": 1, "threads": count}
+                with pinned(count):
+                    found = repeated(solver(folder, None, **options), seconds)
+                yield {"graph": f"{name}, on disk", **options, "seconds": found}
+
+
+def clusters(graph: str, threads: Sequence[int], seconds: float = 3) -> Iterator[dict[str, Any]]:
+    """Yield the times of two scans of a graph on disk, with workers of one thread each."""
+    from distributed import Client, LocalCluster
+
+    folder = graph_list.ensure(graph)
+    for count in threads:
+        with (
+            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            options = {"strategy": "two-scan", "partitions": count, "scheduler": client}
+            found = repeated(solver(folder, None, threads=1, **options), seconds)
+        yield {"graph": graph, "workers": count, "seconds": found}

@@ -1,0 +1,78 @@
+"""Times of whole solves: on a GPU, on compiled kernels, and with NumPy."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import mstflow
+
+from .. import graphs as graph_list
+from ..machine import pinned
+from .gpu import Gpu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+#: Calls that are measured, if the seconds suffice.
+ROUNDS = 7
+#: NumPy is not measured on more edges.
+NUMPY_EDGES = 20_000_000
+
+
+def rows(
+    graphs: Sequence[str], threads: Sequence[int], seconds: float = 2
+) -> Iterator[dict[str, Any]]:
+    """Yield the times of each code on each graph, at most about `seconds` of each."""
+    gpu = Gpu()
+    for name in graphs:
+        graph = graph_list.load(graph_list.ensure(name))
+        facts = {"graph": name, "vertices": graph.n, "edges": len(graph.u)}
+        before = gpu.free()
+        columns = gpu.columns(graph)
+        on_device = repeated(solver(columns, graph.n), seconds, gpu.finish)
+        peak = gpu.held() - before
+        yield {**facts, "code": "GPU, arrays on it", "seconds": on_device, "peak": peak}
+        del columns
+        gpu.free()
+        from_host = repeated(solver(graph[:3], graph.n, backend="cupy"), seconds, gpu.finish)
+        yield {**facts, "code": "GPU, arrays on the host", "seconds": from_host}
+        gpu.free()
+        for count in (threads[-1], threads[0]):
+            with pinned(count):
+                solve = solver(graph[:3], graph.n, backend="numba", threads=count)
+                yield {**facts, "code": f"numba, T = {count}", "seconds": repeated(solve, seconds)}
+        if len(graph.u) <= NUMPY_EDGES:
+            solve = solver(graph[:3], graph.n, backend="numpy")
+            yield {**facts, "code": "numpy", "seconds": repeated(solve, seconds)}
+
+
+def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[], mstflow.Forest]:
+    """Return the solve of a graph as a function; `values` are those of `filter-kruskal`."""
+    if values := options.pop("values", None):
+        options["algorithm"] = mstflow.algorithm("filter-kruskal").given(**values)
+    return partial(
+        mstflow.minimum_spanning_forest,
+        columns,
+        num_vertices=num_vertices,
+        progress=False,
+        **options,
+    )
+
+
+def repeated(
+    function: Callable[[], object], seconds: float, finish: Callable[[], object] = lambda: None
+) -> list[float]:
+    """Call a function once, then return the seconds of further calls: one, or more if they fit."""
+    times: list[float] = []
+    function()
+    finish()
+    end = time.perf_counter() + seconds
+    while not times or (len(times) < ROUNDS and time.perf_counter() < end):
+        start = time.perf_counter()
+        function()
+        finish()
+        times.append(time.perf_counter() - start)
+    return times

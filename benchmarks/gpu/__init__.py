@@ -1,1 +1,0 @@
-"""Measurements of a GPU: equality of edge ids, times, memory, and bandwidth."""
