@@ -72,11 +72,15 @@ def ensure(name: str, cache: Path | None = None) -> Path:
         else:
             graph = _read(path) if path.is_file() else _generate(spec)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(f"{folder}/") as draft:
-            draft.mkdir()
-            for column in "uvw":
-                np.save(draft / f"{column}.npy", getattr(graph, column))
-            (draft / "n.txt").write_text(f"{graph.n}\n")
+        try:
+            with replacing(f"{folder}/") as draft:
+                draft.mkdir()
+                for column in "uvw":
+                    np.save(draft / f"{column}.npy", getattr(graph, column))
+                (draft / "n.txt").write_text(f"{graph.n}\n")
+        except OptionError:
+            if not folder.is_dir():  # otherwise, another process was faster
+                raise
     return folder
 
 

@@ -13,7 +13,7 @@ from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, placed, resolve_backend
+from ..primitives import Backend, array_module, gpu_pays, placed, resolve_backend
 from ..progress import Listener, set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.team import sharing
@@ -84,6 +84,8 @@ def run_on(
         numbered = opened.nbytes if ends is not None and isinstance(opened, EdgeList) else 0
         with _beside(numbered, bound) as free:
             source = _measured(opened, where, free, may_check=num_vertices is None)
+            if backend == "auto" and memory is None and _suits_gpu(source, candidates, where):
+                backend = "cupy"
             facts, device_memory = _facts(source, backend, where)
             request = Request(
                 candidates,
@@ -166,6 +168,12 @@ def _measured(
     if bound is None and may_check and not source.is_on_device:
         source.check_vertices()
     return source
+
+
+def _suits_gpu(source: EdgeSource, candidates: Candidates, where: Scheduler) -> bool:
+    """Return whether a GPU solves a graph in host memory faster; only the default was measured."""
+    is_default = candidates.on_numpy is not None
+    return is_default and where.eager and source.is_in_memory and gpu_pays(source.num_edges or 0)
 
 
 def _facts(source: EdgeSource, backend: str, where: Scheduler) -> tuple[Graph, int | None]:

@@ -117,7 +117,7 @@ def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = N
     pipeline = (
         request.candidates.pipeline if scans else request.candidates.in_memory(backend, edges)
     )
-    advises = request.backend == "auto" and graph.is_in_memory and not request.on_device
+    advises = request.backend == "auto" and graph.is_in_memory and backend != "cupy"
     found = Plan(
         strategy,
         partitions,

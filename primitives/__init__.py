@@ -100,7 +100,7 @@ def resolve_backend(
 
     `on_device` states that arrays are on a GPU, where they stay.
 
-    "auto" never chooses a GPU for host arrays, because the speed of a GPU has not been measured.
+    Here, "auto" never chooses a GPU for host arrays; see `gpu_pays`.
 
     Raises
     ------
@@ -155,13 +155,26 @@ def _are_cached() -> bool:
     return is_cached(deal)
 
 
+def gpu_pays(num_edges: int) -> bool:
+    """Return whether a GPU solves a graph in host memory faster, including the copies to it.
+
+    Loading CuPy takes longer than a solve saves, so this process must have loaded it already.
+    """
+    if "cupy" not in sys.modules or why_not("cupy"):
+        return False
+    from .cuda.device import BYTES_PER_EDGE, PAYS_FROM
+
+    needed = BYTES_PER_EDGE * num_edges
+    return num_edges >= PAYS_FROM and (array_module("cupy").device_memory(needed) or 0) >= needed
+
+
 def suggest_gpu(num_edges: int) -> str:
     """Return advice to try a GPU for a graph in host memory, or an empty string."""
     if not _is_installed("cupy"):
         return ""
     from .cuda.device import PAYS_FROM
 
-    advice = f'by a model, backend="cupy" is faster on a GPU from {PAYS_FROM:,} edges on'
+    advice = f'on a GPU, backend="cupy" is faster from {PAYS_FROM:,} edges on'
     return advice if num_edges >= PAYS_FROM else ""
 
 

@@ -101,13 +101,33 @@ def check(graph, strategy, **options):
 
 def test_the_plan_advises_a_gpu_from_a_number_of_edges(monkeypatch):
     monkeypatch.setattr("mstflow.primitives.cuda.device.PAYS_FROM", GRAPH.num_edges)
+    monkeypatch.setattr("mstflow.pipeline.engine.gpu_pays", lambda _: False)
     forest = solve(GRAPH)
     assert forest.backend != "cupy"
-    advice = 'by a model, backend="cupy" is faster on a GPU from 3,000 edges on'
+    advice = 'on a GPU, backend="cupy" is faster from 3,000 edges on'
     assert str(forest.report.plan).endswith(f"; {advice}")
     columns = GRAPH.u[1:], GRAPH.v[1:], GRAPH.weight[1:]
     assert solve(columns).report.plan.advice == ""
     assert solve(on_device(GRAPH)).report.plan.advice == ""
+
+
+def test_auto_uses_a_gpu_from_a_number_of_edges(monkeypatch):
+    """The process must have loaded CuPy, and the default must be asked for."""
+    monkeypatch.setattr("mstflow.primitives.cuda.device.PAYS_FROM", GRAPH.num_edges)
+    expected = solve(GRAPH, backend="numpy").edge_ids.tolist()
+    forest = solve(GRAPH)
+    assert (forest.backend, forest.report.plan.advice) == ("cupy", "")
+    assert forest.edge_ids.tolist() == expected
+    columns = GRAPH.u[1:], GRAPH.v[1:], GRAPH.weight[1:]
+    for graph, options in [
+        (columns, {}),
+        (GRAPH, {"algorithm": "boruvka-csr"}),
+        (GRAPH, {"memory": "2GB"}),
+        (GRAPH, {"scheduler": "threads"}),
+    ]:
+        assert solve(graph, **options).backend != "cupy"
+    monkeypatch.setattr("mstflow.primitives.cuda.device.BYTES_PER_EDGE", 10**12)
+    assert solve(GRAPH).backend != "cupy"
 
 
 @given(graph=edge_lists(), capacity=st.integers(2, 40), cut=st.integers(0, 40))

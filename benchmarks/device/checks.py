@@ -12,7 +12,8 @@ from ..graphs import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-TESTS = ["-v", "--no-shrink", "-p", "no:cacheprovider", "tests/primitives/test_conformance.py"]
+TESTS = ["-v", "--no-shrink", "-p", "no:cacheprovider", "-p", "no:benchmark"]
+TESTS += ["tests/primitives/test_conformance.py"]
 _OUTCOME = re.compile(r"::(\S+)\s+(PASSED|FAILED|ERROR)|(PASSED|FAILED|ERROR)\s+\S+::(\S+)")
 #: What pytest says of a failed test, and what the sanitizer says of an access or a hazard.
 _FAULT = re.compile(r"E   .*|========= (?:Invalid|Uninit|Error|Warning|Program hit|.*hazard).*")

@@ -34,31 +34,22 @@ def rows(launches: int = 2000) -> Iterator[dict[str, Any]]:
     for way, launch in ways.items():
         yield _measured(way, launch, launches)
     yield _measured("cuda.core", _by_cuda_core(name, cubin, values, index, out), launches)
-    device.launch("arrays", KERNEL, _BLOCK, values, index, out)
-    yield _measured("CuPy's stream and device", lambda: _entered(cupy), launches)
 
 
 def _by_cuda_core(name: str, cubin: bytes, *arrays: Any) -> Callable[[], object]:
     """Return a launch by cuda.core on CuPy's stream."""
     import cupy
-    from cuda.core import Device, LaunchConfig, ObjectCode, launch
+    from cuda.core import LaunchConfig, ObjectCode, Stream, launch
 
-    device = Device()
-    device.set_current()
     kernel = ObjectCode.from_cubin(cubin).get_kernel(name)
     config = LaunchConfig(grid=1, block=_BLOCK)
-    stream = device.create_stream(cupy.cuda.get_current_stream())
+    stream = Stream.from_handle(cupy.cuda.get_current_stream().ptr)
 
     def call() -> None:
         pointers = [array.data.ptr for array in arrays]
         launch(stream, config, kernel, _BLOCK, *pointers)
 
     return call
-
-
-def _entered(cupy: Any) -> None:
-    with cupy.cuda.Device(), cupy.cuda.get_current_stream():
-        pass
 
 
 def _measured(way: str, launch: Callable[[], object], launches: int) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def rows(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str,
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         futures = {pool.submit(_timed, call): name for name, call in calls.items()}
         for future in as_completed(futures):
-            yield {"prepared": futures[future], "seconds": future.result()}
+            error = future.exception()
+            outcome = {"error": str(error)} if error else {"seconds": future.result()}
+            yield {"prepared": futures[future], **outcome}
 
 
 def _timed(call: Callable[[], object]) -> float:

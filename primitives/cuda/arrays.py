@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
 from ..vocabulary import ArrayModule
+from .device import computing_here
 from .kernels import FILE_OF
 
 if TYPE_CHECKING:
@@ -27,9 +29,9 @@ DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
-#: The largest number of bytes to copy from the host at once. CuPy never frees pinned buffers, so
-#: they should be small. Also, one buffer can be filled while another is copied.
-_PIECE = 2**25
+#: The largest number of bytes that a thread copies from the host at once. CuPy never frees pinned
+#: buffers, so they should be small. Also, one buffer can be filled while others are copied.
+_PIECE = 2**23
 #: The number of columns that the kernel `move` takes.
 _COLUMNS = 4
 #: The number of rounds of `join_in_order` before the host reads a length, and the longest list for
@@ -84,9 +86,13 @@ class CudaArrays(ArrayModule):
             return self.full(len(values), values[0], dtype)
         out = self.empty(len(values), dtype)
         step = _PIECE // values.itemsize
-        for start in range(0, len(values), step):
-            piece = values[start : start + step]
-            out[start : start + step] = self._xp.asarray(piece, dtype=out.dtype)
+
+        def copy(start: int, stop: int) -> None:
+            for first in range(start, stop, step):
+                piece = slice(first, min(first + step, stop))
+                out[piece] = self._xp.asarray(values[piece], dtype=out.dtype)
+
+        in_shares(computing_here(copy), len(values))
         return out
 
     def to_host(self, array: Array, /) -> Array:

@@ -1,4 +1,4 @@
-"""A CUDA device: kernels compiled by NVRTC through cuda.core and cached, launched by CuPy."""
+"""A CUDA device: kernels are compiled and launched by cuda.core, arrays are CuPy's."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parent
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
-#: The number of edges from which the plan advises a GPU. It is a figure of the model in
-#: `docs/gpu.md`, which no run on a GPU has confirmed, so "auto" does not use it.
-PAYS_FROM = 2**20
+#: The number of edges from which a GPU solves a graph in host memory faster than 16 threads do, and
+#: the most bytes of its memory that an edge takes: `python -m benchmarks device`.
+PAYS_FROM, BYTES_PER_EDGE = 2**18, 72
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
 _LANGUAGE = "c++17"
@@ -52,9 +52,10 @@ class CupyDevice:
 
     def __init__(self) -> None:
         import cupy
+        from cuda.core import launch
 
-        self.xp = cupy
-        self._functions: dict[tuple[str, int], Any] = {}  # kernels that are loaded
+        self.xp, self._launch = cupy, launch
+        self._kernels: dict[tuple[str, int], Any] = {}  # those that are loaded
         self._idle: dict[int, list[Any]] = collections.defaultdict(list)
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
@@ -79,20 +80,23 @@ class CupyDevice:
         if not size:
             return
         device = self.xp.cuda.runtime.getDevice()
-        function = self._functions.get((kernel, device))
-        if function is None:
+        loaded = self._kernels.get((kernel, device))
+        if loaded is None:
             with _loading:
-                function = self._functions[kernel, device] = _loaded(file, kernel, device)
-        words = [size, *map(self._word, arguments)]
-        function((-(-size // _BLOCK),), (_BLOCK,), words)
-
-    def _word(self, argument: Any) -> Any:
-        """Return a contiguous array, or the signed integer with the bits of an unsigned word."""
-        if isinstance(argument, self.xp.ndarray):
-            is_contiguous = argument.flags.c_contiguous
-            return argument if is_contiguous else self.xp.ascontiguousarray(argument)
-        word = int(argument) % 2**64
-        return word - (word >> 63 << 64)
+                loaded = self._kernels[kernel, device] = _loaded(file, kernel, device)
+        words: list[int] = []
+        copies = []  # their memory must not be used again before the kernel is queued
+        for argument in arguments:
+            if isinstance(argument, self.xp.ndarray):
+                if not argument.flags.c_contiguous:
+                    argument = self.xp.ascontiguousarray(argument)
+                    copies.append(argument)
+                words.append(argument.data.ptr)
+            else:
+                word = int(argument) % 2**64
+                words.append(word - (word >> 63 << 64))  # the same bits, signed
+        stream = _stream(self.xp.cuda.get_current_stream().ptr)
+        self._launch(stream, _blocks(-(-size // _BLOCK)), loaded, size, *words)
 
     def free_memory(self, enough: int = sys.maxsize) -> int:
         """Return the size in bytes of the largest array, within the limit of CuPy's pool.
@@ -178,11 +182,26 @@ _loading = threading.Lock()
 def _loaded(file: str, kernel: str, device: int) -> Any:
     """Return a kernel loaded on a device."""
     import cupy
+    from cuda.core import ObjectCode
 
     name, cubin = cached_kernel(file, kernel, _architecture(cupy, device))
-    module = cupy.cuda.function.Module()
-    module.load(cubin)
-    return module.get_function(name)
+    return ObjectCode.from_cubin(cubin).get_kernel(name)
+
+
+@functools.lru_cache(4096)
+def _blocks(count: int) -> Any:
+    """Return the configuration of a launch of this number of blocks."""
+    from cuda.core import LaunchConfig
+
+    return LaunchConfig(grid=count, block=_BLOCK)
+
+
+@functools.lru_cache(256)
+def _stream(handle: int) -> Any:
+    """Return CuPy's stream of this handle, which CuPy owns, for cuda.core."""
+    from cuda.core import Stream
+
+    return Stream.from_handle(handle)
 
 
 def _architecture(cupy: Any, device: int) -> str:

@@ -462,6 +462,14 @@ Status cuCtxGetCurrent(void** context) { *context = &device; return SUCCESS; }
 Status cuCtxSetCurrent(void*) { return SUCCESS; }
 Status cuCtxGetDevice(int* which) { *which = 0; return SUCCESS; }
 
+Status cuDeviceGetCount(int* count) { *count = 1; return SUCCESS; }
+Status cuDeviceGet(int* handle, int) { *handle = 0; return SUCCESS; }
+Status cuDevicePrimaryCtxRetain(void** context, int) { *context = &device; return SUCCESS; }
+Status cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+Status cuDeviceGetAttribute(int* value, int, int) { *value = 0; return SUCCESS; }
+Status cuStreamGetFlags(void*, unsigned* flags) { *flags = 0; return SUCCESS; }
+Status cuStreamGetPriority(void*, int* priority) { *priority = 0; return SUCCESS; }
+
 Status cuStreamGetCtx(void*, void** context) { return cuCtxGetCurrent(context); }
 
 Status cuGetErrorName(int, const char** name) { *name = "CUDA_ERROR"; return SUCCESS; }
@@ -478,6 +486,8 @@ Status cuModuleLoadData(void** module, const void* image) {
     }
 }
 
+Status cuLibraryLoadData(void** module, const void* image, void*, void*, unsigned, void*, void*, unsigned) { return cuModuleLoadData(module, image); }
+Status cuLibraryUnload(void*) { return SUCCESS; }
 Status cuModuleUnload(void*) { return SUCCESS; }  // a late launch may still need it
 
 Status cuModuleGetFunction(void** function, void* module, const char* name) {
@@ -489,6 +499,7 @@ Status cuModuleGetFunction(void** function, void* module, const char* name) {
     return SUCCESS;
 }
 
+Status cuLibraryGetKernel(void** function, void* module, const char* name) { return cuModuleGetFunction(function, module, name); }
 Status cuFuncGetAttribute(int* value, int which, void*) {
     *value = which ? 0 : 1024 /* the threads of a block */;
     return SUCCESS;
@@ -513,6 +524,15 @@ Status cuLaunchKernel(
         interpret(called, blocks, threads, given, known, self);
     });
     return device.finding.empty() ? SUCCESS : LAUNCH_FAILURE;
+}
+
+struct LaunchConfig { unsigned blocks[3], threads[3], shared_bytes; void* stream; /* attributes follow */ };
+
+Status cuLaunchKernelEx(const LaunchConfig* how, void* function, void** parameters, void** extra) {
+    const auto& [blocks, threads, shared_bytes, stream] = *how;
+    return cuLaunchKernel(
+        function, blocks[0], blocks[1], blocks[2], threads[0], threads[1], threads[2], shared_bytes, stream, parameters, extra
+    );
 }
 
 Status cuGetExportTable(const void**, const void*) { return NOT_FOUND; }

@@ -158,10 +158,9 @@ FAULTS = [Planted(*row) for row in [
     ("the smallest and the largest value are exchanged", "arrays.py",
      "values.min(), values.max()", "values.max(), values.min()", "sorted_union", DIFFERS),
     ("strided arrays are passed as they are", "device.py",
-     "return argument if is_contiguous else", "return argument if True else", "gather", DIFFERS),
+     "if not argument.flags.c_contiguous:", "if False:", "gather", DIFFERS),
     ("a copy is freed before the launch that reads it", "device.py",
-     "self.xp.ascontiguousarray(argument)", "self.xp.ascontiguousarray(argument).data.ptr",
-     "gather", WIDTH),
+     "copies.append(argument)", "pass", "gather", WIDTH),
     ("-0.0 is repeated by a memset", "arrays.py",
      "return self._xp.full(size, word, word.dtype).view(dtype)",
      "return self._xp.full(size, value, dtype)", "full", DIFFERS),
@@ -186,7 +185,7 @@ FAULTS = [Planted(*row) for row in [
      'bits = vars(self).setdefault("_b", self.empty(9999, "u4"))[: -(-size // _WORD)]', "scans",
      UNORDERED),
     ("kernels run on the default stream", "device.py",
-     "(_BLOCK,), words)", "(_BLOCK,), words, stream=self.xp.cuda.Stream.null)", "solve on a stream",
+     "_stream(self.xp.cuda.get_current_stream().ptr)", "_stream(0)", "solve on a stream",
      UNORDERED),
     ("the streams of threads do not wait for the default stream", "device.py",
      "stream = self.xp.cuda.Stream()", "stream = self.xp.cuda.Stream(non_blocking=True)", "scans",
@@ -199,7 +198,7 @@ FAULTS = [Planted(*row) for row in [
     ("a block is not a multiple of a warp", "device.py",
      "_BLOCK = 256", "_BLOCK = 250", "compact", DIVERGENT),
     ("the last block is not launched", "device.py",
-     "(-(-size // _BLOCK),)", "(size // _BLOCK,)", "gather", DIFFERS),
+     "_blocks(-(-size // _BLOCK))", "_blocks(size // _BLOCK)", "gather", DIFFERS),
 ]]  # fmt: skip
 RANDOM = np.random.default_rng(9)
 COLUMNS = (*RANDOM.integers(0, 90, (2, 700)), RANDOM.integers(0, 40, 700).astype("f4"))

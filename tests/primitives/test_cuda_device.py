@@ -1,7 +1,6 @@
 """Tests of the CUDA device without a GPU: compiling, caching, launching, and error messages."""
 
 import contextlib
-import ctypes
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,6 @@ from threading import Barrier, get_ident, local
 from time import sleep
 from types import ModuleType, SimpleNamespace
 
-import numpy as np
 import pytest
 
 import mstflow
@@ -158,12 +156,19 @@ def test_processes_share_the_cache(sources):
     assert len(entries()) == 1
 
 
+class Array:
+    """A double of a contiguous array of CuPy."""
+
+    def __init__(self, address):
+        self.data, self.flags = SimpleNamespace(ptr=address), SimpleNamespace(c_contiguous=True)
+
+
 class Arrays:
     """A double of CuPy that records what is loaded and launched."""
 
     def __init__(self, driver=12090, runtime=12090, devices=1, capability="80"):
         self.launched, self.loaded = [], []
-        self.ndarray = np.ndarray
+        self.ndarray = Array
         properties = {"name": b"A device", "totalGlobalMem": 16 * 10**9, "major": 8, "minor": 0}
         self.cuda = SimpleNamespace(
             runtime=SimpleNamespace(
@@ -174,54 +179,61 @@ class Arrays:
                 getDeviceProperties=lambda _: properties,
             ),
             Device=lambda _: SimpleNamespace(compute_capability=capability),
-            function=SimpleNamespace(Module=self._module),
+            get_current_stream=lambda: SimpleNamespace(ptr=7),
         )
 
-    def _module(self):
-        def get_function(name):
-            return lambda *launch: self.launched.append((name, *launch))
+    def core(self):
+        """Return a double of cuda.core."""
+        core = ModuleType("cuda.core")
+        core.launch = lambda *launch: self.launched.append(launch)
+        core.LaunchConfig = lambda grid, block: (grid, block)
+        core.Stream = SimpleNamespace(from_handle=lambda handle: f"stream {handle}")
+        core.ObjectCode = SimpleNamespace(from_cubin=self._code)
+        return core
 
-        return SimpleNamespace(load=self.loaded.append, get_function=get_function)
+    def _code(self, cubin):
+        self.loaded.append(cubin)
+        return SimpleNamespace(get_kernel=lambda name: name)
 
 
 @pytest.fixture
 def library(monkeypatch):
     """Return a function that replaces CuPy by a double."""
 
+    def forget():
+        for cached in ("why_not", "_loaded", "_blocks", "_stream"):
+            getattr(cuda_device, cached).cache_clear()
+
     def install(arrays):
-        cuda_device.why_not.cache_clear()
-        cuda_device._loaded.cache_clear()
+        forget()
         module = ModuleType("cupy")
         vars(module).update(vars(arrays), __version__="14.0.0")
         monkeypatch.setitem(sys.modules, "cupy", module)
+        monkeypatch.setitem(sys.modules, "cuda.core", arrays.core())
         monkeypatch.setattr(primitives, "_is_installed", lambda _: True)
+        monkeypatch.setattr(primitives, "_kernels_pay", lambda num_edges: num_edges > 10**9)
         monkeypatch.setattr(cuda_device, "_compiler", lambda: (None, None))
         monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12090, [80, 90]))
-        monkeypatch.setattr(ctypes, "CDLL", lambda _: None)
+        monkeypatch.setattr(cuda_device, "ctypes", SimpleNamespace(CDLL=lambda _: None))
         return arrays
 
     yield install
-    cuda_device.why_not.cache_clear()
-    cuda_device._loaded.cache_clear()
+    forget()
 
 
 def test_launch(compiled, library):
     arrays = library(Arrays())
     device = cuda_device.CupyDevice()
-    out = np.zeros(3, np.uint64)
+    out = Array(1000)
     device.launch("own", "fill<u64, u32>", 0, out, 7)
     assert compiled == []
     device.launch("own", "fill<u64, u32>", 3, out, -1)
     device.launch("own", "fill<u64, u32>", 2**33 + 1, out, True)
     assert (len(compiled), len(arrays.loaded)) == (1, 1)
-    words = [[3, -1], [2**33 + 1, 1]]  # CuPy passes them as signed words
-    for (name, grid, block, given), (size, value) in zip(arrays.launched, words, strict=True):
-        assert name == "lowered"
-        assert block == (256,)
-        assert grid == (-(-size // 256),)
-        assert (given[0], given[2]) == (size, value)
-        assert given[1] is out
-        assert {type(word) for word in given[::2]} == {int}
+    words = [(3, -1), (2**33 + 1, 1)]  # cuda.core takes them as signed words
+    for launch, (size, value) in zip(arrays.launched, words, strict=True):
+        assert launch == ("stream 7", (-(-size // 256), 256), "lowered", size, 1000, value)
+        assert {type(word) for word in launch[3:]} == {int}
 
 
 class Pool:
@@ -339,7 +351,7 @@ def no_library(_, monkeypatch):
 
 
 def no_driver(_, monkeypatch):
-    monkeypatch.setattr(ctypes, "CDLL", fail(OSError("libcuda.so.1: cannot open")))
+    monkeypatch.setattr(cuda_device.ctypes, "CDLL", fail(OSError("libcuda.so.1: cannot open")))
 
 
 def no_import(_, monkeypatch):
@@ -406,7 +418,7 @@ def test_why_not(library, monkeypatch, capsys, tmp_path, spoil, reason):
     assert f"backend       cupy is not usable: {found}\n" in capsys.readouterr().out
 
 
-def test_auto_leaves_large_graphs_on_the_host(library, monkeypatch):
+def test_the_plan_advises_a_gpu_for_large_graphs_on_the_host(library, monkeypatch):
     library(Arrays(driver=13010))
     monkeypatch.setattr(cuda_device, "PAYS_FROM", limit := 10**10)
     assert primitives.why_not("cupy") == ""
