@@ -64,13 +64,3 @@ __device__ inline u64 draw_place(u64* count, bool wants) {
     if (lane == 0 && wanting) first = atomicAdd(count, u64(__popc(wanting)));
     return __shfl_sync(NONE<u32>, first, 0) + __popc(wanting & ((u32(1) << lane) - 1));
 }
-
-// Return the smallest value in the warp. All threads of the warp must call this.
-template <class T>
-__device__ inline T warp_min(T value) {
-    for (u32 distance = WORD / 2; distance; distance /= 2) {
-        T other = __shfl_xor_sync(NONE<u32>, value, distance);
-        value = other < value ? other : value;
-    }
-    return value;
-}

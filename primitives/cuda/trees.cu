@@ -69,20 +69,13 @@ __global__ void find_first(
         store(old_first + u[i], NONE<Position>);
         store(old_first + v[i], NONE<Position>);
     }
-    Position pair = NONE<Position>;
-    if (a != b) {
-        pair = is_listed ? position[i] : Position(i);
-        left_u[place] = a;
-        left_v[place] = b;
-        left[place] = pair;
-    }
-    // In late rounds, most pairs have one large set in common. A warp lowers its place once.
-    Index common = warp_min(a == b ? NONE<Index> : a < b ? a : b);
-    Position least = warp_min(a == common || b == common ? pair : NONE<Position>);
-    if (threadIdx.x % WORD == 0 && least != NONE<Position>) lower(first + common, least);
     if (a == b) return;
-    if (a != common) lower(first + a, pair);
-    if (b != common) lower(first + b, pair);
+    Position pair = is_listed ? position[i] : Position(i);
+    left_u[place] = a;
+    left_v[place] = b;
+    left[place] = pair;
+    lower(first + a, pair);
+    lower(first + b, pair);
 }
 
 // ... Then first pairs join their sets. The smaller root becomes the parent of the larger.
