@@ -58,15 +58,15 @@ def make(
     programs : mapping of str to str, optional
         Versions of external programs.
     commit : str, optional
-        That of the working tree, if it is not in a repository.
+        That of the working tree, if the repository does not know it.
     """
     paths = list(measured)
     check_import(paths)
     return {
         "benchmark": name,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "commit": _git("rev-parse", "HEAD") or commit,
-        "dirty": bool(_git("status", "--porcelain", "--", *paths)),
+        "commit": commit or _git("rev-parse", "HEAD"),
+        "dirty": not commit and bool(_git("status", "--porcelain", "--", *paths)),
         "measured": {path: fingerprint(path, ROOT) for path in paths},
         "machine": machine.about(),
         "versions": {**machine.versions(), **(programs or {})},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import fused
 from .clusters import PUBLISHED
+from .device import tables as device_tables
 from .graphs import GRAPHS, parse_options
 from .papers import authors
 from .runner.figures import Figures, figures
@@ -555,6 +556,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "grids": ("grids", grid_times),
     "interpreted-gpu-calls": ("interpreted-gpu", gpu_calls),
     "interpreted-gpu-traffic": ("interpreted-gpu", gpu_traffic),
+    **{name: ("device", rows) for name, rows in device_tables.TABLES.items()},
     "authors": ("authors", authors.rows),
     "authors-codes": ("authors", seconds),
     "papers-sousa": ("papers-sousa", seconds),

@@ -128,9 +128,12 @@ def sharing(threads: int) -> Iterator[None]:
         _sharing.reset(token)
 
 
-def in_shares(function: Callable[[int, int], Any], length: int) -> list[Any]:
-    """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`."""
-    return team(_sharing.get()).share(function, length)
+def in_shares(function: Callable[[int, int], Any], length: int, each: int = 1) -> list[Any]:
+    """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`.
+
+    If each place of the range stands for several elements, `each` is their number.
+    """
+    return team(_sharing.get()).share(function, length, each=each)
 
 
 class Survey(NamedTuple):

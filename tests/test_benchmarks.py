@@ -12,6 +12,8 @@ import pytest
 import mstflow
 from benchmarks import __main__ as commands
 from benchmarks import files, graphs, machine, pages, primitives, records, suite, tables
+from benchmarks.device import run
+from benchmarks.device import tables as device_tables
 from benchmarks.papers import authors, helpers, imbalance
 from benchmarks.runner import codes, figures, turns
 from mstflow.errors import OptionError
@@ -134,6 +136,26 @@ def test_programs_of_authors(rival):
     count = len(graphs.load(folder).u)
     assert run("UMinho").items() >= {"seconds": 0.0125, "weight": 423.0}.items()
     assert run("parallel-boruvka")["seconds"] == count / 1000
+
+
+def test_steps_on_a_device(tmp_path, monkeypatch):
+    """Failures and limits are recorded, and the steps after them run."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # for the graphs of the steps
+    chosen = {"facts", "threads", "racecheck"}
+    monkeypatch.setattr(run, "STEPS", [step for step in run.STEPS if step.name in chosen])
+    *_, steps = run.measure(tmp_path, 200, [1], is_tiny=True)
+    assert steps.keys() == chosen
+    if "cupy" not in mstflow.backends():
+        assert steps["facts"]["failure"].startswith("OptionError: backend 'cupy' is not usable")
+    assert steps["facts"]["rows"][0]["import_seconds"] > 0
+    assert steps["threads"]["failure"] is None
+    assert len([*device_tables.threads({"steps": steps})]) == 1 + len(steps["threads"]["rows"])
+    written = [*map(json.loads, (tmp_path / run.ROWS).read_text().splitlines())]
+    assert len(written) >= sum(len(step["rows"]) for step in steps.values())
+    *_, late = run.measure(tmp_path, 1e-3, [1], ["threads"], is_tiny=True)
+    assert late["threads"]["failure"].startswith("passed its limit")
+    with pytest.raises(OptionError, match="no step 'other'; known: facts, "):
+        next(run.measure(tmp_path, 1, [1], ["other"]))
 
 
 def test_table_of_authors():

@@ -1,13 +1,18 @@
-"""Prepare later steps, in parallel: generate their graphs and compile kernels."""
+"""Facts of the machine, and what later steps need: graphs and compiled kernels."""
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .. import graphs as graph_list
 
@@ -16,9 +21,41 @@ if TYPE_CHECKING:
 
 #: The kernels that one process compiles together.
 _TOGETHER = 12
+IMPORT = """
+import time
+start = time.perf_counter()
+import mstflow
+print(time.perf_counter() - start)
+"""
 
 
-def rows(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def facts() -> Iterator[dict[str, Any]]:
+    """Yield the time of the import, the device, and the first solves of a small graph on it.
+
+    The first solve of a machine compiles kernels.
+    """
+    done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True)
+    yield {"import_seconds": json.loads(done.stdout), "processors": os.cpu_count()}
+
+    import mstflow
+    from mstflow.primitives.cuda import device
+
+    from .gpu import Gpu
+
+    gpu = Gpu()
+    yield {"gpu": gpu.about(), "cuda": device.describe_devices()}
+    random = np.random.default_rng(0)
+    u, v = random.integers(0, 1000, (2, 5000), dtype=np.int32)
+    graph = u, v, random.random(5000, dtype=np.float32)
+    expected = mstflow.minimum_spanning_forest(graph, backend="numpy").edge_ids
+    for name in ("first", "second"):
+        start = time.perf_counter()
+        found = mstflow.minimum_spanning_forest(graph, backend="cupy").edge_ids
+        seconds = time.perf_counter() - start
+        yield {"solve": name, "seconds": seconds, "is_equal": bool(np.array_equal(found, expected))}
+
+
+def everything(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield the seconds of each graph, of each file of CUDA kernels, and of the CPU's kernels."""
     from mstflow.primitives.cuda import device
     from mstflow.primitives.cuda.kernels import KERNELS

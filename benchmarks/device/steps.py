@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import checks, equality, facts, kernels, launches, limits, prepare, threads, times
+from . import checks, equality, kernels, prepare, threads, times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,11 +34,11 @@ UNPOOLED = ["--no-pool", "--examples", "5"]
 TINY_TESTS = "cupy and gather and small"
 
 STEPS = (
-    Step("facts", "the machine, the import, and first solves", facts.rows, 0.1),
+    Step("facts", "the machine, the import, and first solves", prepare.facts, 0.1),
     Step(
         "prepare",
         "graphs of later steps, and compiled kernels",
-        prepare.rows,
+        prepare.everything,
         0.5,
         {"graphs": [*LARGE, *equality.STREAMED, "rmat:scale=16", "G", "R", "D"]},
         {"graphs": ["tiny"], "files": ["select"]},
@@ -64,15 +64,15 @@ STEPS = (
     Step(
         "launches",
         "launches by CuPy and by cuda.core",
-        launches.rows,
+        kernels.launches,
         0.04,
-        tiny={"launches": 10},
+        tiny={"count": 10},
         is_alone=True,
     ),
     Step(
         "times",
         "solves beside compiled kernels and NumPy",
-        times.rows,
+        times.solves,
         0.35,
         {"graphs": LARGE},
         {"graphs": ["tiny"], "seconds": 0.01},
@@ -82,7 +82,7 @@ STEPS = (
     Step(
         "kernels",
         "time and traffic of each kernel of a solve",
-        kernels.rows,
+        kernels.profile,
         0.1,
         {"graphs": ["N", "rmat:scale=16", "rmat:scale=22"]},
         {"graphs": ["tiny"]},
@@ -91,7 +91,7 @@ STEPS = (
     Step(
         "limits",
         "sizes from which a GPU and a filter pay, and sizes of blocks",
-        limits.rows,
+        times.limits,
         0.12,
         tiny={"sizes": [1000], "graphs": ["tiny"], "small": [100], "stream": "tiny"},
         is_alone=True,

@@ -1,12 +1,14 @@
-"""Times of whole solves: on a GPU, on compiled kernels, and with NumPy."""
+"""Times of whole solves on a GPU and beside it, and the limits that follow from them."""
 
 from __future__ import annotations
 
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import mstflow
+from mstflow.pipeline.streaming import scan
 
 from .. import graphs as graph_list
 from ..machine import pinned
@@ -20,9 +22,14 @@ if TYPE_CHECKING:
 ROUNDS = 7
 #: NumPy is not measured on more edges.
 NUMPY_EDGES = 20_000_000
+SIZES = tuple(2**power for power in range(14, 24))
+SMALL = (2**20, 2**22, 2**24)
+BLOCKS = (2**17, 2**19, 2**21)
+#: Bytes that a streamed solve may take.
+MEMORY = 2 * 10**9
 
 
-def rows(
+def solves(
     graphs: Sequence[str], threads: Sequence[int], seconds: float = 2
 ) -> Iterator[dict[str, Any]]:
     """Yield the times of each code on each graph, at most about `seconds` of each."""
@@ -47,6 +54,44 @@ def rows(
         if len(graph.u) <= NUMPY_EDGES:
             solve = solver(graph[:3], graph.n, backend="numpy")
             yield {**facts, "code": "numpy", "seconds": repeated(solve, seconds)}
+
+
+def limits(
+    threads: Sequence[int],
+    sizes: Sequence[int] = SIZES,
+    graphs: Sequence[str] = ("E", "rmat:scale=20", "rmat:scale=22"),
+    small: Sequence[int] = SMALL,
+    stream: str = "rmat:scale=22",
+    seconds: float = 0.5,
+) -> Iterator[dict[str, Any]]:
+    """Yield times by number of edges, by the value of `small`, and by edges of a block."""
+    gpu = Gpu()
+    for size in sizes:
+        graph = graph_list.load(graph_list.ensure(f"random:n={size // 4},m={size}"))
+        columns = gpu.columns(graph)
+        row: dict[str, Any] = {"edges": size}
+        row["on_device"] = repeated(solver(columns, graph.n), seconds, gpu.finish)
+        row["from_host"] = repeated(solver(graph[:3], graph.n, backend="cupy"), seconds, gpu.finish)
+        for count in (threads[0], threads[-1]):
+            solve = solver(graph[:3], graph.n, backend="numba", threads=count)
+            row[f"numba, T = {count}"] = repeated(solve, seconds)
+        yield row
+    for name in graphs:
+        graph = graph_list.load(graph_list.ensure(name))
+        columns = gpu.columns(graph)
+        for limit in small:
+            solve = solver(columns, graph.n, values={"small": limit})
+            yield {"graph": name, "small": limit, "seconds": repeated(solve, seconds, gpu.finish)}
+    gpu.free()
+    graph = graph_list.load(graph_list.ensure(stream))
+    for block in BLOCKS:
+        for count in (1, threads[-1]):
+            with mock.patch.object(scan, "BLOCK_EDGES", block):
+                options = {"backend": "cupy", "strategy": "two-scan", "memory": MEMORY}
+                solve = solver(graph[:3], graph.n, threads=count, **options)
+                found = repeated(solve, seconds, gpu.finish)
+            row = {"graph": stream, "block": block, "threads": count, "seconds": found}
+            yield {**row, "held": gpu.held()}
 
 
 def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[], mstflow.Forest]:

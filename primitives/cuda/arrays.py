@@ -88,11 +88,11 @@ class CudaArrays(ArrayModule):
         step = _PIECE // values.itemsize
 
         def copy(start: int, stop: int) -> None:
-            for first in range(start, stop, step):
-                piece = slice(first, min(first + step, stop))
+            for first in range(start * step, min(stop * step, len(values)), step):
+                piece = slice(first, first + step)
                 out[piece] = self._xp.asarray(values[piece], dtype=out.dtype)
 
-        in_shares(computing_here(copy), len(values))
+        in_shares(computing_here(copy), -(-len(values) // step), each=step)
         return out
 
     def to_host(self, array: Array, /) -> Array:

@@ -1,0 +1,36 @@
+"""The run on a device, rehearsed: `python -m benchmarks device` with interpreted kernels."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import records, tables
+from benchmarks.device import tables as device_tables
+
+ROOT = Path(__file__).parents[2]
+#: Steps that run a program of NVIDIA's.
+NEEDS = dict.fromkeys(["memcheck", "initcheck", "racecheck"], "compute-sanitizer") | {
+    "kernels": "ncu"
+}
+
+
+@pytest.mark.usefixtures("interpreter")
+def test_whole_run(tmp_path):
+    command = [sys.executable, "-m", "benchmarks", "device", "--tiny", "--interpret-gpu"]
+    command += ["--threads", "1", "2", "--seconds", "900", "--out", str(tmp_path)]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    record = records.read(tmp_path / "device.json")
+    steps = record["result"]["steps"]
+    for name, step in steps.items():
+        if shutil.which(NEEDS.get(name, sys.executable)):
+            assert step["failure"] is None, (name, (tmp_path / "log.txt").read_text())
+            assert step["rows"]
+    assert all(row["is_equal"] for row in steps["equality"]["rows"])
+    for name in device_tables.TABLES:
+        assert tables.markdown(name, record)
