@@ -146,7 +146,7 @@ SUITE = {
         "compiled primitives beside their definitions",
         primitives.measure,
         KERNELS,
-        {"size": 2**20, "threads": [1, 2], "rounds": 7},
+        {"size": 2_700_000, "threads": [1, 2], "rounds": 7},
         {"size": 3000, "rounds": 1},
     ),
     "fused": Benchmark(
