@@ -48,7 +48,8 @@ def profile(graphs: Sequence[str]) -> Iterator[dict[str, Any]]:
         edges = graph_list.describe(folder)["edges"]
         totals: dict[str, dict[str, float]] = {}
         for launch in _profiled(folder):
-            total = totals.setdefault(launch.pop("kernel"), {"launches": 0})
+            total = totals.setdefault(launch.pop("kernel"), {"launches": 0, "longest": 0})
+            total["longest"] = max(total["longest"], launch["nanoseconds"])
             for figure, value in {**launch, "launches": 1}.items():
                 total[figure] = total.get(figure, 0) + value
         for kernel, total in totals.items():
