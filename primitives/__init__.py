@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
     "numba": (".numba.arrays", "NumbaArrays", "numba"),
-    "cupy": (".cuda.device", "cupy_arrays", "cupy"),
+    "cupy": (".cuda.arrays", "cupy_arrays", "cupy"),
 }
 _EXTRAS = {
     "numba": "mstflow[cpu]",

@@ -18,7 +18,7 @@ import numpy as np
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
 from ..vocabulary import ArrayModule
-from .device import computing_here
+from .device import CupyDevice, computing_here
 from .kernels import FILE_OF
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class Device(Protocol):
 
     def beside(self) -> AbstractContextManager[Any]:
         """Return a context for another thread; see `Resources.beside`."""
+
+
+def cupy_arrays(threads: int = 1) -> ArrayModule:
+    """Return the array module of the current GPU; `threads` has no effect."""
+    return CudaArrays(CupyDevice())
 
 
 class CudaArrays(ArrayModule):

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from ..vocabulary import ArrayModule
-
 #: The folder with the sources of the kernels.
 SOURCES = Path(__file__).parent
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
@@ -32,13 +30,6 @@ PAYS_FROM, BYTES_PER_EDGE = 2**18, 72
 _STREAM_PER_THREAD = 2
 _LANGUAGE = "c++17"
 _DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
-
-
-def cupy_arrays(threads: int = 1) -> ArrayModule:
-    """Return the array module of the current GPU; `threads` has no effect."""
-    from .arrays import CudaArrays
-
-    return CudaArrays(CupyDevice())
 
 
 class CupyDevice:

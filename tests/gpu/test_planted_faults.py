@@ -221,12 +221,13 @@ def module(interpreter, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, name, importlib.util.module_from_spec(spec))
         device = importlib.import_module(f"{name}.device")
         monkeypatch.setattr(device, "cached_kernel", lambda *names: kernel(folder, *names))
-        monkeypatch.setitem(primitives._BACKENDS, "cupy", (device.__name__, "cupy_arrays", "cupy"))
+        arrays = importlib.import_module(f"{name}.arrays")
+        monkeypatch.setitem(primitives._BACKENDS, "cupy", (arrays.__name__, "cupy_arrays", "cupy"))
         monkeypatch.setattr(
             "mstflow.pipeline.run.dask_scheduler.computing_here", device.computing_here
         )
         primitives.array_module.cache_clear()
-        return device.cupy_arrays()
+        return arrays.cupy_arrays()
 
     yield load
     interpreted_gpu.finding()
