@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from graph_strategies import edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError
-from mstflow.primitives import Backend, array_module
-from mstflow.primitives.numpy_arrays import NumpyArrays
 from oracle import components
 
 #: Options that stream the graph, in one or several partitions and scans.
@@ -93,48 +91,3 @@ def test_a_graph_that_can_be_read_once_has_no_replacements():
 
 def as_arrays(chunk):
     return tuple(map(np.array, chunk))
-
-
-@pytest.mark.parametrize("fringe", [0, 1, 16])
-@pytest.mark.parametrize("small_core", [0, 64])
-@given(data=st.data())
-def test_ways_to_cover_paths_agree(fringe, small_core, data):
-    """Short paths in any order, long ones in order, trees with and without a core."""
-    path_arrays = pytest.importorskip("mstflow.primitives.numba.path_arrays")
-    size, dtype = data.draw(st.integers(1, 200)), data.draw(st.sampled_from(["u1", "u4", "u8"]))
-    draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    reach = data.draw(st.sampled_from([1, 3, 40]))  # 1 makes a path of all nodes
-    child = np.flatnonzero(draw.random(size) < 0.9)[1:]
-    parent, name = child - draw.integers(1, np.minimum(child, reach) + 1), draw.permutation(size)
-    tree = np.arange(size)
-    for node, above in zip(child, parent, strict=True):
-        tree[node] = tree[above]
-    a, b = draw.integers(0, size, (2, 200))
-    a, b = (name[end[tree[a] == tree[b]]].astype("int32") for end in (a, b))
-    key = draw.integers(0, np.iinfo(dtype).max, len(a), dtype, endpoint=True)
-    key >>= key.dtype.type(data.draw(st.integers(0, 7)))
-    forest = (name[end].astype("int32") for end in (child, parent))
-    ignored = np.flatnonzero(draw.random(len(a)) < data.draw(st.sampled_from([0, 0.3, 1])))
-    case = (*forest, a, b, key, ignored, size)
-    expected = NumpyArrays().cover_paths(*case).tolist()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path_arrays, "_FRINGE", fringe)
-        patch.setattr(path_arrays, "_SMALL_CORE", small_core)
-        patch.setattr(path_arrays, "FEW", 8)
-        patch.setattr(path_arrays, "_LIGHT_PAIRS", data.draw(st.sampled_from([0.1, 0.5])))
-        patch.setattr(path_arrays, "_IN_ORDER", data.draw(st.sampled_from([1, 2])))
-        patch.setattr(path_arrays, "_LEAST_ORDERED", data.draw(st.sampled_from([0, 20, 200])))
-        assert array_module(Backend("numba", 2)).cover_paths(*case).tolist() == expected
-
-
-def test_ends_of_different_dtypes(monkeypatch):
-    """The lightest paths are chosen from light paths, whose ends have been converted or not."""
-    path_arrays = pytest.importorskip("mstflow.primitives.numba.path_arrays")
-    monkeypatch.setattr(path_arrays, "_LEAST_ORDERED", 0)
-    monkeypatch.setattr(path_arrays, "FEW", 8)
-    draw, child = np.random.default_rng(0), np.arange(1, 600, dtype=np.int32)
-    parent = np.where(child < 60, child - 1, child % 60).astype(np.int32)
-    a, b = draw.integers(0, 120, 1200, np.uint8), draw.integers(0, 600, 1200)
-    case = child, parent, a, b, draw.integers(0, 2**32, 1200, np.uint32), np.empty(0, int), 600
-    expected = NumpyArrays().cover_paths(*case).tolist()
-    assert array_module(Backend("numba", 2)).cover_paths(*case).tolist() == expected
