@@ -168,7 +168,7 @@ def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
 
 
 def _elements(given: tuple[Any, ...]) -> int:
-    """Return the length of the largest array, or the largest number if there are no arrays."""
+    """Return the length of the largest array, or without arrays the largest number."""
     return max(map(_length, given)) or int(max(given))
 
 

@@ -84,7 +84,8 @@ def run_on(
         numbered = opened.nbytes if ends is not None and isinstance(opened, EdgeList) else 0
         with _beside(numbered, bound) as free:
             source = _measured(opened, where, free, may_check=num_vertices is None)
-            if backend == "auto" and memory is None and _suits_gpu(source, candidates, where):
+            is_whole = partitions is None and not streams(memory, strategy, scheduler)
+            if backend == "auto" and is_whole and _suits_gpu(source, candidates):
                 backend = "cupy"
             facts, device_memory = _facts(source, backend, where)
             request = Request(
@@ -170,10 +171,10 @@ def _measured(
     return source
 
 
-def _suits_gpu(source: EdgeSource, candidates: Candidates, where: Scheduler) -> bool:
+def _suits_gpu(source: EdgeSource, candidates: Candidates) -> bool:
     """Return whether a GPU solves a graph in host memory faster; only the default was measured."""
     is_default = candidates.on_numpy is not None
-    return is_default and where.eager and source.is_in_memory and gpu_pays(source.num_edges or 0)
+    return is_default and source.is_in_memory and gpu_pays(source.num_edges or 0)
 
 
 def _facts(source: EdgeSource, backend: str, where: Scheduler) -> tuple[Graph, int | None]:

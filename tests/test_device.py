@@ -119,13 +119,14 @@ def test_auto_uses_a_gpu_from_a_number_of_edges(monkeypatch):
     assert (forest.backend, forest.report.plan.advice) == ("cupy", "")
     assert forest.edge_ids.tolist() == expected
     columns = GRAPH.u[1:], GRAPH.v[1:], GRAPH.weight[1:]
-    for graph, options in [
-        (columns, {}),
-        (GRAPH, {"algorithm": "boruvka-csr"}),
-        (GRAPH, {"memory": "2GB"}),
-        (GRAPH, {"scheduler": "threads"}),
+    for graph, strategy, options in [
+        (columns, "auto", {}),
+        (GRAPH, "tree", {}),
+        (GRAPH, "auto", {"algorithm": "boruvka-csr"}),
+        (GRAPH, "auto", {"memory": "2GB"}),
+        (GRAPH, "auto", {"scheduler": "threads"}),
     ]:
-        assert solve(graph, **options).backend != "cupy"
+        assert solve(graph, strategy, **options).backend != "cupy"
     monkeypatch.setattr("mstflow.primitives.cuda.device.BYTES_PER_EDGE", 10**12)
     assert solve(GRAPH).backend != "cupy"
 

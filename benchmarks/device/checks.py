@@ -12,6 +12,8 @@ from ..graphs import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+#: The tools of compute-sanitizer.
+TOOLS = ("memcheck", "initcheck", "racecheck")
 TESTS = ["-v", "--no-shrink", "-p", "no:cacheprovider", "-p", "no:benchmark"]
 TESTS += ["tests/primitives/test_conformance.py"]
 _OUTCOME = re.compile(r"::(\S+)\s+(PASSED|FAILED|ERROR)|(PASSED|FAILED|ERROR)\s+\S+::(\S+)")
@@ -36,7 +38,7 @@ def rows(
     Raises
     ------
     OSError
-        If there is no such program.
+        If the program is not found.
     RuntimeError
         If pytest or the program reports a failure.
     """

@@ -48,8 +48,6 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
 )
 #: All algorithms except for the one that processes one edge after another.
 ALGORITHMS = tuple(name for name in mstflow.algorithms() if name != "prim")
-
-
 #: Results that the definitions leave open.
 OPEN = ("empty", "partition", "unite", "join_with_helpers")
 NAMES = [name for name in vars(ArrayModule) if not name.startswith("_") and name not in OPEN]
@@ -105,14 +103,13 @@ def _compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str
     try:
         from_host = solve(graph[:3], backend="cupy", algorithm=algorithm, **options)
         on_device = solve(gpu.columns(graph), algorithm=algorithm, **options)
+        if np.array_equal(expected, from_host) and np.array_equal(expected, on_device):
+            return {**row, "is_equal": True}
+        with _first_difference() as difference:
+            solve(graph[:3], backend="cupy", algorithm=algorithm, **options)
+        return {**row, "is_equal": False, "difference": difference.text}
     except Exception as error:  # of any library
-        row["error"] = " ".join(f"{type(error).__name__}: {error}".split())
-        return {**row, "is_equal": False}
-    if np.array_equal(expected, from_host) and np.array_equal(expected, on_device):
-        return {**row, "is_equal": True}
-    with _first_difference() as difference:
-        solve(graph[:3], backend="cupy", algorithm=algorithm, **options)
-    return {**row, "is_equal": False, "difference": difference.text}
+        return {**row, "is_equal": False, "error": repr(error)}
 
 
 class Difference:

@@ -1,11 +1,14 @@
-"""The GPU that is measured: its description, copies to it, and its memory pool."""
+"""The GPU that is measured: copies to it and its memory pool; or the interpreter instead of it."""
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from mstflow.primitives import resolve_backend
+
+from ..graphs import ROOT
 
 if TYPE_CHECKING:
     from ..graphs import Graph
@@ -28,20 +31,6 @@ class Gpu:
 
         self._cupy, self._pool = cupy, cupy.get_default_memory_pool()
 
-    def about(self) -> dict[str, Any]:
-        """Return its name, memory and versions, and the rate of copies from pinned memory."""
-        runtime = self._cupy.cuda.runtime
-        found = runtime.getDeviceProperties(self._cupy.cuda.Device().id)
-        return {
-            "name": found["name"].decode(),
-            "memory": found["totalGlobalMem"],
-            "capability": f"{found['major']}.{found['minor']}",
-            "driver": runtime.driverGetVersion(),
-            "runtime": runtime.runtimeGetVersion(),
-            "cupy": self._cupy.__version__,
-            "bus_bytes_per_second": self._bus(),
-        }
-
     def columns(self, graph: Graph) -> tuple[Any, ...]:
         """Copy the columns of a graph to the device."""
         return tuple(map(self._cupy.asarray, graph[:3]))
@@ -63,11 +52,8 @@ class Gpu:
         """Return the bytes that the pool holds: at least the peak in use since `free`."""
         return int(self._pool.total_bytes())
 
-    def limit(self, size: int) -> None:
-        """Limit the pool to a number of bytes; 0 removes the limit."""
-        self._pool.set_limit(size)
-
-    def _bus(self) -> float:
+    def bus(self) -> float:
+        """Return the bytes per second of copies from pinned memory."""
         import cupyx
 
         source = cupyx.empty_pinned(_COPY, "u1")
@@ -80,3 +66,12 @@ class Gpu:
             self.finish()
             times.append(time.perf_counter() - start)
         return _COPY / min(times)
+
+
+def interpreter() -> Any:
+    """Return the module of the tests that runs CuPy without a GPU."""
+    if (support := str(ROOT / "tests" / "support")) not in sys.path:
+        sys.path.insert(0, support)
+    import interpreted_gpu
+
+    return interpreted_gpu

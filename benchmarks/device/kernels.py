@@ -39,7 +39,7 @@ def profile(graphs: Sequence[str]) -> Iterator[dict[str, Any]]:
     Raises
     ------
     OSError
-        If there is no `ncu`.
+        If `ncu` is not found.
     RuntimeError
         If it fails. Has its output.
     """

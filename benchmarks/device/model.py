@@ -7,7 +7,6 @@ driver replays this solve: each call returns at once, so the time is that of Pyt
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 import time
 from functools import partial
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
+from .gpu import interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,7 @@ def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
     OptionError
         If the interpreter cannot run. Names the reason.
     """
-    sys.path.insert(0, str(graph_list.ROOT / "tests" / "support"))
-    import interpreted_gpu
-
+    interpreted_gpu = interpreter()
     if reason := interpreted_gpu.why_not():
         raise OptionError(reason)
     with tempfile.TemporaryDirectory() as folder:

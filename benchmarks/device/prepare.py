@@ -42,8 +42,7 @@ def facts() -> Iterator[dict[str, Any]]:
 
     from .gpu import Gpu
 
-    gpu = Gpu()
-    yield {"gpu": gpu.about(), "cuda": device.describe_devices()}
+    yield {"gpu": {"bus_bytes_per_second": Gpu().bus()}, "cuda": device.describe_devices()}
     random = np.random.default_rng(0)
     u, v = random.integers(0, 1000, (2, 5000), dtype=np.int32)
     graph = u, v, random.random(5000, dtype=np.float32)

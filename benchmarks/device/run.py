@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
+from .gpu import interpreter
 from .steps import STEPS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def measure(
     """
     if unknown := set(names) - {step.name for step in STEPS}:
         known = ", ".join(step.name for step in STEPS)
-        message = f"there is no step {min(unknown)!r}; known: {known}"
+        message = f"step {min(unknown)!r} is not known; choose from: {known}"
         raise OptionError(message)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ROWS).write_text("")
@@ -77,24 +78,28 @@ def measure(
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as library, (folder / LOG).open("w") as log:
         environment = {**os.environ, **(_fake_driver(library) if interprets_gpu else {})}
-        beside: list[_Run] = []
-        for step in STEPS:
-            if names and step.name not in names:
-                continue
-            if step.is_alone:
-                found |= {run.name: run.finish() for run in beside}
-                beside.clear()
-            limit = min(step.share * seconds, end - time.monotonic())
-            given = {**step.options, **(step.tiny if is_tiny else {})}
-            given |= {"threads": list(threads)} if step.takes_threads else {}
-            run = _Run(step, given, limit, folder / ROWS, log, environment)
-            if step.is_beside:
-                beside.append(run)
-            else:
-                found[step.name] = run.finish()
-                yield found
-        if beside:
-            yield found | {run.name: run.finish() for run in beside}
+        running: list[_Run] = []
+        try:
+            for step in STEPS:
+                if names and step.name not in names:
+                    continue
+                if not step.is_beside:
+                    found |= {run.name: run.finish() for run in running}
+                    running.clear()
+                limit = min(step.share * seconds, end - time.monotonic())
+                given = {**step.options, **(step.tiny if is_tiny else {})}
+                given |= {"threads": list(threads)} if step.takes_threads else {}
+                run = _Run(step, given, limit, folder / ROWS, log, environment)
+                running.append(run)
+                if not step.is_beside:
+                    found[step.name] = run.finish()
+                    running.clear()
+                    yield found
+            if running:
+                yield found | {run.name: run.finish() for run in running}
+        finally:  # also on an interrupt
+            for run in running:
+                run.kill()
 
 
 class _Run:
@@ -114,7 +119,7 @@ class _Run:
         log.flush()
         self._start = time.monotonic()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.device.step", step.name, rows, json.dumps(options)],
+            [sys.executable, "-m", "benchmarks.device.steps", step.name, rows, json.dumps(options)],
             cwd=graph_list.ROOT,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -130,10 +135,7 @@ class _Run:
             self._process.wait(max(left, 0))
         except subprocess.TimeoutExpired:
             failure = f"passed its limit of {self._limit:.0f} s"
-        finally:
-            if self._process.poll() is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+        self.kill()
         seconds = time.monotonic() - self._start
         rows = [row for row in map(json.loads, self._lines()) if row.pop("step") == self.name]
         if failure is None and (status := self._process.returncode):
@@ -142,6 +144,12 @@ class _Run:
         print(f"{self.name}: {len(rows)} rows, {seconds:.0f} s; {failure or 'done'}", flush=True)
         return {"rows": rows, "seconds": round(seconds, 1), "failure": failure}
 
+    def kill(self) -> None:
+        """End the step and its children, if it runs."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
     def _lines(self) -> list[str]:
         """Return the whole lines; a step that was killed may have left a part of one."""
         return [line for line in self._rows.read_text().splitlines() if line.endswith("}")]
@@ -149,9 +157,7 @@ class _Run:
 
 def _fake_driver(folder: str) -> dict[str, str]:
     """Compile the driver that interprets kernels; return the variables for its use."""
-    sys.path.insert(0, str(graph_list.ROOT / "tests" / "support"))
-    import interpreted_gpu
-
+    interpreted_gpu = interpreter()
     if reason := interpreted_gpu.why_not():
         raise OptionError(reason)
     driver = str(interpreted_gpu.build(folder))

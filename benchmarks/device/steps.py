@@ -1,10 +1,21 @@
-"""The steps of the run on a device, in order of worth, and their sizes."""
+"""The steps of the run on a device, in order of worth, and their sizes.
+
+`python -m benchmarks.device.steps NAME ROWS OPTIONS` runs one step: it appends each row to the file
+ROWS as a line of JSON. OPTIONS is a JSON object. If the environment names the driver that
+interprets kernels, CuPy runs on it.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import checks, equality, kernels, prepare, threads, times
+from .gpu import interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -13,8 +24,8 @@ if TYPE_CHECKING:
 class Step(NamedTuple):
     """A step: a function that yields rows, its options, and the share of all time it may take.
 
-    `tiny` replaces options in a rehearsal. A step `beside` runs while the next ones do, until one
-    that runs `alone` because it measures time.
+    `tiny` replaces options in a rehearsal. Consecutive steps with `is_beside` run at the same time.
+    All others run alone, because they measure time.
     """
 
     name: str
@@ -24,7 +35,6 @@ class Step(NamedTuple):
     options: Mapping[str, Any] = {}
     tiny: Mapping[str, Any] = {}
     is_beside: bool = False
-    is_alone: bool = False
     takes_threads: bool = False
 
 
@@ -67,7 +77,6 @@ STEPS = (
         kernels.launches,
         0.04,
         tiny={"count": 10},
-        is_alone=True,
     ),
     Step(
         "times",
@@ -76,7 +85,6 @@ STEPS = (
         0.35,
         {"graphs": LARGE},
         {"graphs": ["tiny"], "seconds": 0.01},
-        is_alone=True,
         takes_threads=True,
     ),
     Step(
@@ -86,7 +94,6 @@ STEPS = (
         0.1,
         {"graphs": ["N", "rmat:scale=16", "rmat:scale=22"]},
         {"graphs": ["tiny"]},
-        is_alone=True,
     ),
     Step(
         "limits",
@@ -94,7 +101,6 @@ STEPS = (
         times.limits,
         0.12,
         tiny={"sizes": [1000], "graphs": ["tiny"], "small": [100], "stream": "tiny"},
-        is_alone=True,
         takes_threads=True,
     ),
     Step(
@@ -103,7 +109,6 @@ STEPS = (
         threads.solves,
         0.25,
         tiny={"graphs": ["tiny"], "disk": ["tiny"], "seconds": 0.01},
-        is_alone=True,
         takes_threads=True,
     ),
     Step(
@@ -113,7 +118,6 @@ STEPS = (
         0.12,
         {"graph": "D"},
         {"graph": "tiny"},
-        is_alone=True,
         takes_threads=True,
     ),
     *(
@@ -126,6 +130,27 @@ STEPS = (
             {"words": TINY_TESTS},
             is_beside=True,
         )
-        for tool in ("memcheck", "initcheck", "racecheck")
+        for tool in checks.TOOLS
     ),
 )
+
+
+def main(name: str, path: str, options: str) -> int:
+    """Append the rows of a step to a file. Return 1 if it failed; then the last row says why."""
+    interpreted_gpu = interpreter()
+    if interpreted_gpu.VARIABLE in os.environ:
+        interpreted_gpu.install()
+    (step,) = (each for each in STEPS if each.name == name)
+    with Path(path).open("a", buffering=1) as file:
+        try:
+            for row in step.rows(**json.loads(options)):
+                file.write(json.dumps({"step": name, **row}) + "\n")
+        except Exception as error:  # of any library
+            traceback.print_exc()
+            file.write(json.dumps({"step": name, "failure": repr(error)}) + "\n")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -6,6 +6,8 @@ from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from .checks import TOOLS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,22 +16,22 @@ if TYPE_CHECKING:
 
 #: A kernel has a row if it takes at least this share of the time on some graph.
 SHOWN = 0.03
-TOOLS = ("memcheck", "initcheck", "racecheck")
 
 
 def facts(result: Result) -> Rows:
     """Yield facts of the device and the outcome of all checks."""
     found = {name: fact for row in _rows(result, "facts") for name, fact in row.items()}
-    gpu, cuda = found["gpu"], found["cuda"]
+    cuda, bus = found["cuda"], found["gpu"]["bus_bytes_per_second"]
+    (gpu, *_) = cuda["devices"]
     first = next(row for row in _rows(result, "facts") if row.get("solve") == "first")
     forests = Counter(row["is_equal"] for row in _rows(result, "equality"))
     yield "fact", "value"
-    yield "device", f"{gpu['name']}, {gpu['memory'] / 1e9:.0f} GB"
+    yield "device", f"{gpu['name']}, {gpu['memory_bytes'] / 1e9:.0f} GB"
     yield (
         "CUDA of the driver, of CuPy, of NVRTC",
         ", ".join(cuda[name] for name in ("driver", "runtime", "nvrtc")),
     )
-    yield "copies from pinned memory", f"{gpu['bus_bytes_per_second'] / 1e9:.0f} GB/s"
+    yield "copies from pinned memory", f"{bus / 1e9:.0f} GB/s"
     yield "first solve of the machine, compiling", f"{first['seconds']:.1f} s"
     yield "forests equal to NumPy's", f"{forests[True]} of {forests.total()}"
     for step in ("primitives", *TOOLS):
@@ -71,7 +73,7 @@ def kernels(result: Result) -> Rows:
                 [row for row in rows if row["graph"] == name and kernel in (None, row["kernel"])]
             )
 
-    yield "kernel", *(f"{name}: {head}" for name in graphs for head in ("launches", "us", "GB/s"))
+    yield "kernel", *(f"{name}: {head}" for name in graphs for head in ("launches", "µs", "GB/s"))
     for kernel, most in share.most_common():
         if most >= SHOWN:
             yield f"`{kernel.rpartition('::')[2]}`", *cells(kernel)
@@ -80,7 +82,7 @@ def kernels(result: Result) -> Rows:
 
 def launches(result: Result) -> Rows:
     """Yield the microseconds of a launch by each way."""
-    yield "way", "host's time of a launch, us"
+    yield "way", "host's time of a launch, µs"
     for row in _rows(result, "launches"):
         yield row["way"], f"{median(row['host_microseconds']):.1f}"
 
@@ -89,14 +91,11 @@ def sizes(result: Result) -> Rows:
     """Yield the milliseconds of a solve on the device and beside it, by number of edges."""
     rows = [row for row in _rows(result, "limits") if "on_device" in row]
     others = [name for name in rows[0] if name.startswith("numba")]
-    yield (
-        "edges",
-        "arrays on the GPU, ms",
-        "arrays on the host, ms",
-        *(f"{name}, ms" for name in others),
-    )
+    heads = {"on_device": "arrays on the GPU", "from_host": "arrays on the host"}
+    heads |= {name: name for name in others}
+    yield "edges", *(f"{head}, ms" for head in heads.values())
     for row in rows:
-        yield f"{row['edges']:,}", *(_ms(row[name]) for name in ("on_device", "from_host", *others))
+        yield f"{row['edges']:,}", *(_ms(row[name]) for name in heads)
 
 
 def filters(result: Result) -> Rows:
@@ -121,14 +120,12 @@ def threads(result: Result) -> Rows:
     """Yield the milliseconds of each algorithm by number of threads, and the speed-up."""
     rows = _rows(result, "threads")
     counts = list(dict.fromkeys(row["threads"] for row in rows))
-    names = dict.fromkeys((row.get("algorithm", row.get("strategy")), row["graph"]) for row in rows)
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    for row in rows:
+        name = row.get("algorithm") or row["strategy"]
+        found.setdefault((name, row["graph"]), []).append(row["seconds"])
     yield "algorithm", "graph", *(f"T = {count}, ms" for count in counts), "best / T = 1"
-    for name, graph in names:
-        own = [
-            row["seconds"]
-            for row in rows
-            if (row.get("algorithm", row.get("strategy")), row["graph"]) == (name, graph)
-        ]
+    for (name, graph), own in found.items():
         best = min(map(median, own)) / median(own[0])
         yield f"`{name}`", graph, *map(_ms, own), f"{best:.2f}"
 

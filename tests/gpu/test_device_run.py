@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records, tables
+from benchmarks.device import checks
 from benchmarks.device import tables as device_tables
 
 ROOT = Path(__file__).parents[2]
 #: Steps that run a program of NVIDIA's.
-NEEDS = dict.fromkeys(["memcheck", "initcheck", "racecheck"], "compute-sanitizer") | {
-    "kernels": "ncu"
-}
+NEEDS = {**dict.fromkeys(checks.TOOLS, "compute-sanitizer"), "kernels": "ncu"}
 
 
 @pytest.mark.usefixtures("interpreter")
