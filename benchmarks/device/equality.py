@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import traceback
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -109,7 +110,8 @@ def _compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str
             solve(graph[:3], backend="cupy", algorithm=algorithm, **options)
         return {**row, "is_equal": False, "difference": difference.text}
     except Exception as error:  # of any library
-        return {**row, "is_equal": False, "error": repr(error)}
+        found = traceback.format_exception_only(error)[-1].strip()
+        return {**row, "is_equal": False, "error": found}
 
 
 class Difference:

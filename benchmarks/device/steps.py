@@ -147,7 +147,8 @@ def main(name: str, path: str, options: str) -> int:
                 file.write(json.dumps({"step": name, **row}) + "\n")
         except Exception as error:  # of any library
             traceback.print_exc()
-            file.write(json.dumps({"step": name, "failure": repr(error)}) + "\n")
+            failure = traceback.format_exception_only(error)[-1].strip()
+            file.write(json.dumps({"step": name, "failure": failure}) + "\n")
             return 1
     return 0
 
