@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .graphs.generate.grids import grid
     from .graphs.read import read
     from .graphs.text.coordinates import read_coordinates
-    from .pipeline.catalogue import algorithm, algorithms, strategies, strategy
+    from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
     from .pipeline.steps import Loop, When
@@ -65,7 +65,7 @@ _MODULES = {
     "graphs.generate.grids": ("grid",),
     "graphs.read": ("read",),
     "graphs.text.coordinates": ("read_coordinates",),
-    "pipeline.catalogue": ("algorithm", "algorithms", "strategies", "strategy"),
+    "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),
     "pipeline.pipeline": ("Pipeline",),
     "pipeline.steps": ("Loop", "When"),

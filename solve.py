@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
 from .graphs.many import batches, disjoint_union, small_graphs
-from .pipeline.catalogue import candidates
-from .pipeline.engine import run_on
+from .pipeline.catalogue.names import candidates
+from .pipeline.engine import run
+from .pipeline.options import Options
 
 if TYPE_CHECKING:
     import os
@@ -128,9 +129,7 @@ def minimum_spanning_forest(
     if chosen.is_own and all("forest" not in each.writes for each in pipeline.stages()):
         message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
         raise OptionError(message)
-    fields, report, opened = run_on(
-        chosen,
-        graph,
+    options = Options(
         num_vertices=num_vertices,
         weight=weight,
         ends=ends,
@@ -145,8 +144,8 @@ def minimum_spanning_forest(
         checkpoint=checkpoint,
         progress=progress,
     )
-    found = fields.get("found")
-    columns = () if found is None else tuple(found[:3])
+    fields, report, opened = run(chosen, graph, options)
+    columns = tuple(fields["found"][:3]) if "found" in fields else ()
     return Forest(fields["forest"], opened, bool(maximum), report, columns)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from .errors import PipelineError
 from .graphs.edge_list import EdgeList
-from .pipeline.catalogue import algorithm, algorithms
-from .pipeline.run.schedulers import Inline
-from .pipeline.run.tasks import Task
+from .pipeline.catalogue.names import algorithm, algorithms
+from .pipeline.schedulers.scheduler import Inline
+from .pipeline.tasks import Task
 from .primitives import Backend, array_module, backends
 from .stages import Stage
 from .stages.fields import Arcs, Columns, Edges

@@ -97,7 +97,7 @@ def _whole(call: Callable[[], Any]) -> dict[str, Any]:
 
 def _by_part(solve: Callable[[], Any]) -> dict[str, Any]:
     """Return the seconds of each part of a call, and the number of its calls of stages."""
-    from mstflow.pipeline.run.execute import execute
+    from mstflow.pipeline.execute import execute
 
     clock = [time.perf_counter()]
 

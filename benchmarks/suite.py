@@ -23,7 +23,7 @@ SOLVE = (
     "graphs/edge_list.py",
     "pipeline",
     "pipeline/catalogue",
-    "pipeline/run",
+    "pipeline/schedulers",
     "stages",
     "primitives",
     "primitives/numba",
@@ -259,7 +259,7 @@ SUITE = {
     "papers-sousa-load": Benchmark(
         "load of boruvka-csr by rounds and partitions",
         imbalance.measure,
-        ("pipeline/catalogue", "pipeline/run", "stages"),
+        ("pipeline/catalogue", "pipeline/schedulers", "stages"),
         {"graph": "N", "partitions": [2, 4, 8, 16]},
         {"graph": "tiny", "partitions": [2]},
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
-from ..pipeline.catalogue import algorithm, algorithms, strategies, strategy
+from ..pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
 
 if TYPE_CHECKING:
     import argparse

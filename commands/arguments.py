@@ -12,24 +12,13 @@ import contextlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from ..pipeline.catalogue.algorithms import NAMES
 from ..plugins import registered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 #: The names of the registries, which load NumPy; a test compares them.
-ALGORITHMS = (
-    "filter-boruvka",
-    "boruvka-edgelist",
-    "boruvka-flatten",
-    "boruvka-sorted",
-    "boruvka-csr",
-    "boruvka-unionfind",
-    "filter-kruskal",
-    "kruskal",
-    "kruskal-helpers",
-    "prim",
-)
 BACKENDS = ("numpy", "numba", "cupy")
 STRATEGIES = ("whole", "fold", "tree", "two-scan", "iterate", "tiles")
 FORMATS = "gr, txt, mtx, metis, npz, npy, bin, image, csv, parquet, arrow"
@@ -47,7 +36,7 @@ def solve(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     _add_output(parser, required=False)
     add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
-    _add_choice(parser, "--algorithm", _Names("algorithm", ALGORITHMS))
+    _add_choice(parser, "--algorithm", _Names("algorithm", NAMES))
     _add_choice(parser, "--backend", _Names("backend", BACKENDS))
     _add_choice(parser, "--strategy", ("auto", *STRATEGIES))
     values = "set a parameter of the algorithm, such as few=1000; repeatable"

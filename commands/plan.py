@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OptionError
 from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue import candidates
-from ..pipeline.engine import streams
-from ..pipeline.options import check_count, parse_bytes
+from ..pipeline.catalogue.names import candidates
+from ..pipeline.facts import GraphFacts
+from ..pipeline.options import Options, check_count, parse_bytes
 from ..pipeline.plan import Rates, Request, plan
-from ..pipeline.run.schedulers import Workers
-from ..pipeline.streaming.bounds import Graph
+from ..pipeline.schedulers.scheduler import Workers
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
 from .shared.terminal import SLACK, open_named, print_lines, rss_bytes, within
@@ -22,26 +21,24 @@ from .shared.terminal import SLACK, open_named, print_lines, rss_bytes, within
 if TYPE_CHECKING:
     import argparse
 
-    from ..pipeline.report.report import Plan
+    from ..pipeline.plan import Plan
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the plan that `mstflow solve` would follow with the same options."""
     graph = _graph(options)
     check_count("workers", options.workers, 1)
-    check_count("threads", options.threads, 1)
-    check_count("partitions", options.partitions, 1)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
     where = _where(options)
     own = rss_bytes() + SLACK  # as in a solve, which has also opened the graph before
     with within(options.memory) as memory:
-        request = Request(
-            candidates("auto"),
+        of_run = Options(
             strategy=options.strategy,
             partitions=options.partitions,
+            threads=options.threads,
             memory=memory,
         )
-        found = plan(request, graph, where, rates)
+        found = plan(Request(candidates("auto"), of_run, graph, where), rates)
     facts = _facts(found, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))
@@ -101,7 +98,7 @@ def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
     return lines
 
 
-def _graph(options: argparse.Namespace) -> Graph:
+def _graph(options: argparse.Namespace) -> GraphFacts:
     sizes = options.vertices, options.edges
     if options.inputs:
         if sizes != (None, None):
@@ -110,10 +107,11 @@ def _graph(options: argparse.Namespace) -> Graph:
         how = {"format": options.format, "weight": options.weight}
         if options.ends is not None:
             named = open_named(options, options.inputs, **how)
-            return Graph.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
+            return GraphFacts.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
         opened = open_files(options.inputs, is_bounded=options.memory is not None, **how)
-        graph = Graph.of(opened.with_sizes())
-        if streams(options.memory, options.strategy, _where(options).name):
+        graph = GraphFacts.of(opened.with_sizes())
+        names = {"strategy": options.strategy, "scheduler": _where(options).name}
+        if Options(memory=options.memory, **names).streams:
             return graph
         return replace(graph, is_in_memory=True)
     if None in sizes:
@@ -122,4 +120,4 @@ def _graph(options: argparse.Namespace) -> Graph:
     if options.vertices < 1 <= options.edges:
         message = "a graph with edges needs vertices; --vertices is 0"
         raise OptionError(message)
-    return Graph(*sizes, options.weight_bytes)
+    return GraphFacts(*sizes, options.weight_bytes)

@@ -15,8 +15,8 @@ from ..graphs.open import open_files
 from ..graphs.read import read
 from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import check_output, check_overwrite
-from ..pipeline.catalogue import algorithm
-from ..pipeline.engine import streams
+from ..pipeline.catalogue.names import algorithm
+from ..pipeline.options import Options
 from ..progress import set_listener
 from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
@@ -81,7 +81,8 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read and solve."""
-    is_streamed = streams(options.memory, options.strategy, options.scheduler)
+    chosen = {name: getattr(options, name) for name in ("memory", "strategy", "scheduler")}
+    is_streamed = Options(**chosen).streams
     opened = partial(open_files, is_bounded=options.memory is not None) if is_streamed else read
     if options.ends is not None:
         opened = partial(open_named, options)
@@ -123,7 +124,7 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
     if "://" not in options.scheduler:
         message = "--performance-report needs the address of a cluster's scheduler"
         raise OptionError(message)
-    from ..pipeline.run.opening import reporting_client
+    from ..pipeline.schedulers.opening import reporting_client
 
     with reporting_client(options.scheduler, options.performance_report) as client:
         yield client

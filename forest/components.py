@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graphs.edge_list import EdgeList
-from ..pipeline.catalogue.boruvka_edgelist import boruvka_edgelist
+from ..pipeline.catalogue.algorithms.boruvka_edgelist import boruvka_edgelist
 from ..pipeline.pipeline import Pipeline
 from ..stages.fragments import add_level, compose_labels, number_by_first_vertex, start_levels
 

@@ -12,7 +12,7 @@ from ..graphs.forest_file import graph_identity
 from ..graphs.read import edge_list
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
-from ..pipeline.catalogue import algorithm
+from ..pipeline.catalogue.names import algorithm
 from ..primitives import Backend
 from ..progress import set_listener
 from ..runtime.device import host_array, is_on_device

@@ -28,7 +28,7 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue import algorithm
+from ..pipeline.catalogue.names import algorithm
 from ..pipeline.pipeline import Pipeline
 from ..stages.edges import bring_edges_together
 from ..stages.kruskal import cover_by_weight

@@ -263,6 +263,12 @@ class EdgeSource:
             return *ends, weight.astype(self.weight_dtype or weight.dtype)
         return _joined([read() for read in reads])
 
+    def index_columns(self) -> tuple[NDArray[Any], ...]:
+        """Return u and v as signed integers, and weight, in read-only arrays; see `as_index`."""
+        u, v, weight = self.columns()
+        u, v = (as_index(ids, self.num_vertices or 0) for ids in (u, v))
+        return _read_only(u), _read_only(v), _read_only(weight)
+
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
         """Return one of `shares` shares of a sample: weights of thousands of edges, spread evenly.
 
@@ -394,6 +400,22 @@ def _place(segment: Segment, row: int, edge: int) -> str:
             break
         row -= count
     return f"{file}: edge {first + row}" if file else f"edge {edge}"
+
+
+def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
+    """Return vertex ids as int32 or int64, without a copy if they have 32 or 64 bits."""
+    dtype = np.dtype(np.int32 if num_vertices <= 2**31 else np.int64)
+    if ids.itemsize == 8 or ids.itemsize == dtype.itemsize:  # all ids are less than 2^63
+        return ids.view(f"i{ids.itemsize}")
+    return ids.astype(dtype)
+
+
+def _read_only(column: Any) -> Any:
+    """Return a read-only view of an array, which may belong to the caller."""
+    if isinstance(column, np.ndarray):
+        column = column.view()
+        column.flags.writeable = False
+    return column
 
 
 def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -> np.dtype[Any]:

@@ -24,7 +24,7 @@ _VERDICT = Field("", "verdict")
 
 
 @dataclass(frozen=True)
-class Known:
+class FieldState:
     """The declared properties of a field between two steps."""
 
     field: Field
@@ -59,7 +59,7 @@ class Dataflow:
     name : str
         The name in errors, pictures and task keys.
     steps : tuple of Stage, Loop or When
-    inputs : dict of str to Known
+    inputs : dict of str to FieldState
         The initial fields that a run provides.
     result : tuple of str
         The fields that a run returns.
@@ -71,7 +71,7 @@ class Dataflow:
 
     name: str
     steps: tuple[Step, ...]
-    inputs: Mapping[str, Known]
+    inputs: Mapping[str, FieldState]
     result: tuple[str, ...]
     summary: str
     values: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Dataflow:
 
     @cached_property
     def _checked(self) -> None:
-        known = {**self.inputs, **dict.fromkeys(self.values, Known(ANYTHING))}
+        known = {**dict.fromkeys(self.values, FieldState(ANYTHING)), **self.inputs}
         after = reduce(_after, self.steps, known)
         for field in self.result:
             _find(after, field, f"pipeline {self.name!r}: its result")
@@ -151,7 +151,7 @@ class Dataflow:
         return f"<pipeline {self.name}: {' -> '.join(stage.name for stage in self.stages())}>"
 
 
-def _after(known: dict[str, Known], step: Step) -> dict[str, Known]:
+def _after(known: dict[str, FieldState], step: Step) -> dict[str, FieldState]:
     """Return the properties of all fields after a step, from those before it."""
     if isinstance(step, Stage):
         return _after_stage(step, known)
@@ -170,7 +170,7 @@ def _after(known: dict[str, Known], step: Step) -> dict[str, Known]:
     return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}
 
 
-def _after_either(skipped: Known | None, entered: Known) -> Known:
+def _after_either(skipped: FieldState | None, entered: FieldState) -> FieldState:
     """Return the properties of a field after optional steps, from those before and within."""
     which = "a loop or condition, which may not run"
     if skipped is None:
@@ -180,7 +180,7 @@ def _after_either(skipped: Known | None, entered: Known) -> Known:
     return entered if entered == skipped else replace(entered, lost=f"changed in kind by {which}")
 
 
-def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
+def _after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str, FieldState]:
     reader = f"stage {stage.name!r}"
     found = {name: _find(known, name, reader) for name in (*stage.reads, *stage.combiner_reads)}
     for name, wanted in stage.reads.items():
@@ -208,11 +208,11 @@ def _after_stage(stage: Stage, known: dict[str, Known]) -> dict[str, Known]:
             earlier = known[name].field if name in known else field
             if earlier.kind != "chosen":
                 raise PipelineError(f"{reader}: adds to {name!r} as {field}, but it is {earlier}")
-        after[name] = Known(field, in_partitions)
+        after[name] = FieldState(field, in_partitions)
     return after
 
 
-def _find(known: dict[str, Known], name: str, reader: str) -> Known:
+def _find(known: dict[str, FieldState], name: str, reader: str) -> FieldState:
     if name not in known:
         raise PipelineError(f"{reader}: reads {name!r}, which no earlier stage writes")
     if known[name].lost:

@@ -1,17 +1,62 @@
-"""Options: check them, and parse sizes in bytes."""
+"""The options of a run: check them, and parse sizes in bytes."""
 
 from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import OptionError
 
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from ..progress import Listener
+
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a run; see `mstflow.minimum_spanning_forest`."""
+
+    num_vertices: int | None = None
+    weight: str | Callable[..., Any] | None = "weight"
+    ends: Sequence[str] | None = None
+    maximum: bool = False
+    backend: str = "auto"
+    threads: int | None = None
+    scheduler: Any = "inline"
+    partitions: int | None = None
+    strategy: str = "auto"
+    split_every: int = 4
+    memory: int | str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    progress: bool | Listener = True
+
+    def __post_init__(self) -> None:
+        check_flag("maximum", self.maximum)
+        check_count("threads", self.threads, 1)
+        check_count("partitions", self.partitions, 1)
+        check_count("split_every", self.split_every, 2, optional=False)
+        if self.memory is not None:
+            object.__setattr__(self, "memory", parse_bytes(self.memory))
+
+    @property
+    def bound(self) -> int | None:
+        """The bound on memory in bytes."""
+        return None if self.memory is None else int(self.memory)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the run streams files, instead of loading them."""
+        is_whole = self.strategy in ("auto", "whole") and self.scheduler == "inline"
+        return self.memory is not None or not is_whole
 
 
 def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:
@@ -33,9 +78,9 @@ def parse_bytes(value: int | str, name: str = "memory") -> int:
 
     `name` is used in the message.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
-    unit = _UNITS.get(found[2].upper(), 0) if found and not isinstance(value, bool) else 0
-    count = int(min(float(found[1]) * unit, sys.maxsize)) if found else 0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
+    unit = _UNITS.get(match[2].upper(), 0) if match and not isinstance(value, bool) else 0
+    count = int(min(float(match[1]) * unit, sys.maxsize)) if match else 0
     if count < 1:
         raise OptionError(f"{name} must be a number of bytes or a size like '2GB', not {value!r}")
     return count

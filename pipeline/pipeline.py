@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
-from ..stages.fields import ANYTHING, EDGES
-from .dataflow import Dataflow, Known
-from .engine import run_on
+from ..stages.fields import COLUMNS, EDGES, Field
+from .catalogue.strategies import OF_EVERY_RUN, SHARED
+from .dataflow import Dataflow, FieldState
+from .engine import run
+from .options import Options
 from .plan import Candidates
 from .steps import Step, edited
-from .strategies import OF_EVERY_RUN, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 #: The initial fields of every pipeline; `edges` has a value in each partition.
 INPUTS = {
-    "columns": Known(ANYTHING, in_partitions=True),
-    "edges": Known(EDGES, in_partitions=True),
-    "weight_order": Known(ANYTHING),
+    "columns": FieldState(COLUMNS, in_partitions=True),
+    "edges": FieldState(EDGES, in_partitions=True),
+    "weight_order": FieldState(Field("", "weight order")),
     **SHARED,
 }
 
@@ -118,7 +119,7 @@ class Pipeline(Dataflow):
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
         own = Candidates(self._copy(result=tuple(names)), is_own=True)
-        fields, report, _ = run_on(own, graph, **options)
+        fields, report, _ = run(own, graph, Options(**options))
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:

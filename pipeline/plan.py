@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import resolve_backend, suggest_gpu
-from .report.report import Estimate, Plan
-from .strategies import SCANNING
-from .streaming.bounds import FOLD_SHARE, LAST_SHARE, Graph, ScanMemory, tiles_bytes
+from .catalogue.strategies import SCANNING, STRATEGIES
+from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .dataflow import Dataflow
-    from .run.schedulers import Workers
+    from .facts import GraphFacts
+    from .options import Options
+    from .schedulers.scheduler import Workers
 
 #: Up to this number of edges, the calls of a pipeline's stages take longer than their work, so the
 #: fewest stages are the fastest: `python -m benchmarks record small`.
 FEW = 2**12
-
-STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 #: Light edges per vertex that the first of two scans takes. There are fewer than in
 #: `filter-boruvka`, to save memory.
@@ -42,6 +43,64 @@ _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 _STOPPED, _LEFT = 0.75, 0.03
 
 
+class Estimate(NamedTuple):
+    """The estimated cost of a run that scans a graph.
+
+    `read` and `sent` are the total bytes read from disks, and sent between workers.
+    """
+
+    scans: int
+    read: int
+    sent: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decisions about a run.
+
+    Attributes
+    ----------
+    strategy, algorithm, backend, scheduler : str
+    partitions : int
+    capacity : int
+        Number of edges that a task holds.
+    holds_forests : bool
+        Whether each partition is reduced to its forest before rounds run over them.
+    num_light : int
+        Number of light edges that the first of two scans takes; 0 for no limit.
+    reason : str
+        Why this strategy was chosen.
+    advice : str
+        Whether to try a GPU, by a model; empty without CuPy.
+    memory, least_memory : int or None
+        Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
+        a cluster they are for each task, otherwise for all tasks that run at once. None if the
+        strategy holds the whole graph.
+    estimate : Estimate or None
+        Cost of a strategy that reads the graph in scans.
+    """
+
+    strategy: str = "whole"
+    partitions: int = 1
+    capacity: int = 0
+    reason: str = ""
+    scheduler: str = "inline"
+    algorithm: str = ""
+    backend: str = ""
+    holds_forests: bool = False
+    num_light: int = 0
+    memory: int | None = None
+    least_memory: int | None = None
+    estimate: Estimate | None = None
+    advice: str = ""
+
+    def __str__(self) -> str:
+        where = "" if self.scheduler == "inline" else f", on {self.scheduler}"
+        reason = f": {self.reason}{where}" if self.reason else ""
+        return self.strategy + reason + (f"; {self.advice}" if self.advice else "")
+
+
 class Candidates(NamedTuple):
     """Pipelines from which a plan chooses. They find the same forest."""
 
@@ -59,33 +118,105 @@ class Candidates(NamedTuple):
             return self.pipeline
         return self.few if self.few and num_edges <= FEW else self.on_numpy
 
-
-class Request(NamedTuple):
-    """The options of a run that a plan depends on."""
-
-    candidates: Candidates
-    backend: str = "auto"
-    strategy: str = "auto"
-    partitions: int | None = None
-    split_every: int = 4
-    #: Limit in bytes of all tasks that run at once; on a cluster, of each task.
-    memory: int | None = None
-    keeps_checkpoint: bool = False
-    #: Whether the edges are on a GPU.
-    on_device: bool = False
-    #: Free bytes of the device, if tasks compute on one.
-    device_memory: int | None = None
-
     @property
     def gives_fields(self) -> bool:
         """Whether the caller requests fields other than the forest."""
-        return self.candidates.pipeline.result != ("forest",)
+        return self.pipeline.result != ("forest",)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run to plan.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    options : Options
+        Its bound on memory is the limit of all tasks that run at once; on a cluster, of each task.
+    graph : GraphFacts
+    scheduler : Workers
+    device_memory, device_bytes : int, optional
+        If tasks compute on a device, its free bytes, and those that the whole graph needs.
+    """
+
+    candidates: Candidates
+    options: Options
+    graph: GraphFacts
+    scheduler: Workers
+    device_memory: int | None = None
+    device_bytes: int = 0
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions, unless the strategy has only one."""
+        options, graph = self.options, self.graph
+        count = options.partitions
+        if count is None:
+            is_single = options.strategy in ("whole", "fold")
+            count = 1 if is_single else graph.num_chunks or self.scheduler.workers
+        return max(1, min(count, graph.num_edges))
+
+    @property
+    def is_split(self) -> bool:
+        """Whether there are several partitions."""
+        return self.partitions > 1
 
     @property
     def bound(self) -> int | None:
         """The lower of both limits; on a device, a forest needs 1.5 times its share of memory."""
         device = None if self.device_memory is None else self.device_memory * 2 // 3
-        return min((each for each in (self.memory, device) if each is not None), default=None)
+        limits = [limit for limit in (self.options.bound, device) if limit is not None]
+        return min(limits, default=None)
+
+    @property
+    def suits_tiles(self) -> bool:
+        """Whether the graph is a grid, and memory and options allow the strategy "tiles"."""
+        bound = self.scheduler.worker_memory if self.options.bound is None else self.options.bound
+        if self.graph.tiles_leave is None or self.candidates.is_own:
+            return False
+        needed = tiles_bytes(self.graph, self.partitions, self.scheduler)
+        has_room = self.device_memory is None and (bound is None or needed <= bound)
+        return has_room and self.options.checkpoint is None
+
+    @property
+    def exceeds_device(self) -> bool:
+        """Whether the device's memory is too small for the graph."""
+        return self.device_memory is not None and self.device_bytes > self.device_memory
+
+
+class Rule(NamedTuple):
+    """Choose `strategy` for a run to which `applies` applies, because of `reason`."""
+
+    applies: Callable[[Request], bool]
+    strategy: str
+    reason: str
+
+
+#: The strategy of "auto" is that of the first rule that applies.
+RULES = (
+    Rule(
+        lambda run: run.candidates.gives_fields and run.is_split,
+        "iterate",
+        "the run returns other fields",
+    ),
+    Rule(lambda run: run.candidates.gives_fields, "whole", "the run returns other fields"),
+    Rule(lambda run: run.graph.is_read_once, "fold", "the graph can be read only once"),
+    Rule(lambda run: run.suits_tiles, "tiles", "the graph is a grid"),
+    Rule(lambda run: run.options.bound is not None, "two-scan", "memory is bounded"),
+    Rule(
+        lambda run: run.exceeds_device,
+        "two-scan",
+        "the graph is larger than the device's memory",
+    ),
+    Rule(
+        lambda run: run.candidates.is_own and run.is_split,
+        "iterate",
+        "a custom pipeline may find something other than forests to merge",
+    ),
+    Rule(lambda run: not run.graph.is_in_memory, "two-scan", "the graph is streamed"),
+    Rule(lambda run: run.is_split, "tree", "the graph is in memory, in partitions"),
+    Rule(lambda run: True, "whole", "the graph is in memory"),
+)
 
 
 class Rates(NamedTuple):
@@ -95,145 +226,118 @@ class Rates(NamedTuple):
     network: float = 1e9
 
 
-def plan(request: Request, graph: Graph, where: Workers, rates: Rates | None = None) -> Plan:
+def plan(request: Request, rates: Rates | None = None) -> Plan:
     """Plan a run.
 
     An OptionError says that options contradict each other or the graph, and a MemoryBoundError that
     the limit on memory is too low; it states the least memory.
     """
-    _check(request, graph)
-    strategy, partitions, reason = request.strategy, request.partitions, "as asked"
+    options, graph, scheduler = request.options, request.graph, request.scheduler
     edges = graph.num_edges
-    if partitions is None:
-        partitions = 1 if strategy in ("whole", "fold") else graph.num_chunks or where.workers
-    partitions = max(1, min(partitions, graph.num_edges))
+    _check(request)
+    strategy, reason = options.strategy, "as asked"
     if strategy == "auto":
-        strategy, reason = _choose(request, graph, where, partitions)
-    if strategy == "fold":
-        partitions = 1
-    _check_strategy(request, graph, strategy)
-    backend = resolve_backend(request.backend, edges, on_device=request.on_device)
-    scans = strategy in SCANNING
-    pipeline = (
-        request.candidates.pipeline if scans else request.candidates.in_memory(backend, edges)
-    )
-    advises = request.backend == "auto" and graph.is_in_memory and backend != "cupy"
-    found = Plan(
+        _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
+    _check_strategy(request, strategy)
+    backend = resolve_backend(options.backend, edges, on_device=graph.is_on_device)
+    pipeline = request.candidates.pipeline
+    if strategy not in SCANNING:
+        pipeline = request.candidates.in_memory(backend, edges)
+    advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
+    unbounded = Plan(
         strategy,
-        partitions,
-        edges,
-        reason,
-        where.name,
-        pipeline.name,
-        backend,
+        1 if strategy == "fold" else request.partitions,
+        reason=reason,
+        scheduler=scheduler.name,
+        algorithm=pipeline.name,
+        backend=backend,
+        capacity=edges,
         advice=suggest_gpu(edges) if advises else "",
     )
     if strategy == "tiles":
-        return _tiled(found, request, graph, where)
-    is_bounded = scans
-    if strategy == "iterate":
-        # Rounds over all edges may use half of the workers' memory, of which `worker_memory` is a
-        # quarter for each task. If they need more, reduce the partitions first if possible.
-        memory = where.worker_memory
-        fits = memory is None or graph.rounds_bytes <= 2 * memory * where.workers
-        wants_forests = not (request.candidates.is_own or request.gives_fields)
-        is_bounded = request.memory is not None or (wants_forests and not fits)
-    return _bounded(found, request, graph, where, rates or Rates()) if is_bounded else found
+        return _tiled(unbounded, request)
+    is_bounded = strategy in SCANNING or (strategy == "iterate" and _reduces_first(request))
+    return _bounded(unbounded, request, rates or Rates()) if is_bounded else unbounded
 
 
-def _bounded(unbounded: Plan, request: Request, graph: Graph, where: Workers, rates: Rates) -> Plan:
+def _reduces_first(request: Request) -> bool:
+    """Return whether partitions are reduced to their forests before rounds run over them.
+
+    Rounds over all edges may use half of the workers' memory, of which `worker_memory` is a quarter
+    for each task. If they need more, reduce the partitions first if possible.
+    """
+    memory, candidates = request.scheduler.worker_memory, request.candidates
+    needed = rounds_bytes(request.graph)
+    fits = memory is None or needed <= 2 * memory * request.scheduler.workers
+    wants_forests = not (candidates.is_own or candidates.gives_fields)
+    return request.options.bound is not None or (wants_forests and not fits)
+
+
+def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
-    strategy, partitions, bound = unbounded.strategy, unbounded.partitions, request.bound
-    scans = ScanMemory(graph, strategy, partitions, request.split_every, where)
-    if bound is None and where.worker_memory is not None:
-        bound = max(where.worker_memory, scans.least_memory)  # this limit never refuses a run
-    is_device = bound is not None and bound != request.memory
+    graph, scheduler, bound = request.graph, request.scheduler, request.bound
+    strategy, partitions = unbounded.strategy, unbounded.partitions
+    scans = ScanMemory(graph, strategy, partitions, request.options.split_every, scheduler)
+    if bound is None and scheduler.worker_memory is not None:
+        bound = max(scheduler.worker_memory, scans.least_memory)  # this limit never refuses a run
+    is_device = bound is not None and bound != request.options.bound
     option = "two thirds of the GPU's free memory: " if is_device else "memory="
     capacity = scans.capacity(bound, option)
-    num_light = _num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
+    light = num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
     known = graph.num_edges < sys.maxsize and strategy in SCANNING
     taken = scans.tasks * scans.memory(min(capacity, graph.num_edges))
     return replace(
         unbounded,
         capacity=capacity,
         holds_forests=strategy == "iterate" and capacity < graph.num_edges,
-        num_light=num_light,
+        num_light=light,
         memory=max(taken, scans.least_memory),
         least_memory=scans.least_memory,
-        estimate=_estimate(scans, capacity, num_light, rates) if known else None,
+        estimate=_estimate(scans, capacity, light, rates) if known else None,
     )
 
 
-def _tiled(unbounded: Plan, request: Request, graph: Graph, where: Workers) -> Plan:
+def _tiled(unbounded: Plan, request: Request) -> Plan:
     """Return the plan of the strategy "tiles", completed by its memory."""
-    memory = tiles_bytes(graph, unbounded.partitions, where)
-    if request.memory is not None and request.memory < memory:
+    graph, bound = request.graph, request.options.bound
+    memory = tiles_bytes(graph, unbounded.partitions, request.scheduler)
+    if bound is not None and bound < memory:
         purpose = f"for strategy 'tiles' with {graph.num_vertices:,} vertices"
-        raise MemoryBoundError.of(request.memory, memory, purpose)
+        raise MemoryBoundError.of(bound, memory, purpose)
     return replace(unbounded, capacity=graph.tiles_leave or 0, memory=memory, least_memory=memory)
 
 
-def _check(request: Request, graph: Graph) -> None:
+def _check(request: Request) -> None:
     """Refuse options that no strategy of the request supports."""
-    strategy, is_split = request.strategy, (request.partitions or 1) > 1
+    strategy, partitions = request.options.strategy, request.options.partitions or 1
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
         raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
-    if strategy in ("whole", "fold") and is_split:
-        raise OptionError(f"strategy {strategy!r} has one partition, not {request.partitions}")
+    if strategy in ("whole", "fold") and partitions > 1:
+        raise OptionError(f"strategy {strategy!r} has one partition, not {partitions}")
     once = "a graph that can be read only once"
-    if graph.is_read_once and (strategy not in ("auto", "fold") or is_split):
+    if request.graph.is_read_once and (strategy not in ("auto", "fold") or partitions > 1):
         raise OptionError(f'{once} needs strategy="fold" with one partition')
-    if graph.is_read_once and request.gives_fields:
+    if request.graph.is_read_once and request.candidates.gives_fields:
         raise OptionError(f"{once} gives only the field 'forest'; pass its chunks in a list")
 
 
-def _check_strategy(request: Request, graph: Graph, strategy: str) -> None:
+def _check_strategy(request: Request, strategy: str) -> None:
     """Refuse options that the strategy does not support."""
-    problem = ""
-    if strategy == "tiles" and graph.tiles_leave is None:
+    options, problem = request.options, ""
+    if strategy == "tiles" and request.graph.tiles_leave is None:
         problem = "needs a graph of mstflow.grid with its weights; choose another"
-    elif request.gives_fields and strategy not in ("whole", "iterate"):
+    elif request.candidates.gives_fields and strategy not in ("whole", "iterate"):
         problem = "gives only the field 'forest'; choose whole or iterate"
-    elif request.keeps_checkpoint and strategy not in SCANNING:
+    elif options.checkpoint is not None and strategy not in SCANNING:
         problem = "does not support checkpoint=; choose another"
-    elif request.memory is not None and strategy == "whole":
+    elif options.bound is not None and strategy == "whole":
         problem = "holds all edges and does not support memory=; choose another"
     if problem:
         raise OptionError(f"strategy {strategy!r} {problem}")
 
 
-def _choose(request: Request, graph: Graph, where: Workers, partitions: int) -> tuple[str, str]:
-    """Return the strategy of "auto", and the reason for it."""
-    if request.gives_fields:
-        return "iterate" if partitions > 1 else "whole", "the run returns other fields"
-    if graph.is_read_once:
-        return "fold", "the graph can be read only once"
-    if _suit_tiles(request, graph, where, partitions):
-        return "tiles", "the graph is a grid"
-    if request.memory is not None:
-        return "two-scan", "memory is bounded"
-    if request.device_memory is not None and graph.device_bytes > request.device_memory:
-        return "two-scan", "the graph is larger than the device's memory"
-    if request.candidates.is_own and partitions > 1:
-        return "iterate", "a custom pipeline may find something other than forests to merge"
-    if not graph.is_in_memory:
-        return "two-scan", "the graph is streamed"
-    if partitions > 1:
-        return "tree", "the graph is in memory, in partitions"
-    return "whole", "the graph is in memory"
-
-
-def _suit_tiles(request: Request, graph: Graph, where: Workers, partitions: int) -> bool:
-    """Return whether the graph is a grid, and memory and options allow the strategy "tiles"."""
-    if graph.tiles_leave is None or request.candidates.is_own or request.keeps_checkpoint:
-        return False
-    bound = where.worker_memory if request.memory is None else request.memory
-    is_enough = bound is None or tiles_bytes(graph, partitions, where) <= bound
-    return is_enough and request.device_memory is None
-
-
-def _num_light(graph: Graph, capacity: int, partitions: int) -> int:
+def num_light(graph: GraphFacts, capacity: int, partitions: int) -> int:
     """Return the number of light edges of the first scan; 0 if it needs no limit."""
     folds = graph.num_vertices <= capacity // FOLD_SHARE
     if folds and graph.num_edges <= _DENSE * graph.num_vertices:
@@ -246,12 +350,12 @@ def _estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) ->
 
     `docs/scale.md` works through an example.
     """
-    graph, parts, where = scans.graph, scans.partitions, scans.where
-    vertices, edges, workers = graph.num_vertices, graph.num_edges, min(where.workers, parts)
+    graph, parts, scheduler = scans.graph, scans.partitions, scans.scheduler
+    vertices, edges, workers = graph.num_vertices, graph.num_edges, min(scheduler.workers, parts)
     taken = edges_taken(graph, capacity, parts, num_light) if scans.can_rescan else [edges]
     held = min(capacity, math.ceil(max(taken) / parts))
     read = edges * (graph.held_edge - 8)
-    computing = edges * 1e-9 / (workers * where.task_threads)
+    computing = edges * 1e-9 / (workers * scheduler.task_threads)
     scanning = sum(
         max(nanoseconds * computing, read / rates.disk / workers)
         for nanoseconds in [_FIRST] + [_AGAIN] * (len(taken) - 1)
@@ -265,7 +369,7 @@ def _estimate(scans: ScanMemory, capacity: int, num_light: int, rates: Rates) ->
     return Estimate(len(taken), len(taken) * read, int(sent), seconds)
 
 
-def edges_taken(graph: Graph, capacity: int, parts: int, num_light: int) -> list[float]:
+def edges_taken(graph: GraphFacts, capacity: int, parts: int, num_light: int) -> list[float]:
     """Return the number of edges that each scan holds, in partitions of up to `capacity`.
 
     c random edges per vertex reduce n fragments to about n exp(-1.5 c).

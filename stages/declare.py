@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
 from .combine import COMBINE, Combine
-from .fields import ANYTHING, EDGES, Edges, Field
+from .fields import Field, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -153,7 +153,7 @@ def stage(
         problem = _contradiction(tuple(names), combine, parameters, outputs)
         if problem:
             raise PipelineError(f"stage {name!r}: {problem}")
-        reads = {p.name: _field(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
+        reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
         return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
 
     return declare
@@ -183,15 +183,8 @@ def _find(module: str, name: str) -> Stage:
     return attrgetter(name)(importlib.import_module(module))  # type: ignore[no-any-return]
 
 
-def _field(hint: Any) -> Field:
-    if hint is Edges:
-        return EDGES
-    extras = getattr(hint, "__metadata__", ())
-    return next((extra for extra in extras if isinstance(extra, Field)), ANYTHING)
-
-
 def _outputs(hint: Any, written: int) -> list[Field]:
     if get_origin(hint) is tuple:
-        return [_field(part) for part in get_args(hint)]
+        return [field_of(part) for part in get_args(hint)]
     # Without a return annotation, any number of values is accepted.
-    return [_field(hint)] * (written if hint is None else 1)
+    return [field_of(hint)] * (written if hint is None else 1)

@@ -1,11 +1,9 @@
 """Stages over the edge list: keys, lightest edges, relabelling, loops, counts."""
 
-from typing import Any
-
 from ..primitives.vocabulary import ArrayModule
 from ..primitives.weight_order import WeightOrder
 from .declare import stage
-from .fields import Columns, Count, Edges, Lightest, Verdict, VertexIndex
+from .fields import Columns, Count, DType, Edges, Lightest, Verdict, VertexIndex
 
 
 @stage(writes="signed", combine="any")
@@ -15,13 +13,13 @@ def find_signs(ops: ArrayModule, columns: Columns, unsigned: Verdict) -> Verdict
 
 
 @stage(writes="weight_order")
-def choose_weight_order(weight_dtype: Any, signed: Verdict, maximum: Verdict) -> Any:
+def choose_weight_order(weight_dtype: DType, signed: Verdict, maximum: Verdict) -> WeightOrder:
     """Choose the conversion from weights to keys, the same for all partitions."""
     return WeightOrder(weight_dtype, signed, maximum)
 
 
 @stage(writes="edges")
-def order_weights(ops: ArrayModule, columns: Columns, weight_order: Any) -> Edges:
+def order_weights(ops: ArrayModule, columns: Columns, weight_order: WeightOrder) -> Edges:
     """Convert the weights to unsigned keys, which have the same order."""
     u, v, weight, edge_id = columns
     signed, descending = weight_order.signed, weight_order.descending

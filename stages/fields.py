@@ -7,8 +7,11 @@ all fields along "vertices" are discarded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from dataclasses import dataclass, replace
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, get_args
+
+from ..primitives.weight_order import WeightOrder
 
 
 class Edges(NamedTuple):
@@ -58,10 +61,46 @@ class Arcs(NamedTuple):
     offsets: Any
 
 
+class Cut(NamedTuple):
+    """A position in the order of (weight, edge id): the last edge before it."""
+
+    key: int
+    edge_id: int
+
+
+class Candidates(NamedTuple):
+    """Edges of consecutive partitions that contain their minimum forest.
+
+    Attributes
+    ----------
+    edges : tuple of Columns
+        In the order of edge ids. The ends are fragments.
+    cut : Cut or None
+        The scan took every edge up to this one; None if it took all edges.
+    is_forest : bool
+        Whether `edges` has one item and it is a forest.
+    """
+
+    edges: tuple[Columns, ...]
+    cut: Cut | None
+    is_forest: bool
+
+
 #: The kinds of arrays, with the kinds of their dtypes.
-_ARRAYS = {"index": "i", "key": "u", "flag": "b", "chosen": "i"}
+_ARRAYS = {"index": "i", "key": "u", "flag": "b", "chosen": "i", "weight": "biuf"}
 #: The kinds of the dtypes of the columns of `Edges`.
 _COLUMNS = "iiui"
+#: The kinds of records, with their types.
+_RECORDS: dict[str, type] = {
+    "edges": Edges,
+    "columns": Columns,
+    "arcs": Arcs,
+    "candidates": Candidates,
+    "cut": Cut,
+    "weight order": WeightOrder,
+}
+#: The kinds of other objects, with an attribute of each.
+_OBJECTS = {"source": "blocks", "scanner": "begin", "tile joiner": "join", "dtype": "itemsize"}
 #: The kinds of numbers, with the other kinds that a stage may read as each of them.
 _NUMBERS = {
     "count": (),
@@ -74,17 +113,22 @@ _NUMBERS = {
 class Field:
     """The type of a field: its `axis` (empty if it has none) and the `kind` of its values.
 
-    Kinds are "edges" (`Edges`), "index" (int32 or int64), "key" (unsigned integers), "flag"
-    (bool), "chosen" (ids of edges that are added to the forest, collected over all rounds),
-    "count" (one integer), "number" (one integer or float), "number of at least 0", "verdict" (one
-    bool) and "any".
+    Kinds of arrays are "index" (int32 or int64), "key" (unsigned integers), "flag" (bool), "weight"
+    (numbers) and "chosen" (ids of edges that are added to the forest, collected over all rounds).
+    Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
+    of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
+    "candidates", "cut" and "weight order". "levels" is a tuple of arrays. "source", "scanner" and
+    "tile joiner" are objects that read a graph, and "dtype" is the dtype of an array. "any" is a
+    value of any kind. An `optional` field may be None.
     """
 
     axis: str
     kind: str
+    optional: bool = False
 
     def __str__(self) -> str:
-        return f"{self.kind} along {self.axis}" if self.axis else self.kind
+        kind = f"optional {self.kind}" if self.optional else self.kind
+        return f"{kind} along {self.axis}" if self.axis else kind
 
     @property
     def is_reported(self) -> bool:
@@ -95,6 +139,8 @@ class Field:
         """Return whether a stage may read a field of the type `found` as a field of this type."""
         if "any" in (found.kind, self.kind):
             return not (found.axis and self.axis) or found.axis == self.axis
+        if found.optional and not self.optional:
+            return False
         if self.kind in _NUMBERS:
             return found.kind in (self.kind, *_NUMBERS[self.kind])
         return found.kind == self.kind and (not self.axis or found.axis in ("", self.axis))
@@ -103,14 +149,22 @@ class Field:
         """Return whether a value has this kind; its length is not checked."""
         if self.kind == "any":
             return not self.axis or hasattr(value, "__len__")
+        if value is None:
+            return self.optional
         if self.kind in _ARRAYS:
             return _is_array(value, _ARRAYS[self.kind])
         if self.kind == "edges":
             is_record = isinstance(value, Edges) and all(map(_is_array, value, _COLUMNS))
             return is_record and len(set(map(len, value))) == 1
+        if self.kind in _RECORDS:
+            return isinstance(value, _RECORDS[self.kind])
+        if self.kind in _OBJECTS:
+            return hasattr(value, _OBJECTS[self.kind])
+        if self.kind == "levels":
+            return isinstance(value, tuple)
         if self.kind == "verdict":
             return isinstance(value, bool)
-        types = int if self.kind == "count" else int | float
+        types = int if self.kind in ("count", "limit") else int | float
         is_number = isinstance(value, types) and not isinstance(value, bool)
         return is_number and (self.kind != "number of at least 0" or value >= 0)
 
@@ -120,13 +174,25 @@ def rebuilt(value: Any, items: Any) -> Any:
     return getattr(type(value), "_make", type(value))(items)
 
 
-def _is_array(value: Any, kind: str) -> bool:
+def _is_array(value: Any, kinds: str) -> bool:
     dtype = getattr(value, "dtype", None)
-    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") == kind
+    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
 
 
 ANYTHING = Field("", "any")
-EDGES = Field("", "edges")
+COLUMNS, EDGES = Field("", "columns"), Field("", "edges")
+
+
+def field_of(hint: Any) -> Field:
+    """Return the type of a field with this annotation; without a declaration it is `ANYTHING`."""
+    if NoneType in (options := get_args(hint)):
+        return replace(field_of(next(iter(options))), optional=True)
+    for kind, record in _RECORDS.items():
+        if hint is record:
+            return Field("", kind)
+    extras = getattr(hint, "__metadata__", ())
+    return next((extra for extra in extras if isinstance(extra, Field)), ANYTHING)
+
 
 VertexIndex = Annotated[Any, Field("vertices", "index")]
 VertexKeys = Annotated[Any, Field("vertices", "key")]
@@ -140,3 +206,15 @@ Count = Annotated[int, Field("", "count")]
 Number = Annotated[float, Field("", "number")]
 Amount = Annotated[float, Field("", "number of at least 0")]
 Verdict = Annotated[bool, Field("", "verdict")]
+Weights = Annotated[Any, Field("", "weight")]
+#: The largest key to select.
+Limit = Annotated[int, Field("", "limit")]
+#: The labels of successive contractions.
+Levels = Annotated[Any, Field("", "levels")]
+DType = Annotated[Any, Field("", "dtype")]
+#: A graph, or a partition of one, that is read in blocks: `graphs.source.EdgeSource`.
+Source = Annotated[Any, Field("", "source")]
+#: Scans partitions: `pipeline.streaming.scan.Scanner`.
+Scanner = Annotated[Any, Field("", "scanner")]
+#: Joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
+TileJoiner = Annotated[Any, Field("", "tile joiner")]

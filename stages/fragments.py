@@ -1,10 +1,8 @@
 """Stages over vertices: join fragments by their lightest edges, and label the results."""
 
-from typing import Any
-
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Chosen, Count, Index, VertexIndex
+from .fields import Chosen, Count, Index, Levels, VertexIndex
 
 
 @stage(writes=("successor", "forest"))
@@ -55,19 +53,19 @@ def contract_fragments(num_fragments: Count) -> Count:
 
 
 @stage(writes="levels")
-def start_levels() -> Any:
+def start_levels() -> Levels:
     """Start with an empty list of contractions."""
     return ()
 
 
 @stage(writes="levels")
-def add_level(levels: Any, label: VertexIndex) -> Any:
+def add_level(levels: Levels, label: VertexIndex) -> Levels:
     """Append the labels of one contraction."""
     return (*levels, label)
 
 
 @stage(writes="labels")
-def compose_labels(ops: ArrayModule, levels: Any, num_vertices: Count) -> Index:
+def compose_labels(ops: ArrayModule, levels: Levels, num_vertices: Count) -> Index:
     """Return the final fragment of each original vertex; the last, smallest levels come first."""
     if not levels:
         return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))

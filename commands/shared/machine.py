@@ -65,7 +65,7 @@ def compile_kernels() -> None:
     """Compile the kernels of the default algorithm for usual dtypes, and store them."""
     import numpy as np
 
-    from ...pipeline.catalogue import algorithm
+    from ...pipeline.catalogue.names import algorithm
     from ...solve import minimum_spanning_forest
 
     filters = {"small": 0, "dense": 1.0, "sample_size": 8, "light_per_vertex": 1.0}

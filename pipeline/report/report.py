@@ -5,92 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..plan import Plan
 from .tables import Table, as_html, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-class Estimate(NamedTuple):
-    """The estimated cost of a run that scans a graph.
-
-    `read` and `sent` are the total bytes read from disks, and sent between workers.
-    """
-
-    scans: int
-    read: int
-    sent: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The decisions about a run.
-
-    Attributes
-    ----------
-    strategy, algorithm, backend, scheduler : str
-    partitions : int
-    capacity : int
-        Number of edges that a task holds.
-    holds_forests : bool
-        Whether each partition is reduced to its forest before rounds run over them.
-    num_light : int
-        Number of light edges that the first of two scans takes; 0 for no limit.
-    reason : str
-        Why this strategy was chosen.
-    advice : str
-        Whether to try a GPU, by a model; empty without CuPy.
-    memory, least_memory : int or None
-        Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
-        a cluster they are for each task, otherwise for all tasks that run at once. None if the
-        strategy holds the whole graph.
-    estimate : Estimate or None
-        Cost of a strategy that reads the graph in scans.
-    """
-
-    strategy: str = "whole"
-    partitions: int = 1
-    capacity: int = 0
-    reason: str = ""
-    scheduler: str = "inline"
-    algorithm: str = ""
-    backend: str = ""
-    holds_forests: bool = False
-    num_light: int = 0
-    memory: int | None = None
-    least_memory: int | None = None
-    estimate: Estimate | None = None
-    advice: str = ""
-
-    def __str__(self) -> str:
-        where = "" if self.scheduler == "inline" else f", on {self.scheduler}"
-        reason = f": {self.reason}{where}" if self.reason else ""
-        return self.strategy + reason + (f"; {self.advice}" if self.advice else "")
-
-
-class Work(NamedTuple):
-    """The cost of one call of a stage: seconds, and bytes of the arrays that it read and wrote."""
-
-    seconds: float
-    bytes: int
-
-
-class StageCall(NamedTuple):
-    """One call of a stage. `part` numbers the partitions from 0; for `round` see `Round`."""
-
-    round: int
-    stage: str
-    part: int
-    work: Work
-
-
-class Note(NamedTuple):
-    """A task's number and cost, and the scalars that it wrote for the whole graph."""
-
-    number: int
-    call: StageCall
-    scalars: dict[str, Any]
+    from .records import StageCall
 
 
 class Round(NamedTuple):

@@ -1,20 +1,21 @@
-"""The memory model of scans: the number of edges that a task can hold within a memory bound.
+"""The memory model: the number of edges that a task can hold within a memory bound.
 
 Sizes are peak bytes per edge or vertex. `docs/scale.md` lists all terms.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ...errors import MemoryBoundError
 from ...graphs.segments import File
 from ...graphs.source import BLOCK_EDGES, EdgeSource
 
 if TYPE_CHECKING:
-    from ..run.schedulers import Workers
+    from ..facts import GraphFacts
+    from ..schedulers.scheduler import Workers
 
 #: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
 _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
@@ -24,11 +25,6 @@ _TILE = 50_000_000
 _PARTITION = 5_000_000
 #: Bytes per edge to read a segment that cannot be read in blocks: twice its columns.
 _READ_EDGE = 48
-#: Bytes on a device per edge (edge ids, keys and positions of light edges, without the columns) and
-#: per vertex (records and the fields of rounds) if it holds the whole graph. Not yet measured.
-_DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
-#: Edges that a device sorts and joins at once, and the bytes of each meanwhile. Not yet measured.
-_SORTED, _SORTED_EDGE = 2**22, 48
 #: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
 #: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
@@ -44,67 +40,12 @@ FOLD_SHARE = 8
 LAST_SHARE = 3
 
 
-@dataclass(slots=True)  # creating a frozen one takes three times as long
-class Graph:
-    """The properties of a graph on which memory and a plan depend."""
-
-    num_vertices: int
-    num_edges: int
-    #: Bytes of a weight.
-    weight: int = 4
-    #: Number of edges of the largest segment that cannot be read in blocks.
-    at_once: int = 0
-    is_in_memory: bool = False
-    is_read_once: bool = False
-    #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
-    tiles_leave: int | None = None
-    #: Number of chunks that Dask computes; 0 for other graphs.
-    num_chunks: int = 0
-    #: Bytes that the graph and its solution need on a GPU.
-    device_bytes: int = 0
-
-    @classmethod
-    def of(cls, source: EdgeSource, num_chunks: int = 0, *, for_device: bool = False) -> Self:
-        """Return the properties of a source; an iterator may have any number of edges."""
-        return cls(
-            source.num_vertices or 0,
-            sys.maxsize if source.num_edges is None else source.num_edges,
-            8 if source.weight_dtype is None else source.weight_dtype.itemsize,
-            source.edges_at_once,
-            source.is_in_memory,
-            source.is_read_once,
-            source.tiles_leave,
-            num_chunks,
-            device_bytes(source) if for_device else 0,
-        )
-
-    @property
-    def index(self) -> int:
-        """Bytes of a vertex id."""
-        return 4 if self.num_vertices <= 2**31 else 8
-
-    @property
-    def held_edge(self) -> int:
-        """Bytes of an edge in a buffer: two ends, weight and id."""
-        return 2 * self.index + self.weight + 8
-
-    @property
-    def rounds_bytes(self) -> int:
-        """Bytes of the edges of all partitions while rounds run over them."""
-        return self.num_edges * (self.held_edge + _ROUND_EDGE)
+def rounds_bytes(graph: GraphFacts) -> int:
+    """Return the bytes of the edges of all partitions while rounds run over them."""
+    return graph.num_edges * (graph.held_edge + _ROUND_EDGE)
 
 
-def device_bytes(source: EdgeSource) -> int:
-    """Return the bytes of device memory that the whole graph and its solution need."""
-    graph = Graph.of(source)
-    u, v, weight = (column.itemsize for column in source.first_columns())
-    index = graph.index
-    columns = 0 if source.is_on_device else max(u, index) + max(v, index) + weight
-    held = graph.num_edges * (columns + _DEVICE_EDGE) + graph.num_vertices * _DEVICE_VERTEX
-    return held + min(graph.num_edges, _SORTED) * _SORTED_EDGE
-
-
-def tiles_bytes(graph: Graph, partitions: int, where: Workers) -> int:
+def tiles_bytes(graph: GraphFacts, partitions: int, scheduler: Workers) -> int:
     """Return the bytes of the strategy "tiles".
 
     This is the maximum over three phases: tiles are joined, the remaining edges are sorted, and the
@@ -116,72 +57,62 @@ def tiles_bytes(graph: Graph, partitions: int, where: Workers) -> int:
     copies = min(2, partitions)
     joining = copies * graph.num_vertices * (graph.index + edge_id) + left * 2 * graph.held_edge
     result = graph.num_vertices * (edge_id + 9)
-    tasks = where.sharing(partitions)
-    return tasks * (_KERNELS + where.task_threads * _TILE) + max(joining, sorting, result)
+    tasks = scheduler.sharing(partitions)
+    threads = tasks * (_KERNELS + scheduler.task_threads * _TILE)
+    return threads + max(joining, sorting, result)
 
 
+@dataclass(frozen=True)
 class ScanMemory:
     """The memory of the tasks of a run that scans a graph."""
 
-    def __init__(
-        self, graph: Graph, strategy: str, partitions: int, split_every: int, where: Workers
-    ) -> None:
-        self.graph, self.strategy, self.partitions, self.where = graph, strategy, partitions, where
-        vertices, held, index = graph.num_vertices, graph.held_edge, graph.index
-        is_iterated = strategy == "iterate"
-        #: Whether a later scan may select edges that an earlier scan skipped.
-        self.can_rescan = strategy == "two-scan"
-        #: Number of tasks that share the memory.
-        self.tasks = where.sharing(partitions)
-        #: Number of levels of the merge tree.
-        self.levels = 0
-        while split_every**self.levels < partitions:
-            self.levels += 1
+    graph: GraphFacts
+    strategy: str
+    partitions: int
+    split_every: int
+    scheduler: Workers
 
-        # The smallest number of edges that a task must hold. Without another scan, a forest of n
-        # vertices must fit twice. If another scan may follow, a quarter of a forest, divided by the
-        # number of partitions, is enough.
-        self._most = -(-graph.num_edges // partitions)
-        wanted = vertices // (4 * partitions) if self.can_rescan else 2 * vertices
-        self._least = max(2 * BLOCK_EDGES, min(self._most, wanted))
+    @property
+    def can_rescan(self) -> bool:
+        """Whether a later scan may select edges that an earlier scan skipped."""
+        return self.strategy == "two-scan"
 
-        # The number of results that one task combines, and of results in memory meanwhile. Rounds
-        # run over the forests of all partitions; the workers of a cluster spill these to disk.
-        fan = min(split_every, partitions)
-        results = self.levels * (fan - 1) + 1
-        spills = is_iterated and where.is_cluster
-        forests = 1 if spills else -(-partitions // self.tasks) if is_iterated else results
-        self._fan = 1 if is_iterated else fan
+    @property
+    def tasks(self) -> int:
+        """Number of tasks that share the memory."""
+        return self.scheduler.sharing(self.partitions)
 
-        # Bytes per edge of the forests that wait to be merged.
-        self._waiting_edge = forests * held if self.levels and not spills else 0
-        # Bytes per edge, held or merged, while the forest is computed. Kruskal's algorithm needs
-        # keys, and records of 16 bytes. For keys of too many bits it needs two records of key and
-        # position instead, and both ends in order. Edges of the forest count with the vertices. An
-        # eighth is added for several partitions: a reused block may be larger than needed.
-        self._solved_edge = held + 2 * graph.weight + 16
-        if partitions > 1:
-            self._solved_edge += self._solved_edge // 8
-        # Bytes that do not depend on the number of edges held. While a forest is computed and ends
-        # are replaced by fragments, four arrays are in use, and the pool may hold two more idle
-        # blocks. Between scans, a vertex has a fragment, an edge id and the key of a spoke.
-        loaded = _KERNELS + (0 if where.eager else _DASK)
-        vertex = 6 * index + (index + 8 + graph.weight if self.can_rescan else 0)
-        threads = where.task_threads * (_THREAD + graph.at_once * _READ_EDGE)
-        kept = partitions * _PARTITION if partitions > 1 else 0
-        self._fixed = loaded + kept + threads + vertices * vertex
-        # Bytes while rounds run over the forests of all partitions.
-        edges = forests * min(self._most, vertices) * (held + _ROUND_EDGE)
-        rounds = loaded + edges + vertices * (_ROUND_VERTEX + results * _ROUND_MINIMUM)
-        self._rounds = rounds if is_iterated else 0
-        #: The smallest number of bytes that all tasks together need.
-        self.least_memory = self.tasks * self.memory(self._least)
+    @cached_property
+    def levels(self) -> int:
+        """Number of levels of the merge tree."""
+        levels = 0
+        while self.split_every**levels < self.partitions:
+            levels += 1
+        return levels
+
+    @property
+    def least_memory(self) -> int:
+        """The smallest number of bytes that all tasks together need."""
+        return self.tasks * self.memory(self._least)
+
+    def terms(self, capacity: int) -> dict[str, int]:
+        """Return the bytes of a task that holds `capacity` edges, by their use."""
+        vertices, several = self.graph.num_vertices, self.partitions > 1
+        forest = min(capacity, vertices)
+        thread = _THREAD + self.graph.at_once * _READ_EDGE
+        return {
+            "kernels": _KERNELS,
+            "Dask": 0 if self.scheduler.eager else _DASK,
+            "blocks": self.scheduler.task_threads * thread,
+            "allocator": self.partitions * _PARTITION if several else 0,
+            "vertices": vertices * self._vertex,
+            "waiting forests": forest * self._waiting_edge,
+            "edges": max(capacity, self._fan * forest) * self._solved_edge,
+        }
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of a task that holds `capacity` edges."""
-        forest = min(capacity, self.graph.num_vertices)
-        solved = max(capacity, self._fan * forest) * self._solved_edge
-        return max(self._fixed + forest * self._waiting_edge + solved, self._rounds)
+        return max(sum(self.terms(capacity).values()), self._rounds)
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes.
@@ -190,19 +121,99 @@ class ScanMemory:
         """
         vertices, parts = self.graph.num_vertices, self.partitions
         share = min(parts, _PARTS) if self.can_rescan else 1
-        wanted = min(self._most, max(4 * vertices // share, _COMFORTABLE))
+        wanted = min(self._largest, max(4 * vertices // share, _COMFORTABLE))
         if memory is None:
             return max(self._least, wanted)
         if memory < self.least_memory:
             purpose = f"for strategy {self.strategy!r} with {vertices:,} vertices"
             purpose += f" in {parts} partitions" if parts > 1 else ""
             raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
-        room = memory // self.tasks - self._fixed
+        room = memory // self.tasks - sum(self.terms(0).values())
         # The forest of a buffer grows with the buffer until it connects all vertices.
         held = room // (self._waiting_edge + self._fan * self._solved_edge)
         if held > vertices:
             held = (room - vertices * self._waiting_edge) // self._solved_edge
         return max(self._least, min(wanted, held))
+
+    @property
+    def _largest(self) -> int:
+        """The number of edges of the largest partition."""
+        return -(-self.graph.num_edges // self.partitions)
+
+    @cached_property
+    def _least(self) -> int:
+        """The smallest number of edges that a task must hold.
+
+        Without another scan, a forest of n vertices must fit twice. If another scan may follow, a
+        quarter of a forest, divided by the number of partitions, is enough.
+        """
+        vertices = self.graph.num_vertices
+        wanted = vertices // (4 * self.partitions) if self.can_rescan else 2 * vertices
+        return max(2 * BLOCK_EDGES, min(self._largest, wanted))
+
+    @property
+    def _is_iterated(self) -> bool:
+        return self.strategy == "iterate"
+
+    @property
+    def _spills(self) -> bool:
+        """Whether the workers of a cluster spill the forests of all partitions to disk."""
+        return self._is_iterated and self.scheduler.is_cluster
+
+    @property
+    def _fan(self) -> int:
+        """The number of results that one task merges."""
+        return 1 if self._is_iterated else min(self.split_every, self.partitions)
+
+    @property
+    def _results(self) -> int:
+        """The number of partial results in memory while they are combined."""
+        return self.levels * (min(self.split_every, self.partitions) - 1) + 1
+
+    @property
+    def _forests(self) -> int:
+        """The number of forests in memory: of all partitions if rounds run over them."""
+        if self._is_iterated:
+            return 1 if self._spills else -(-self.partitions // self.tasks)
+        return self._results
+
+    @property
+    def _waiting_edge(self) -> int:
+        """Bytes per edge of the forests that wait to be merged."""
+        return self._forests * self.graph.held_edge if self.levels and not self._spills else 0
+
+    @cached_property
+    def _solved_edge(self) -> int:
+        """Bytes per edge, held or merged, while the forest is computed.
+
+        Kruskal's algorithm needs keys, and records of 16 bytes. For keys of too many bits it needs
+        two records of key and position instead, and both ends in order. Edges of the forest count
+        with the vertices. An eighth is added for several partitions: a reused block may be larger
+        than needed.
+        """
+        edge = self.graph.held_edge + 2 * self.graph.weight + 16
+        return edge + edge // 8 if self.partitions > 1 else edge
+
+    @property
+    def _vertex(self) -> int:
+        """Bytes per vertex.
+
+        While a forest is computed and ends are replaced by fragments, four arrays are in use, and
+        the pool may hold two more idle blocks. Between scans, a vertex has a fragment, an edge id
+        and the key of a spoke.
+        """
+        index = self.graph.index
+        return 6 * index + (index + 8 + self.graph.weight if self.can_rescan else 0)
+
+    @cached_property
+    def _rounds(self) -> int:
+        """Bytes while rounds run over the forests of all partitions."""
+        if not self._is_iterated:
+            return 0
+        vertices, terms = self.graph.num_vertices, self.terms(0)
+        edges = self._forests * min(self._largest, vertices) * (self.graph.held_edge + _ROUND_EDGE)
+        fields = vertices * (_ROUND_VERTEX + self._results * _ROUND_MINIMUM)
+        return terms["kernels"] + terms["Dask"] + edges + fields
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...graphs.source import check_dtype
-from ...stages.fields import Columns
-from .solver import Cut, Solver
+from ...stages.fields import Columns, Cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .checkpoint import Record
+    from .solver import Solver
 
 
 class Selected(NamedTuple):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ...primitives import Backend, array_module
-from ...stages.fields import Columns
-from ..run.execute import forest_ids, keep_only, store
-from ..run.schedulers import worker_backend
-from ..run.tasks import Collected, Task
-from ..steps import Compound, walk
+from ...progress import set_listener
+from ...stages.fields import Columns, Cut
+from ..execute import execute, forest_ids
+from ..schedulers.scheduler import Inline, worker_backend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +18,6 @@ if TYPE_CHECKING:
 
 #: Edges per fragment above which the solver searches for the fragments that the edges touch.
 _MANY = 2
-
-
-class Cut(NamedTuple):
-    """A position in the order of (weight, edge id): the last edge before it."""
-
-    key: int
-    edge_id: int
 
 
 @dataclass(frozen=True)
@@ -64,25 +54,21 @@ class Solver:
         touched, count = self._number_touched(columns, num_vertices)
         # Positions replace edge ids: their order is the same, and they need fewer bits.
         position = ops.consecutive(0, size, dtype=ops.index_dtype(size))
-        fields = {
-            **self.flow.values_on(self.backend.name),
-            "columns": columns._replace(edge_id=position),
+        shared = {
             "num_vertices": count,
             "num_edges": size,
             "maximum": self.maximum,
             "weight_dtype": columns.weight.dtype,
             "unsigned": False,
-            "forest": Collected(),
         }
-
-        def decide(step: Compound) -> Any:
-            return fields[next(iter(step.verdict.writes))]
-
-        self.flow.check()
-        for stage, needed in walk(self.flow.steps, frozenset(self.flow.result), decide):
-            keep_only(needed, fields)
-            task = Task(stage, self.backend, {name: fields[name] for name in stage.reads})
-            store(fields, stage, task())
+        with set_listener(False):  # the task reports progress
+            fields, _ = execute(
+                self.flow,
+                [{"columns": columns._replace(edge_id=position)}],
+                shared,
+                scheduler=Inline(self.backend.threads),
+                backend=self.backend,
+            )
         chosen = forest_ids(self.flow.name, fields["forest"], 0, size)
         u, v, *others = (ops.gather(column, chosen) for column in columns)
         if touched is not None:
@@ -97,8 +83,8 @@ class Solver:
         ops, (u, v, *_) = self.ops, columns
         if len(u) < _MANY * size:
             return None, size
-        is_touched = ops.scatter(u, True, size, False, dtype=np.bool_)
-        is_touched |= ops.scatter(v, True, size, False, dtype=np.bool_)
+        is_touched = ops.scatter(u, True, size, False, dtype=bool)
+        is_touched |= ops.scatter(v, True, size, False, dtype=bool)
         count = ops.count(is_touched)
         if 2 * count > size:
             return None, size

@@ -224,7 +224,7 @@ def module(interpreter, tmp_path, monkeypatch):
         arrays = importlib.import_module(f"{name}.arrays")
         monkeypatch.setitem(primitives._BACKENDS, "cupy", (arrays.__name__, "cupy_arrays", "cupy"))
         monkeypatch.setattr(
-            "mstflow.pipeline.run.dask_scheduler.computing_here", device.computing_here
+            "mstflow.pipeline.schedulers.dask_schedulers.computing_here", device.computing_here
         )
         primitives.array_module.cache_clear()
         return arrays.cupy_arrays()

@@ -16,7 +16,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import Loop, Pipeline, When, stage
 from mstflow.errors import OptionError, PipelineError
-from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
+from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left
 from mstflow.stages.fields import (
@@ -313,7 +313,7 @@ def test_given_values_have_the_declared_kind():
         Pipeline("p", take, values={"num_vertices": 5})
 
 
-@pytest.mark.parametrize("name", ["source", "columns", "weight_dtype", "signed", "capacity"])
+@pytest.mark.parametrize("name", ["source", "columns", "weight_dtype", "signed", "scanner"])
 def test_values_cannot_replace_fields_of_a_run(name):
     with pytest.raises(PipelineError, match=f"pipeline 'p': every run has a field {name}"):
         Pipeline("p", drop_loops, values={name: 7})

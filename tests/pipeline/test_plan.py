@@ -17,10 +17,11 @@ from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
-from mstflow.pipeline.catalogue import candidates
+from mstflow.pipeline.catalogue.names import candidates
+from mstflow.pipeline.facts import GraphFacts
+from mstflow.pipeline.options import Options
 from mstflow.pipeline.plan import Candidates, Request, plan
-from mstflow.pipeline.run.schedulers import Workers
-from mstflow.pipeline.streaming.bounds import Graph
+from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
@@ -163,20 +164,21 @@ def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, m
 
 
 def test_workers_memory_reduces_graphs_that_do_not_fit():
-    graph = Graph(10**6, 10**9)
+    graph = GraphFacts(10**6, 10**9)
     roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=10**12)
     tight = replace(roomy, worker_memory=10**9)
     kruskal = mstflow.algorithm("kruskal")
     known = Candidates(kruskal)
-    request = Request(known, "numpy", "iterate", partitions=4)
-    assert not plan(request, graph, roomy).holds_forests
-    assert plan(request, graph, tight).holds_forests
+    options = Options(backend="numpy", strategy="iterate", partitions=4)
+
+    def reduces_first(candidates, workers):
+        return plan(Request(candidates, options, graph, workers)).holds_forests
+
+    assert not reduces_first(known, roomy)
+    assert reduces_first(known, tight)
     # Something other than a forest must not be taken from forests.
-    assert not plan(
-        request._replace(candidates=Candidates(kruskal, is_own=True)), graph, tight
-    ).holds_forests
-    fields = Candidates(Pipeline("p", result=("num_edges",)))
-    assert not plan(request._replace(candidates=fields), graph, tight).holds_forests
+    assert not reduces_first(Candidates(kruskal, is_own=True), tight)
+    assert not reduces_first(Candidates(Pipeline("p", result=("num_edges",))), tight)
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
@@ -198,8 +200,8 @@ def test_tiles_give_nothing_but_the_forest():
 
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
-    graph = Graph.of(open_files([folder]).with_sizes())
-    found = plan(Request(candidates("auto"), "numpy"), graph, Workers())
+    graph = GraphFacts.of(open_files([folder]).with_sizes())
+    found = plan(Request(candidates("auto"), Options(backend="numpy"), graph, Workers()))
     assert (found.strategy, found.partitions) == ("two-scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == (
         "filter-kruskal",
@@ -216,4 +218,4 @@ def test_bytes_of_a_held_edge(num_vertices, weight):
     solver, dtype = Solver(mstflow.algorithm("kruskal"), Backend("numpy"), False), np.dtype(weight)
     buffer = EdgeBuffer(solver, num_vertices, 8, dtype, folds=True)
     held = sum(column.itemsize for column in buffer.columns)
-    assert Graph(num_vertices, 9, dtype.itemsize).held_edge == held
+    assert GraphFacts(num_vertices, 9, dtype.itemsize).held_edge == held

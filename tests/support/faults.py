@@ -174,13 +174,13 @@ FAULTS = [
     ),
     Fault(
         "partitions that are left over join in the wrong order",
-        "pipeline/run/execute.py", "for rest in range(size, 0, -1)", "for rest in [1] * size",
+        "pipeline/execute.py", "for rest in range(size, 0, -1)", "for rest in [1] * size",
         EQUALITY,
         "numpy and boruvka-edgelist",
     ),
     Fault(
         "a pipeline of one's own is merged like forests",
-        "pipeline/plan.py", "if request.candidates.is_own and partitions > 1:", "if False:",
+        "pipeline/plan.py", "run.candidates.is_own and run.is_split", "False",
         PIPELINE,
     ),
     Fault(
@@ -204,11 +204,11 @@ FAULTS = [
     ),
     Fault(
         "partitions with different cuts are merged as they are",
-        "pipeline/streaming/scan.py", "len(cuts) == 1 and", "", SCANS,
+        "stages/strategies/scan.py", "len(cuts) == 1 and", "", SCANS,
     ),
     Fault(
         "partitions are merged up to the latest cut",
-        "pipeline/streaming/scan.py", "cut = min(", "cut = max(", SCANS,
+        "stages/strategies/scan.py", "cut = min(", "cut = max(", SCANS,
     ),
     Fault(
         "a run that goes on forgets its cut",
@@ -221,7 +221,7 @@ FAULTS = [
     ),
     Fault(
         "eight bytes of each edge that is held are not counted",
-        "pipeline/streaming/bounds.py", "self.weight + 8\n\n", "self.weight\n\n",
+        "pipeline/facts.py", "self.weight + 8\n\n", "self.weight\n\n",
         "tests/pipeline/test_plan.py", "bytes",
     ),
     # Graphs and formats.
@@ -276,7 +276,7 @@ FAULTS = [
     ),
     Fault(
         "a dtype is taken for a scalar",
-        "pipeline/run/tasks.py", "has_no_axes and hasattr(", "has_no_axes or hasattr(", PIPELINE,
+        "pipeline/tasks.py", "has_no_axes and hasattr(", "has_no_axes or hasattr(", PIPELINE,
         "scalars",
     ),
     # Joins.

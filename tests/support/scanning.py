@@ -3,11 +3,12 @@
 import itertools
 
 from mstflow import algorithm
-from mstflow.pipeline.plan import _num_light
-from mstflow.pipeline.run.execute import execute
-from mstflow.pipeline.run.schedulers import Inline
-from mstflow.pipeline.strategies import SCANNING, from_columns
-from mstflow.pipeline.streaming.bounds import Graph
+from mstflow.pipeline.catalogue.strategies import SCANNING, from_columns
+from mstflow.pipeline.execute import execute
+from mstflow.pipeline.facts import GraphFacts
+from mstflow.pipeline.plan import num_light
+from mstflow.pipeline.schedulers.scheduler import Inline
+from mstflow.pipeline.streaming.scan import Scanner
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
 from mstflow.runtime.device import host_array
@@ -34,10 +35,11 @@ def scan(
         "num_edges": count,
         "maximum": maximum,
         "weight_dtype": source.weight_dtype,
-        "solver": solver,
-        "capacity": capacity,
         "first_edge": source.first_id,
-        "num_light": _num_light(Graph.of(source), capacity, len(partitions)),
+        "scanner": Scanner(
+            solver, capacity, can_rescan, source.num_vertices, count, source.first_id
+        ),
+        "num_light": num_light(GraphFacts.of(source), capacity, len(partitions)),
         "num_partitions": len(partitions),
     }
     fields, report = execute(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import mstflow
-from mstflow.pipeline.report.report import Report, StageCall, Work
+from mstflow.pipeline.report.records import StageCall, Work
+from mstflow.pipeline.report.report import Report
 from mstflow.pipeline.report.tables import Table, as_html, as_text
 
 REPORT = Report(

@@ -11,11 +11,12 @@ from mstflow import EdgeList, backends
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.catalogue.strategies import SCANNING
+from mstflow.pipeline.facts import GraphFacts
 from mstflow.pipeline.options import parse_bytes
-from mstflow.pipeline.plan import _num_light, edges_taken
-from mstflow.pipeline.run.schedulers import Workers
-from mstflow.pipeline.strategies import SCANNING
-from mstflow.pipeline.streaming.bounds import Graph, ScanMemory
+from mstflow.pipeline.plan import edges_taken, num_light
+from mstflow.pipeline.schedulers.scheduler import Workers
+from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
@@ -58,8 +59,8 @@ def test_a_plan_states_the_number_of_scans(capacity, scans):
     graph = EdgeList(*ends, random.random(60_000), num_vertices=2000)
     _, report = solve(graph, capacity, can_rescan=True)
     assert len(scanned(report)) == scans
-    sizes = Graph(2000, 60_000)
-    assert len(edges_taken(sizes, capacity, 1, _num_light(sizes, capacity, 1))) == scans
+    sizes = GraphFacts(2000, 60_000)
+    assert len(edges_taken(sizes, capacity, 1, num_light(sizes, capacity, 1))) == scans
 
 
 def test_all_partitions_have_the_same_limit():
@@ -231,7 +232,7 @@ def test_sizes():
 )
 def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
     where = Workers(workers=3, task_threads=2, is_cluster=is_cluster)
-    scans = ScanMemory(Graph(10**6, edges), strategy, partitions, split_every, where)
+    scans = ScanMemory(GraphFacts(10**6, edges), strategy, partitions, split_every, where)
     memory = scans.least_memory + spare
     held = scans.capacity(memory)
     assert scans.tasks * scans.memory(held) <= memory

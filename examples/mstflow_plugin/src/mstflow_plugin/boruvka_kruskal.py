@@ -7,8 +7,8 @@ Promise: the forest that is minimal under (weight, edge id), on any backend and 
 """
 
 from mstflow import Loop, Pipeline, stage
-from mstflow.pipeline.catalogue.boruvka_edgelist import CONTRACT, JOIN
-from mstflow.pipeline.catalogue.filter_kruskal import KRUSKAL
+from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
+from mstflow.pipeline.catalogue.algorithms.filter_kruskal import KRUSKAL
 from mstflow.stages.edges import count_edges, drop_loops
 from mstflow.stages.fields import Count, Verdict
 

@@ -16,9 +16,9 @@ of offsets. The loop ends when no edge remains, so graphs need not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages import csr, edges, fragments
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages import csr, edges, fragments
+from ...pipeline import Pipeline
+from ...steps import Loop
 
 boruvka_csr = Pipeline(
     "boruvka-csr",

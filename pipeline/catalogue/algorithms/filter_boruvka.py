@@ -15,10 +15,10 @@ side is small enough for Boruvka without recursion.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages import edges, filter, fragments  # noqa: A004
-from ..dataflow import ByBackend
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages import edges, filter, fragments  # noqa: A004
+from ...dataflow import ByBackend
+from ...pipeline import Pipeline
+from ...steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
 #: These values were measured with `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:

@@ -17,7 +17,7 @@ from ...primitives import Backend, known_backends, why_not
 from ...runtime.team import kernel_threads
 
 if TYPE_CHECKING:
-    from ..report.report import Note
+    from ..report.records import Note
 
 #: Called with the name of each task that finishes; None for no calls.
 Done = Callable[[str], object] | None

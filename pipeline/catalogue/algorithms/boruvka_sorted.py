@@ -12,9 +12,9 @@ compare-and-swap. So ties always go to the smaller id, and graphs need not be co
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages import edges, fragments, sorted_arcs
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages import edges, fragments, sorted_arcs
+from ...pipeline import Pipeline
+from ...steps import Loop
 
 boruvka_sorted = Pipeline(
     "boruvka-sorted",

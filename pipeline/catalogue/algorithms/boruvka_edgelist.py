@@ -14,9 +14,9 @@ takes the same steps, and edges may be in any order.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages import edges, fragments
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages import edges, fragments
+from ...pipeline import Pipeline
+from ...steps import Loop
 
 #: The two halves of a round: join fragments, then build the graph of the fragments.
 JOIN = (

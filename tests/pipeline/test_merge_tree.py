@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from mstflow.pipeline.run.execute import joins_after
+from mstflow.pipeline.execute import joins_after
 
 
 @pytest.mark.parametrize("split_every", [2, 3, 4, 7])

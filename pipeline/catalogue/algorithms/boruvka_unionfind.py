@@ -18,9 +18,15 @@ vertex becomes a child of the smallest vertex of its set, because threads may ch
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.trees import assign_cheapest, one_active_left, start_active, start_trees, unite_trees
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages.trees import (
+    assign_cheapest,
+    one_active_left,
+    start_active,
+    start_trees,
+    unite_trees,
+)
+from ...pipeline import Pipeline
+from ...steps import Loop
 
 boruvka_unionfind = Pipeline(
     "boruvka-unionfind",

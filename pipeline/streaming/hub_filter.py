@@ -28,7 +28,7 @@ _STORED = 8
 _SELECTED = 8
 
 
-class Star:
+class HubFilter:
     """The lightest spoke so far of each fragment."""
 
     def __init__(self, ops: Any, num_fragments: int, weight_dtype: np.dtype[Any]) -> None:

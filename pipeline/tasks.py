@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import MstflowError, PipelineError
-from ...graphs.source import EdgeSource
-from ...primitives import Backend, array_module
-from ...runtime.device import is_on_device
-from ...stages.fields import Field, rebuilt
-from ..report.report import Note, StageCall, Work
+from ..errors import MstflowError, PipelineError
+from ..graphs.source import EdgeSource
+from ..primitives import Backend, array_module
+from ..runtime.device import is_on_device
+from ..stages.fields import Field, rebuilt
 from .partitions import chunks_of, with_chunks
-from .schedulers import add_place, worker_backend
+from .report.records import Note, StageCall, Work
+from .schedulers.scheduler import add_place, worker_backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ...stages import Stage
+    from ..stages import Stage
 
 #: Types whose values error messages show. The value of other types could fill pages.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12

@@ -12,9 +12,9 @@ edges that join two trees are partitioned again.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages import edges, filter, fragments, kruskal  # noqa: A004
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages import edges, filter, fragments, kruskal  # noqa: A004
+from ...pipeline import Pipeline
+from ...steps import Loop
 from .boruvka_edgelist import CONTRACT
 from .filter_boruvka import PARAMETERS, SELECT_LIGHT
 

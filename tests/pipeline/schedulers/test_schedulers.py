@@ -23,10 +23,9 @@ from distributed import Future
 import mstflow
 from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
-from mstflow.pipeline.run import opening
-from mstflow.pipeline.run.dask_scheduler import Cluster, LocalDask
-from mstflow.pipeline.run.opening import open_scheduler
-from mstflow.pipeline.run.schedulers import Inline, worker_backend
+from mstflow.pipeline.schedulers.dask_schedulers import Cluster, LocalDask
+from mstflow.pipeline.schedulers.opening import local_cluster, open_scheduler
+from mstflow.pipeline.schedulers.scheduler import Inline, worker_backend
 from mstflow.primitives import Backend
 from mstflow.runtime.scratch import scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
@@ -126,10 +125,9 @@ def test_a_dead_worker_is_an_error():
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
 
-def test_a_cluster_whose_workers_have_all_ended_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "_ALONE_SECONDS", 1)
+def test_a_cluster_whose_workers_have_all_ended_is_an_error(tmp_path):
     with contextlib.ExitStack() as stack:
-        client = opening._local_cluster(1, str(tmp_path), stack)
+        client = local_cluster(1, str(tmp_path), stack, alone_seconds=1)
         client.cluster.scale(0)
         while client.nthreads():
             time.sleep(0.01)
@@ -471,10 +469,9 @@ def test_worker_processes_that_do_not_start_are_an_error(tmp_path, monkeypatch, 
     python.write_text(f"#!/bin/sh\n{program}\n")
     python.chmod(0o755)
     monkeypatch.setattr(multiprocessing.spawn, "_python_exe", os.fsencode(python))
-    monkeypatch.setattr(opening, "_START_SECONDS", 1)
     message = r"1 worker processes did not start within 1 s .*; choose scheduler 'threads' or"
-    with pytest.raises(WorkerError, match=message):
-        mstflow.minimum_spanning_forest(GRAPH, scheduler="processes", threads=1)
+    with contextlib.ExitStack() as stack, pytest.raises(WorkerError, match=message):
+        local_cluster(1, str(tmp_path), stack, start_seconds=1)
 
 
 def test_a_cluster_that_does_not_close_in_time_loses_no_result(monkeypatch):

@@ -16,8 +16,8 @@ import dask
 from ...errors import WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
-from ..report.report import Note, StageCall, Work
-from .schedulers import Done, Scheduler, this_worker
+from ..report.records import Note, StageCall, Work
+from .scheduler import Done, Scheduler, this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

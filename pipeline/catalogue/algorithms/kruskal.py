@@ -10,9 +10,9 @@ Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling 
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import bring_edges_together
-from ...stages.kruskal import join_by_weight
-from ..pipeline import Pipeline
+from ....stages.edges import bring_edges_together
+from ....stages.kruskal import join_by_weight
+from ...pipeline import Pipeline
 
 kruskal = Pipeline(
     "kruskal",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import PipelineError
-from ...graphs.source import EdgeSource
-from ...primitives import Backend, array_module
-from ...progress import has_listener, report_progress
-from ...runtime.device import host_array, is_on_device
-from ...runtime.team import copied
-from ...stages.combine import concatenation
-from ..report.report import Report
-from ..steps import Compound, Loop, walk
+from ..errors import PipelineError
+from ..graphs.source import EdgeSource
+from ..primitives import Backend, array_module
+from ..progress import has_listener, report_progress
+from ..runtime.device import host_array, is_on_device
+from ..runtime.team import copied
+from ..stages.combine import concatenation
 from .partitions import chunks_of, with_chunks
+from .report.report import Report
+from .steps import Compound, Loop, walk
 from .tasks import Collected, Slot, Task
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...stages import Stage
-    from ..dataflow import Dataflow
-    from .schedulers import Scheduler
+    from ..stages import Stage
+    from .dataflow import Dataflow
+    from .schedulers.scheduler import Scheduler
 
 
 class _Item(NamedTuple):

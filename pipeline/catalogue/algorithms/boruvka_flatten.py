@@ -14,9 +14,9 @@ not be connected.
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.trees import assign_cheapest, flatten, no_tree_joined, start_trees, update_forest
-from ..pipeline import Pipeline
-from ..steps import Loop
+from ....stages.trees import assign_cheapest, flatten, no_tree_joined, start_trees, update_forest
+from ...pipeline import Pipeline
+from ...steps import Loop
 
 boruvka_flatten = Pipeline(
     "boruvka-flatten",

@@ -1,4 +1,4 @@
-"""A star drops most edges, and none of the forest."""
+"""A filter drops most edges, and none of the forest."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mstflow import EdgeList, backends
 from mstflow.pipeline.streaming.buffer import Selected
-from mstflow.pipeline.streaming.star import Star
+from mstflow.pipeline.streaming.hub_filter import HubFilter
 from mstflow.primitives import Backend, array_module
 from oracle import kruskal
 
@@ -32,15 +32,15 @@ def edges_with_a_hub(draw):
 
 
 def select(graph, cuts, backend="numpy"):
-    """Return the ids of each block that a star selects."""
+    """Return the ids of each block that a filter selects."""
     ops = array_module(Backend(backend))
-    star = Star(ops, graph.num_vertices, graph.weight.dtype)
+    filter_ = HubFilter(ops, graph.num_vertices, graph.weight.dtype)
     columns = graph.u, graph.v, graph.weight, np.arange(graph.num_edges)
     on_device = [ops.asarray(column) for column in columns]
     key = ops.order_key(on_device[2])
     for start, stop in itertools.pairwise(cuts):
         rows = [column[start:stop] for column in (key, *on_device)]
-        left = star.select(Selected(start, stop - start, 2**32 - 1, rows[0], tuple(rows[1:])))
+        left = filter_.select(Selected(start, stop - start, 2**32 - 1, rows[0], tuple(rows[1:])))
         *_, left_ids = map(ops.to_host, left.columns)
         assert np.array_equal(ops.to_host(left.key), ops.to_host(key)[left_ids])
         for column, whole in zip(left.columns, columns, strict=True):
@@ -70,11 +70,11 @@ def test_most_edges_are_dropped():
 @pytest.mark.parametrize("backend", backends())
 def test_the_lightest_of_several_spokes_is_stored(backend):
     ops = array_module(Backend(backend))
-    star = Star(ops, FRAGMENTS, np.dtype(np.int32))
+    filter_ = HubFilter(ops, FRAGMENTS, np.dtype(np.int32))
     u, hub = np.repeat(np.arange(1, 4, dtype=np.int32), 3), np.zeros(9, np.int32)
     weight = np.array([1, 2, 3, 6, 4, 5, 9, 8, 7], np.int32)
     columns = tuple(map(ops.asarray, (u, hub, weight, np.arange(9))))
     selected = Selected(0, 9, 2**32 - 1, ops.order_key(columns[2]), columns)
-    star.select(selected)
-    *_, left = star.select(selected).columns
+    filter_.select(selected)
+    *_, left = filter_.select(selected).columns
     assert ops.to_host(left).tolist() == [0, 4, 8]

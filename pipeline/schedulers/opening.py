@@ -13,20 +13,16 @@ import dask
 from ...errors import OptionError, WorkerError
 from ...runtime.host import processors
 from ...runtime.scratch import scratch_folder
-from .dask_scheduler import Cluster, LocalDask
-from .schedulers import Scheduler, this_worker
+from .dask_schedulers import Cluster, LocalDask
+from .scheduler import Scheduler, this_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOCAL = ("synchronous", "threads", "processes")
 
-#: Seconds in which worker processes of this machine must start, and in which they must end.
-_START_SECONDS, _CLOSE_SECONDS = 120, 30
-
-#: Seconds after which tasks fail when all workers are dead. Dask restarts a worker that dies, but
-#: not one that dies again while it starts. By default, tasks would wait without end.
-_ALONE_SECONDS = 60
+#: Seconds in which worker processes must end.
+_CLOSE_SECONDS = 30
 
 #: Other names of local schedulers in Dask's configuration.
 _ALIASES = {
@@ -73,7 +69,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                     "within a Dask task pass distributed.get_client()"
                 )
             folder = _input_folder(stack)
-            client = _local_cluster(threads or processors(), folder, stack)
+            client = local_cluster(threads or processors(), folder, stack)
             yield Cluster(client, folder, choice, is_cluster=False)
         else:
             raise OptionError(
@@ -82,8 +78,19 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
             )
 
 
-def _local_cluster(workers: int, folder: str, stack: contextlib.ExitStack) -> Any:
+def local_cluster(
+    workers: int,
+    folder: str,
+    stack: contextlib.ExitStack,
+    *,
+    start_seconds: int = 120,
+    alone_seconds: int = 60,
+) -> Any:
     """Return a client of worker processes on this machine, which end when the stack closes.
+
+    They must start within `start_seconds`. If all of them are dead for `alone_seconds`, tasks fail.
+    Dask restarts a worker that dies, but not one that dies again while it starts. By default, tasks
+    would wait without end.
 
     Their files are in `folder`. Dask's configuration sets it, because a cluster has no options for
     its scheduler. An error while they end does not replace the result of a run.
@@ -92,7 +99,7 @@ def _local_cluster(workers: int, folder: str, stack: contextlib.ExitStack) -> An
 
     options = {
         "temporary-directory": folder,
-        "distributed.scheduler.no-workers-timeout": f"{_ALONE_SECONDS}s",
+        "distributed.scheduler.no-workers-timeout": f"{alone_seconds}s",
     }
     try:
         with dask.config.set(options):
@@ -101,14 +108,14 @@ def _local_cluster(workers: int, folder: str, stack: contextlib.ExitStack) -> An
                 threads_per_worker=1,
                 memory_limit=0,
                 dashboard_address=":0",
-                death_timeout=_START_SECONDS,
+                death_timeout=start_seconds,
             )
         stack.callback(_close, cluster)
         client = Client(cluster, set_as_default=False)
         stack.callback(_close, client)
     except Exception as error:  # of any kind: failed assertions, too
         raise WorkerError(
-            f"{workers} worker processes did not start within {_START_SECONDS} s "
+            f"{workers} worker processes did not start within {start_seconds} s "
             f"({type(error).__name__}: {error}); choose scheduler 'threads' or 'inline'"
         ) from error
     return client

@@ -18,43 +18,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..stages import Stage, edges, fragments
-from ..stages.fields import ANYTHING, Field
-from .dataflow import Dataflow, Known
-from .run.partitions import load_partition
-from .steps import Loop, Step, needed_before
-from .streaming import scan, tiles
+from ...errors import OptionError
+from ...stages import Stage, edges, fragments
+from ...stages.fields import COLUMNS, Field
+from ...stages.strategies import load, scan, tiles
+from ..dataflow import Dataflow, FieldState
+from ..steps import Loop, Step, needed_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COUNT = Known(Field("", "count"))
-_IN_PARTITIONS = Known(ANYTHING, in_partitions=True)
+_COUNT = FieldState(Field("", "count"))
+_COUNT_IF_KNOWN = FieldState(Field("", "count", optional=True))
+_SOURCE = FieldState(Field("", "source"), in_partitions=True)
 
 #: The fields that exist before the first stage of every pipeline.
 SHARED = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
-    "maximum": Known(Field("", "verdict")),
-    "forest": Known(Field("", "chosen")),
+    "maximum": FieldState(Field("", "verdict")),
+    "forest": FieldState(Field("", "chosen")),
 }
 #: The fields that exist before the first stage of every strategy.
-_SHARED = {**SHARED, "weight_dtype": Known(ANYTHING), "unsigned": Known(Field("", "verdict"))}
+_SHARED = {
+    **SHARED,
+    "weight_dtype": FieldState(Field("", "dtype")),
+    "unsigned": FieldState(Field("", "verdict")),
+    "first_edge": _COUNT,  # the id of the first edge of the graph
+    "scanner": FieldState(Field("", "scanner")),
+    "tile_joiner": FieldState(Field("", "tile joiner")),
+}
 
 #: The stages that compute keys from weights. They write the field `edges`.
 _COMPUTE_KEYS = (edges.find_signs, edges.choose_weight_order, edges.order_weights)
 
 #: The first stages of "whole", and of "iterate" without a bound on memory.
-_LOAD = (load_partition, *_COMPUTE_KEYS)
+_LOAD = (load.load_partition, *_COMPUTE_KEYS)
 
 #: The first stages of "iterate" if there is a bound on memory.
-_HOLD = (scan.hold_forest, *_COMPUTE_KEYS, edges.count_edges)
+_LOAD_FORESTS = (load.load_forest, *_COMPUTE_KEYS, edges.count_edges)
 
 #: The first stages of "tiles".
 _TILES = (
     tiles.join_tiles,
     tiles.relabel_remaining,
-    tiles.sort_by_id,
+    load.sort_by_id,
     fragments.contract_fragments,
     *_COMPUTE_KEYS,
     edges.count_edges,
@@ -62,38 +70,33 @@ _TILES = (
 
 #: One scan: read the partitions, and merge their forests.
 _SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
-#: The initial fields of a strategy with one scan.
-_ONCE = {"can_rescan": False, "limit": None}
 
 #: The fields that exist before the first stage of "fold", "tree" and "two-scan".
 _SCANNED = {
     **_SHARED,
-    "source": _IN_PARTITIONS,
-    "num_edges": Known(ANYTHING),  # None if the graph is an iterator
-    "solver": Known(ANYTHING),  # runs the algorithm on the edges in a buffer
-    "capacity": _COUNT,  # the number of edges that a buffer can hold
-    "first_edge": _COUNT,  # the id of the first edge of the graph
+    "source": _SOURCE,
+    "num_edges": _COUNT_IF_KNOWN,  # None if the graph is an iterator
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
+    "labels": FieldState(Field("", "index", optional=True)),  # None before the first scan
+    "limit": FieldState(Field("", "limit", optional=True)),
 }
 
 
-def _scanning(name: str, summary: str, *steps: Step, **values: Any) -> Dataflow:
-    """Return a strategy that consists of scans. `values` are further initial fields."""
+def _scanning(name: str, summary: str, *steps: Step) -> Dataflow:
+    """Return a strategy that consists of scans."""
     steps = (scan.start_scans, *steps, fragments.list_forest)
-    return Dataflow(name, steps, _SCANNED, ("forest",), summary, {"labels": None, **values})
+    first = {"labels": None, "limit": None}
+    return Dataflow(name, steps, _SCANNED, ("forest",), summary, first)
 
 
 fold = _scanning(
     "fold",
     "read the edges block by block, and replace a full buffer by its forest",
     *_SCAN,
-    **_ONCE,
 )
 
-tree = _scanning(
-    "tree", "compute the forest of each partition, and merge these forests", *_SCAN, **_ONCE
-)
+tree = _scanning("tree", "compute the forest of each partition, and merge these forests", *_SCAN)
 
 two_scan = _scanning(
     "two-scan",
@@ -102,10 +105,10 @@ two_scan = _scanning(
     scan.choose_limit,
     *_SCAN,
     Loop(scan.join_fragments, scan.raise_limit, *_SCAN, until=scan.nothing_left_out),
-    can_rescan=True,
 )
 
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
+STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
 _SUMMARIES = {
     "whole": "load the edges, and run {} on one partition",
@@ -115,7 +118,7 @@ _SUMMARIES = {
 
 #: The fields that exist before the first step of a pipeline.
 OF_EVERY_RUN = frozenset(
-    name for stage in (*_LOAD, *_HOLD) for name in (*stage.reads, *stage.writes)
+    name for stage in (*_LOAD, *_LOAD_FORESTS) for name in (*stage.reads, *stage.writes)
 )
 
 #: For each pipeline, the dataflows that `_extended` built. Building and checking a dataflow takes
@@ -135,7 +138,11 @@ def strategy_flow(strategy: str, pipeline: Dataflow, *, holds_forests: bool = Fa
     """Return a strategy; if it loads the partitions, it then runs the pipeline on them."""
     if strategy in SCANNING:
         return SCANNING[strategy]
-    first = _TILES if strategy == "tiles" else _HOLD if holds_forests else _LOAD
+    if strategy not in STRATEGIES:
+        raise OptionError(
+            f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
+        )
+    first = _TILES if strategy == "tiles" else _LOAD_FORESTS if holds_forests else _LOAD
     summary = _SUMMARIES[strategy].format(pipeline.name)
     return _extended(pipeline, strategy, summary, "source", first)
 
@@ -156,9 +163,8 @@ def _extended(
         result = ("forest",) if read == "columns" else pipeline.result
         last = (fragments.list_forest,) if "forest" in result and is_chosen else ()
         steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
-        reads = {field: Known(declared) for field, declared in first[0].reads.items()}
-        inputs = {read: _IN_PARTITIONS, **_SHARED}
-        inputs |= {field: known for field, known in reads.items() if field not in inputs}
+        given = _SOURCE if read == "source" else FieldState(COLUMNS, in_partitions=True)
+        inputs = {read: given, **_SHARED}
         flows[name, first] = Dataflow(name, steps, inputs, result, summary, pipeline.values)
     return flows[name, first]
 

@@ -11,23 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...errors import GraphError, OptionError
-from ...graphs.files import digest
-from ...graphs.formats.npy import npy_source
-from ...graphs.segments import ArraySegment, Delayed
-from ...graphs.source import Counted, EdgeSource
-from ...graphs.write import write_graph
-from ...primitives.vocabulary import ArrayModule  # noqa: TC001  # `stage` reads annotations
-from ...stages.declare import stage
-from ...stages.fields import Columns, Count
-from .schedulers import Scheduler, add_place
+from ..errors import GraphError, OptionError
+from ..graphs.files import digest
+from ..graphs.formats.npy import npy_source
+from ..graphs.segments import ArraySegment, Delayed
+from ..graphs.source import Counted, EdgeSource
+from ..graphs.write import write_graph
+from .schedulers.scheduler import Scheduler, add_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
 
 
 def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[EdgeSource]:
@@ -82,36 +75,6 @@ def _absolute(value: Any) -> Any:
         return value
     parts = {each.name: _absolute(getattr(value, each.name)) for each in fields(value)}
     return replace(value, **parts)
-
-
-@stage(writes="columns")
-def load_partition(ops: ArrayModule, source: Any, num_edges: Count) -> Columns:
-    """Read a partition into arrays.
-
-    The dtype of the edge ids is int32 if they fit, otherwise int64. Vertex ids of 32 or 64 bits
-    are not copied.
-    """
-    u, v, weight = map(ops.asarray, source.columns())
-    stop = source.first_id + len(u)
-    edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
-    u, v = (as_index(ids, source.num_vertices or 0) for ids in (u, v))
-    return Columns(read_only(u), read_only(v), read_only(weight), edge_id)
-
-
-def read_only(column: Any) -> Any:
-    """Return a read-only view of an array, which may belong to the caller."""
-    if isinstance(column, np.ndarray):
-        column = column.view()
-        column.flags.writeable = False
-    return column
-
-
-def as_index(ids: NDArray[Any], num_vertices: int) -> NDArray[Any]:
-    """Return vertex ids as int32 or int64, without a copy if they have 32 or 64 bits."""
-    dtype = np.dtype(np.int32 if num_vertices <= 2**31 else np.int64)
-    if ids.itemsize == 8 or ids.itemsize == dtype.itemsize:  # all ids are less than 2^63
-        return ids.view(f"i{ids.itemsize}")
-    return ids.astype(dtype)
 
 
 def num_chunks(source: EdgeSource) -> int:

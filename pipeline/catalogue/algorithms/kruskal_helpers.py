@@ -22,9 +22,9 @@ algorithm using Helper Threads". Five deviations:
 Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ...stages.edges import bring_edges_together
-from ...stages.kruskal import join_with_helpers, sort_by_weight
-from ..pipeline import Pipeline
+from ....stages.edges import bring_edges_together
+from ....stages.kruskal import join_with_helpers, sort_by_weight
+from ...pipeline import Pipeline
 
 kruskal_helpers = Pipeline(
     "kruskal-helpers",

@@ -1,0 +1,77 @@
+"""The algorithms and strategies by name: an algorithm is a file of the folder `algorithms`."""
+
+import importlib
+import warnings
+
+from ...errors import OptionError
+from ...plugins import Plugin, registered
+from ..dataflow import Dataflow
+from ..pipeline import Pipeline
+from ..plan import Candidates
+from . import algorithms as folder
+from .strategies import SCANNING, STRATEGIES, strategy_flow
+
+#: The default with kernels, the default on NumPy, and the default on NumPy for few edges.
+DEFAULT, ON_NUMPY, ON_FEW_EDGES = "filter-kruskal", "filter-boruvka", "kruskal"
+
+
+def algorithms() -> list[str]:
+    """Return the names of the algorithms, plugins last."""
+    return [*folder.NAMES, *_plugins()]
+
+
+def _plugins() -> dict[str, Plugin]:
+    return registered("algorithm", ("auto", *folder.NAMES))
+
+
+def algorithm(name: str) -> Pipeline:
+    """Return the pipeline called `name`; "auto" is the default with kernels.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown, or a plugin cannot be loaded.
+    """
+    if name == "kruskal-few":
+        message = "algorithm 'kruskal-few' is now 'kruskal'"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        name = "kruskal"
+    name = DEFAULT if name == "auto" else name
+    if name in folder.NAMES:
+        file = name.replace("-", "_")
+        pipeline: Pipeline = getattr(importlib.import_module(f"{folder.__name__}.{file}"), file)
+        return pipeline
+    if isinstance(name, str) and name in _plugins():
+        loaded: Pipeline = _plugins()[name].load(Pipeline)
+        return loaded
+    message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(algorithms())}"
+    raise OptionError(message)
+
+
+def candidates(chosen: str | Pipeline) -> Candidates:
+    """Return the pipelines of an option `algorithm`, from which a plan chooses."""
+    if isinstance(chosen, Pipeline):
+        return Candidates(chosen, is_own=True)
+    if chosen == "auto":
+        others = algorithm(ON_NUMPY), algorithm(ON_FEW_EDGES)
+        return Candidates(algorithm(DEFAULT), on_numpy=others[0], few=others[1])
+    return Candidates(algorithm(chosen))
+
+
+def strategies() -> list[str]:
+    """Return the names of the strategies, which partition, read and merge the edges."""
+    return list(STRATEGIES)
+
+
+def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
+    """Return a strategy as a dataflow that can be described and drawn.
+
+    The strategies that scan a graph run the algorithm inside their tasks; "whole", "iterate" and
+    "tiles" contain its steps.
+
+    Raises
+    ------
+    OptionError
+        If the strategy or the algorithm is unknown.
+    """
+    return SCANNING[name] if name in SCANNING else strategy_flow(name, algorithm(algorithm_name))

@@ -1,0 +1,153 @@
+"""Stages that read a graph in scans, for the strategies "fold", "tree" and "two-scan".
+
+In each partition, a scan finds the minimum forest of the lightest edges that join two fragments.
+Then a tree of tasks merges the forests. There are two ways to empty a full buffer. If few fragments
+remain, the forest of the buffered edges is small, and replaces them. Otherwise the buffer keeps its
+lighter half, and the scan skips heavier edges from then on. A later scan takes the skipped edges,
+when fewer fragments remain.
+
+Only forests have to be merged: an edge outside the minimum forest of its partition is the heaviest
+edge of a cycle in the partition, and this cycle also exists in the graph. Partitions are ranges of
+edge ids, and neighbours are merged. So positions are in the order of edge ids, and ties break in
+the same way at every level.
+"""
+
+from typing import Any
+
+from ...primitives.vocabulary import ArrayModule
+from ..declare import stage
+from ..fields import (
+    Candidates,
+    Chosen,
+    Columns,
+    Count,
+    Cut,
+    Index,
+    Limit,
+    Scanner,
+    Source,
+    Verdict,
+    Weights,
+)
+
+#: The ratio of the ranks of two consecutive limits. If a limit is too high, the buffer lowers it.
+_RAISED = 3
+
+
+@stage(writes=("num_fragments", "num_scans"))
+def start_scans(num_vertices: Count) -> tuple[Count, Count]:
+    """Make each vertex a fragment, and begin the first scan."""
+    return num_vertices, 1
+
+
+@stage(writes="sample", combine="concatenation")
+def sample_weights(source: Source, num_light: Count, num_partitions: Count) -> Weights:
+    """Sample weights throughout the graph, if light edges need a limit."""
+    return source.sample_weights(num_partitions if num_light else 0)
+
+
+@stage(writes="limit")
+def choose_limit(
+    ops: ArrayModule, sample: Weights, scanner: Scanner, num_light: Count, num_edges: Count | None
+) -> Limit | None:
+    """Choose a limit for the keys of about `num_light` edges; None if all edges are light."""
+    rank = len(sample) * num_light // max(1, num_edges or 0)
+    return _key_of_rank(ops, scanner.keys(sample), rank)
+
+
+def merge_forests(
+    ops: ArrayModule,
+    parts: list[tuple[Candidates]],
+    scanner: Any,
+    num_fragments: int,
+    record: Any = None,
+) -> tuple[Candidates]:
+    """Find the forest of the forests of several partitions.
+
+    If the candidates have at most one edge for each fragment, they are passed on unreduced.
+    """
+    cuts = {candidates.cut for (candidates,) in parts}
+    cut = min((cut for cut in cuts if cut is not None), default=None)
+    edges = tuple(columns for (candidates,) in parts for columns in candidates.edges)
+    merged = Candidates(edges, cut, is_forest=False)
+    if len(cuts) == 1 and sum(len(columns.u) for columns in edges) <= num_fragments:
+        return (merged,)
+    return (scanner.reduce(merged, num_fragments, record, trim=len(cuts) > 1),)
+
+
+@stage(writes="candidates", combine=merge_forests)
+def scan_partition(
+    source: Source,
+    scanner: Scanner,
+    labels: Index | None,
+    num_fragments: Count,
+    num_scans: Count,
+    limit: Limit | None,
+    record: Any = None,
+) -> Candidates:
+    """Find the forest of the lightest edges of a partition that join two fragments.
+
+    If a partition has at most one edge for each fragment, it is passed on unreduced. A merge or the
+    next stage then drops the cycles. `labels` is the fragment of each vertex; None before the first
+    vertices are joined. The task resumes from its `record`, and updates it from time to time.
+    """
+    step = f"scan {num_scans}"
+    scan = scanner.begin(source, num_fragments, labels, limit, record, step=step)
+    candidates: Candidates = scan.run()
+    return candidates
+
+
+@stage(writes=("found", "cut"))
+def finish_forest(
+    candidates: Candidates, scanner: Scanner, num_fragments: Count, record: Any = None
+) -> tuple[Columns, Cut | None]:
+    """Find the forest of the candidates of all partitions."""
+    if not candidates.is_forest:
+        candidates = scanner.reduce(candidates, num_fragments, record, trim=False)
+    (found,) = candidates.edges
+    return found, candidates.cut
+
+
+@stage(writes="forest")
+def collect_forest(found: Columns) -> Chosen:
+    """Add the edges that a scan found to the forest."""
+    return found.edge_id
+
+
+@stage(writes=("labels", "num_fragments", "num_scans"))
+def join_fragments(
+    ops: ArrayModule,
+    found: Columns,
+    labels: Index | None,
+    num_fragments: Count,
+    num_scans: Count,
+) -> tuple[Index, Count, Count]:
+    """Join fragments along the forest of a scan, before the next scan."""
+    _, root = ops.join_in_order(found.u, found.v, num_fragments)
+    number, left = ops.number_roots(root)
+    return number if labels is None else ops.gather(number, labels), left, num_scans + 1
+
+
+@stage(writes="limit")
+def raise_limit(
+    ops: ArrayModule, sample: Weights, scanner: Scanner, cut: Cut | None, num_fragments: Count
+) -> Limit | None:
+    """Choose the limit of the next scan; None if few fragments remain.
+
+    A scan with a limit skips heavier edges without looking up the fragments of their ends.
+    """
+    if cut is None or scanner.takes_all(num_fragments):
+        return None
+    keys = scanner.keys(sample)
+    return _key_of_rank(ops, keys, _RAISED * (1 + ops.count(keys <= cut.key)))
+
+
+@stage(writes="nothing_left_out")
+def nothing_left_out(cut: Cut | None) -> Verdict:
+    """Return whether no further scan is needed."""
+    return cut is None
+
+
+def _key_of_rank(ops: ArrayModule, keys: Any, rank: int) -> int | None:
+    """Return the key of a rank in a sample; None if the sample is smaller."""
+    return int(ops.partition(keys, rank)[rank]) if rank < len(keys) else None
