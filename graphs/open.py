@@ -16,13 +16,13 @@ from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from ..runtime.device import refuse_device
 from .edge_list import EdgeList, check_weight, checked_num_vertices
-from .files import FileState, most_from, paths_of
+from .file_checks import FileState, most_from, paths_of
 from .formats import format_of
+from .libraries import class_names, is_dask_table, is_delayed
 from .names.number import number_graph
 from .read import edge_list, is_known, read
 from .segments import ArraySegment, Chunks, Delayed, File, column_segment
 from .source import EdgeSource
-from .tables import class_names, is_dask_table, is_delayed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,13 +13,14 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..progress import set_listener
+from .column_names import choose_columns
 from .edge_list import EdgeList, chosen_weight, concatenate, of_columns
-from .files import file_errors, paths_of
+from .file_checks import file_errors, paths_of
 from .formats import format_of
-from .libraries import no_weights
+from .libraries import class_names, no_weights
+from .libraries.arrow_tables import arrow_graph, as_arrow
 from .libraries.networkx import from_networkx
 from .names.number import number_graph
-from .tables import arrow_graph, as_arrow, choose_columns, class_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

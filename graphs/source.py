@@ -20,7 +20,7 @@ from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from ..runtime.team import in_shares
 from .edge_list import checked, join_ids, ones
-from .files import digest
+from .file_checks import digest
 from .segments import ArraySegment, Chunks, Rows, Sequential, checksum
 
 if TYPE_CHECKING:

@@ -8,23 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
-from ..files import FileState, file_errors, paths_of, unchanged
+from ..column_names import choose_columns
+from ..file_checks import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
-from ..libraries.arrow import kinds, pa
-from ..tables import (
-    arrow_dtype,
-    as_arrow,
-    check_no_nulls,
-    choose_columns,
-    class_names,
-    is_dask_table,
-    is_delayed,
-)
+from ..libraries import class_names, is_dask_table, is_delayed
+from ..libraries.arrow_tables import arrow_dtype, as_arrow, check_no_nulls
+from ..libraries.pyarrow import kinds, pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..tables import Choose
+    from ..column_names import Choose
 
 
 def named_pairs(

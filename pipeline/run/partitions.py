@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import GraphError, OptionError
-from ...graphs.files import digest
+from ...graphs.file_checks import digest
 from ...graphs.formats.npy import npy_source
 from ...graphs.segments import ArraySegment, Delayed
 from ...graphs.source import Counted, EdgeSource

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import MstflowError
 from .edge_list import EdgeList, unchecked
-from .files import paths_of
+from .file_checks import paths_of
 from .read import edge_list
 
 if TYPE_CHECKING:
