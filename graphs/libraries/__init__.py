@@ -19,13 +19,3 @@ def no_weights(weight: str, names: Iterable[Any]) -> OptionError:
 def class_names(value: Any) -> list[str]:
     """Return `library.Class` for the class of an object and each of its bases."""
     return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
-
-
-def is_delayed(value: Any) -> bool:
-    """Return whether an object is a value that Dask computes."""
-    return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(value))
-
-
-def is_dask_table(value: Any) -> bool:
-    """Return whether an object is a Dask table, not one of its columns."""
-    return hasattr(value, "to_delayed") and hasattr(value, "columns")
