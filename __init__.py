@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from .forest.reachability import mutual_reachability
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
+    from .graphs.formats.text.coordinates import read_coordinates
     from .graphs.generate.grids import grid
     from .graphs.read import read
-    from .graphs.text.coordinates import read_coordinates
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
@@ -62,9 +62,9 @@ _MODULES = {
     "forest.reachability": ("mutual_reachability",),
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
+    "graphs.formats.text.coordinates": ("read_coordinates",),
     "graphs.generate.grids": ("grid",),
     "graphs.read": ("read",),
-    "graphs.text.coordinates": ("read_coordinates",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),
     "pipeline.pipeline": ("Pipeline",),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
-from .graphs.many import batches, disjoint_union, small_graphs
+from .graphs.disjoint_union import batches, disjoint_union, small_graphs
 from .pipeline.catalogue.names import candidates
 from .pipeline.engine import run
 from .pipeline.options import Options

@@ -33,12 +33,12 @@ SOLVE = (
 STREAM = (
     *SOLVE,
     "graphs/formats/npy.py",
-    "graphs/files.py",
+    "graphs/file_checks.py",
     "graphs/segments.py",
     "graphs/source.py",
     "pipeline/streaming",
 )
-READ = ("graphs", "graphs/formats", "graphs/text", "runtime")
+READ = ("graphs", "graphs/formats", "graphs/formats/text", "runtime")
 KERNELS = ("primitives", "primitives/numba", "runtime")
 DEVICE = (*SOLVE, "primitives/cuda")
 

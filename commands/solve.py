@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
+from ..graphs.formats.text.coordinates import read_coordinates
 from ..graphs.open import open_files
 from ..graphs.read import read
-from ..graphs.text.coordinates import read_coordinates
 from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.options import Options

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..graphs.format import EdgeTable
+from ..graphs.formats.edge_table import EdgeTable
 from ..graphs.write import check_output, check_overwrite, write_table
 from ..progress import report_progress
 from .hierarchy.thresholds import cut_at

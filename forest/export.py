@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError, OptionError
+from ..graphs.libraries import class_names
 from ..graphs.libraries.networkx import edges_of as networkx_edges
-from ..graphs.tables import class_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..graphs.forest_file import graph_identity
-from ..graphs.read import edge_list
+from ..graphs.formats.forest_file import graph_identity
+from ..graphs.open import edge_list
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..pipeline.catalogue.names import algorithm

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..graphs.text.coordinates import checked_coordinates
+from ..graphs.formats.text.coordinates import checked_coordinates
 from ..pipeline.report.plot import pyplot
 from ..runtime.device import host_array
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
-from ..graphs.read import edge_list
+from ..graphs.open import edge_list
 from ..pipeline.options import check_count
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.steps import Loop

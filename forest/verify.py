@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError, VerificationError, memory_errors
-from ..graphs.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
+from ..graphs.formats.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count, check_flag

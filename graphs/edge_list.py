@@ -1,4 +1,9 @@
-"""The edge list: a graph in memory, as three columns."""
+"""The edge list: a graph whose three columns are in memory.
+
+An `EdgeList` holds its edges, in memory; an `EdgeSource` reads them block by block, from memory or
+from any other place. Every graph is one of the two, and `EdgeSource.of` converts the first to the
+second.
+"""
 
 from __future__ import annotations
 
@@ -166,14 +171,19 @@ def checked(
 
     Return arrays, the number of vertices, and whether it is known that no sign bit is set.
     """
-    u, v = _ids("u", u), _ids("v", v)
+    u, v = checked_column("u", u), checked_column("v", v)
+    if u.dtype.kind not in "iu":
+        u = _empty_ids("u", u)
+    if v.dtype.kind not in "iu":
+        v = _empty_ids("v", v)
     weight = checked_column("weight", ones(u) if weight is None else weight)
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
         raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
-    where = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
-    if len(set(where)) > 1:
+    if not type(u) is type(v) is type(weight):
+        places = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
-        raise GraphError(message.format(*where))
+        if len(set(places)) > 1:
+            raise GraphError(message.format(*places))
     if not len(u) == len(v) == len(weight):
         raise GraphError(
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
@@ -259,6 +269,8 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
 
 def checked_column(name: str, values: Any) -> NDArray[Any]:
     """Return values as a one-dimensional array in native byte order, without rounding."""
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.isnative:
+        return values  # the usual case
     if isinstance(values, np.ma.MaskedArray):
         raise GraphError(f"{name} must not be a masked array; drop the masked edges first")
     array = device_array(values) if is_on_device(values) else _host_array(name, values)
@@ -284,14 +296,12 @@ def _host_array(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(f"{name} is not an array: {error}") from error
 
 
-def _ids(name: str, values: Any) -> NDArray[Any]:
-    array = checked_column(name, values)
+def _empty_ids(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return ids of another dtype than integers as int64; there may be none."""
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "names need ends="
-        raise GraphError(f"{name} must hold integers, not {array.dtype}; {hint}")
-    return array
+    hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "names need ends="
+    raise GraphError(f"{name} must hold integers, not {array.dtype}; {hint}")
 
 
 def checked_num_vertices(given: Any) -> int:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from io import IOBase
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, OptionError
+from ..errors import OptionError
 from ..progress import set_listener
-from ..runtime.device import refuse_device
-from .edge_list import EdgeList, check_weight, checked_num_vertices
-from .files import FileState, most_from, paths_of
+from .adopters import adopt
+from .edge_list import EdgeList, checked_num_vertices
+from .file_checks import FileState, most_from, paths_of
 from .formats import format_of
 from .names.number import number_graph
-from .read import edge_list, is_known, read
-from .segments import ArraySegment, Chunks, Delayed, File, column_segment
+from .read import read
+from .segments import ArraySegment, File
 from .source import EdgeSource
-from .tables import class_names, is_dask_table, is_delayed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
-
-    from .segments import Adopt
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -58,15 +53,36 @@ def open_graph(
     if ends is not None:
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
-    source = _source(graph, weight, is_streamed=is_streamed, is_bounded=is_bounded)
-    if source is None:
-        return edge_list(graph, num_vertices, weight)
+    opened: EdgeList | EdgeSource
+    if not (paths := paths_of(graph)):
+        opened = adopt(graph, weight)
+    elif is_streamed:
+        opened = open_files(paths, weight=weight, is_bounded=is_bounded)
+    else:
+        opened = read(paths, num_vertices=num_vertices, weight=weight)
+    if isinstance(opened, EdgeList):
+        return opened if num_vertices is None else opened.on(num_vertices)
     if num_vertices is not None:
         count = checked_num_vertices(num_vertices)
-        source = replace(source, num_vertices=count, counted_in="", is_checked=False)
+        opened = replace(opened, num_vertices=count, counted_in="", is_checked=False)
     if weight is None:
-        source = replace(source, unweighted=True, weight_dtype=np.dtype(np.int64))
-    return source
+        opened = replace(opened, unweighted=True, weight_dtype=np.dtype(np.int64))
+    return opened
+
+
+def edge_list(
+    graph: Any, num_vertices: int | None = None, weight: str | Callable[..., Any] | None = "weight"
+) -> EdgeList:
+    """Convert a graph that is not streamed, or files, to an edge list.
+
+    The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
+    edges for each form.
+    """
+    if not callable(weight) and (paths := paths_of(graph)):
+        return read(paths, num_vertices=num_vertices, weight=weight)
+    found = adopt(graph, weight, may_stream=False)
+    assert isinstance(found, EdgeList)
+    return found if num_vertices is None else found.on(num_vertices)
 
 
 def open_files(
@@ -113,78 +129,3 @@ def _whole(path: Path, format: str | None, weight: str | None) -> Iterator[Array
     with set_listener(False):  # the scan reports the progress
         graph = read(path, format=format, weight=weight)
     yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
-
-
-def _source(
-    graph: Any, weight: str | None, *, is_streamed: bool, is_bounded: bool
-) -> EdgeSource | None:
-    """Return a source if the graph is a source or must be streamed, else None."""
-    is_columns = isinstance(graph, tuple) and {*map(type, graph)} == {np.ndarray}
-    if is_columns or isinstance(graph, EdgeList):  # the usual cases
-        return None
-    if isinstance(graph, EdgeSource):
-        check_weight(weight, "a source")
-        return graph
-    adopt = partial(_adopted, weight=weight)
-    if paths := paths_of(graph):
-        return open_files(paths, weight=weight, is_bounded=is_bounded) if is_streamed else None
-    items = graph if isinstance(graph, tuple | list) else [graph] if is_delayed(graph) else ()
-    if items and all(map(is_delayed, items)):
-        return EdgeSource(tuple(Delayed(item, adopt, str(item.key)) for item in items))
-    if items and all(map(_is_chunk, items)):
-        return EdgeSource((Chunks(items, adopt),))
-    tables = items or [graph]
-    if all(map(is_dask_table, tables)):
-        chunks = (chunk for table in tables for chunk in table.to_delayed())
-        return EdgeSource(tuple(Delayed(chunk, adopt, str(chunk.key)) for chunk in chunks))
-    if all("dask.Array" in class_names(table) for table in tables):
-        return EdgeSource(tuple(_chunks_of_arrays(tables, adopt)))
-    is_other = isinstance(graph, Mapping | list | tuple | EdgeList | IOBase)
-    is_other |= hasattr(graph, "__array__")
-    if isinstance(graph, Iterable) and not is_other and not is_known(graph):
-        return EdgeSource((Chunks(graph, adopt),))
-    return None
-
-
-def _chunks_of_arrays(arrays: Sequence[Any], adopt: Adopt) -> Iterator[Delayed]:
-    """Yield the chunks of Dask arrays: two or three arrays, or an array of two or three columns."""
-    import dask
-    from dask.array import unify_chunks
-
-    if len(arrays) == 1 and arrays[0].ndim == 2:
-        arrays = [arrays[0][:, place] for place in range(arrays[0].shape[1])]
-    lengths = {array.shape for array in arrays}
-    if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
-        shapes = ", ".join(str(array.shape) for array in arrays)
-        message = f"expected columns u, v, maybe weight, of one length, found shapes {shapes}"
-        raise GraphError(message)
-    _, columns = unify_chunks(*(each for array in arrays for each in (array, "i")))
-    # Optimisation would drop data that a client other than the default one has persisted.
-    chunks = zip(*(c.to_delayed(optimize_graph=False) for c in columns), strict=True)
-    for number, chunk in enumerate(chunks):
-        yield Delayed(dask.delayed(_columns)(*chunk), adopt, f"{number} of the arrays")
-
-
-def _columns(*columns: Any) -> tuple[Any, ...]:
-    return columns
-
-
-def _is_chunk(item: Any) -> bool:
-    """Return whether an item of a sequence is a chunk instead of a column of scalars."""
-    if isinstance(item, tuple | list):
-        return len(item) > 0 and all(map(np.ndim, item))
-    return isinstance(item, EdgeList) or is_known(item)
-
-
-def _adopted(chunk: Any, name: str, weight: str | None) -> ArraySegment:
-    if isinstance(chunk, tuple | list):
-        check_weight(weight, name)
-        return column_segment(chunk, name)
-    if paths_of(chunk):
-        raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
-    try:
-        graph = edge_list(chunk, None, weight)
-    except GraphError as error:
-        raise GraphError(f"{name}: {error}") from error
-    refuse_device(graph.u, name)
-    return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
 from .edge_list import checked_column
-from .files import FileState, check_state, digest, file_fingerprint, unchanged
+from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
 
 if TYPE_CHECKING:
     from pathlib import Path

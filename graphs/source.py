@@ -1,7 +1,9 @@
-"""Graphs that are streamed. In each scan, a source reads its segments block by block.
+"""The edge source: a graph that is read block by block, in each scan again.
 
-A segment is a file, an iterable of chunks, or a set of arrays in memory. Edge ids are consecutive
-through all segments in order.
+An `EdgeList` holds its edges, in memory; an `EdgeSource` reads them block by block, from memory or
+from any other place. Every graph is one of the two, and `EdgeSource.of` converts the first to the
+second. The places are its segments: a file, an iterable of chunks, or arrays in memory. Edge ids
+are consecutive through all segments in order.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from ..runtime.team import in_shares
 from .edge_list import checked, join_ids, ones
-from .files import digest
+from .file_checks import digest
 from .segments import ArraySegment, Chunks, Rows, Sequential, checksum
 
 if TYPE_CHECKING:
@@ -88,8 +90,10 @@ class EdgeSource:
     counted_in: str = ""
 
     @classmethod
-    def of(cls, graph: EdgeList) -> EdgeSource:
-        """Return an edge list as a source."""
+    def of(cls, graph: EdgeList | EdgeSource) -> EdgeSource:
+        """Return an edge list as a source that shares its columns; return a source itself."""
+        if isinstance(graph, EdgeSource):
+            return graph
         segment = ArraySegment(graph.u, graph.v, graph.weight, files=graph.files)
         return cls(
             (segment,),
@@ -104,30 +108,35 @@ class EdgeSource:
     @cached_property
     def num_edges(self) -> int | None:
         """Number of edges; None if it is unknown until the edges are read."""
-        counts = [segment.num_edges for segment in self.segments]
-        return None if None in counts else sum(counts)  # type: ignore[arg-type]
+        total = 0
+        for segment in self.segments:
+            if (count := segment.num_edges) is None:
+                return None
+            total += count
+        return total
 
     @property
     def edges_at_once(self) -> int:
         """Largest number of edges that a segment loads at once."""
-        return max((segment.edges_at_once for segment in self.segments), default=0)
+        largest = 0
+        for segment in self.segments:
+            largest = max(largest, segment.edges_at_once)
+        return largest
 
     @cached_property
     def is_in_memory(self) -> bool:
         """Whether all edges are in memory."""
-        return all(isinstance(segment, ArraySegment) for segment in self.segments)
+        return {ArraySegment}.issuperset(map(type, self.segments))
 
     @cached_property
     def is_on_device(self) -> bool:
         """Whether the edges are on a GPU."""
-        segments = (segment for segment in self.segments if isinstance(segment, ArraySegment))
-        return any(is_on_device(segment.u) for segment in segments)
+        return any(map(_is_on_device, self.segments))
 
-    @property
+    @cached_property
     def is_read_once(self) -> bool:
         """Whether the edges can be read only once."""
-        chunks = (segment.chunks for segment in self.segments if isinstance(segment, Chunks))
-        return any(isinstance(each, Iterator) for each in chunks)
+        return any(map(_is_read_once, self.segments))
 
     @property
     def tiles_leave(self) -> int | None:
@@ -138,7 +147,7 @@ class EdgeSource:
         is_whole = len(self.segments) == 1 and not self.unweighted and self.removed is None
         return getattr(self.segments[0], "tiles_leave", None) if is_whole else None
 
-    @property
+    @cached_property
     def is_measured(self) -> bool:
         """Whether the numbers of vertices and edges and the dtype of the weights are known."""
         are_known = self.num_vertices is not None and self.num_edges is not None
@@ -389,6 +398,14 @@ class Counted(NamedTuple):
     num_vertices: int
     weight_dtype: np.dtype[Any] | None
     checksums: tuple[tuple[int, int], ...] = ()
+
+
+def _is_on_device(segment: Segment) -> bool:
+    return isinstance(segment, ArraySegment) and is_on_device(segment.u)
+
+
+def _is_read_once(segment: Segment) -> bool:
+    return isinstance(segment, Chunks) and isinstance(segment.chunks, Iterator)
 
 
 def _place(segment: Segment, row: int, edge: int) -> str:

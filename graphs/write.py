@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from .format import EdgeTable
 from .formats import names_folder, writer_of
+from .formats.edge_table import EdgeTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

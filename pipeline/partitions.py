@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphError, OptionError
-from ..graphs.files import digest
+from ..graphs.file_checks import digest
 from ..graphs.formats.npy import npy_source
 from ..graphs.segments import ArraySegment, Delayed
 from ..graphs.source import Counted, EdgeSource

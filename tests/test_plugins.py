@@ -112,8 +112,8 @@ def test_example_round_trip(tmp_path):
 READERS = """
 import numpy as np
 from mstflow import EdgeList
-from mstflow.graphs.format import Format
-from mstflow.graphs.text.table import Header
+from mstflow.graphs.formats.file_format import Format
+from mstflow.graphs.formats.text.blocks import Header
 
 VERTICES, BLOCK, BLOCKS = 10**5, 10**5, 160
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike, fspath, sep
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError, OptionError
 from ...plugins import Plugin, registered
 from ...progress import set_listener
-from ..files import file_errors
-from ..format import EdgeTable, Format
-from ..text.files import DECOMPRESSORS, open_text, split_fields
-from . import arrow, bin, csv, geojson, gr, image, metis, mtx, npy, parquet, txt  # noqa: A004
+from ..file_checks import file_errors
+from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
+from .file_format import Format
+from .text import csv, gr, metis, mtx, txt
+from .text.text_file import DECOMPRESSORS, open_text, split_fields
+
+if TYPE_CHECKING:
+    from .edge_table import EdgeTable
 
 #: All formats, in the order in which a file's content is tried.
 FORMATS = (

@@ -5,17 +5,17 @@ from __future__ import annotations
 import struct
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from ..files import check_decompressed
-from ..format import Format
-from ..libraries.arrow import pa
-from ..tables import arrow_graph, naming
+from ..file_checks import check_decompressed
+from ..libraries.arrow_tables import arrow_errors, arrow_graph
+from ..libraries.pyarrow import pa
+from .file_format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ..column_names import Choose
     from ..edge_list import EdgeList
-    from ..tables import Choose
 
     #: The metadata of a message, None at the end of a stream; and the offset of its body.
     _Message = tuple["_Table | None", int]
@@ -25,11 +25,11 @@ _DICTIONARY, _BATCH = 2, 3  # types of messages with a body
 
 
 def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read an Arrow IPC file or stream; `tables.choose_columns` finds its columns.
+    """Read an Arrow IPC file or stream; `choose_columns` finds its columns.
 
     The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
     """
-    with naming(path):
+    with arrow_errors(path):
         return arrow_graph(_table(path), weight)
 
 
@@ -41,7 +41,7 @@ def arrow_tables(path: Path, choose: Choose) -> Iterator[Any]:
 
 def _table(path: Path) -> Any:
     decompressed_bytes(path)
-    with naming(path), pa.OSFile(str(path)) as source:
+    with arrow_errors(path), pa.OSFile(str(path)) as source:
         opened = pa.ipc.open_file if _is_file(source) else pa.ipc.open_stream
         with opened(source) as reader:
             table = reader.read_all()
@@ -51,7 +51,7 @@ def _table(path: Path) -> Any:
 
 def decompressed_bytes(path: Path) -> int:
     """Return the bytes of all columns that the metadata state; read only the metadata."""
-    with naming(path), path.open("rb") as handle:
+    with arrow_errors(path), path.open("rb") as handle:
         try:
             messages = _of_file(handle) if _is_file(handle) else _of_stream(handle)
             total = sum(_body_bytes(handle, *each) for each in messages)

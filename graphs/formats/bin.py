@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..files import file_errors
-from ..format import Format
-from ..text.table import Header
+from ..file_checks import file_errors
+from .file_format import Format
+from .text.blocks import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..text.table import Blocks
+    from .text.blocks import Blocks
 
 _BLOCK = 2**19  # pairs
 

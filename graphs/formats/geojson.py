@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import OptionError
-from ..format import Format
-from ..text.coordinates import checked_coordinates
+from .file_format import Format
+from .text.coordinates import checked_coordinates
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..format import EdgeTable
+    from .edge_table import EdgeTable
 
 
 def write_geojson(path: Path, table: EdgeTable) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import FileFormatError, OptionError
 from ..edge_list import EdgeList
-from ..files import file_errors, most_from, without_warnings
-from ..format import Format
+from ..file_checks import file_errors, most_from, without_warnings
+from .file_format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
 from ...runtime.team import in_shares
 from ..edge_list import LARGEST_ID, EdgeList, ones, unchecked
-from ..files import (
+from ..file_checks import (
     FileState,
     check_decompressed,
     check_state,
@@ -27,9 +27,9 @@ from ..files import (
     file_fingerprint,
     without_warnings,
 )
-from ..format import IDENTITY, Format, parse_identity
 from ..segments import Range
 from ..source import EdgeSource
+from .file_format import IDENTITY, Format, parse_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..edge_list import Columns, NamedColumns
-    from ..format import EdgeTable, SavedForest
     from ..segments import Read
+    from .edge_table import EdgeTable
+    from .file_format import SavedForest
 
 _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.

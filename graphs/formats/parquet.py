@@ -10,35 +10,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..column_names import choose_columns
 from ..edge_list import EdgeList
-from ..files import FileState, file_fingerprint, most_from, unchanged
-from ..format import IDENTITY, Format, parse_identity
-from ..libraries.arrow import pa, parquet
-from ..segments import Segment
-from ..source import EdgeSource
-from ..tables import (
+from ..file_checks import FileState, file_fingerprint, most_from, unchanged
+from ..libraries.arrow_tables import (
     NUM_VERTICES,
     arrow_dtype,
+    arrow_errors,
     arrow_values,
-    choose_columns,
-    naming,
     stated_num_vertices,
 )
+from ..libraries.pyarrow import pa, parquet
+from ..segments import Segment
+from ..source import EdgeSource
+from .file_format import IDENTITY, Format, parse_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from ..column_names import Choose
     from ..edge_list import Columns
-    from ..format import EdgeTable, SavedForest
     from ..segments import Read
-    from ..tables import Choose
+    from .edge_table import EdgeTable
+    from .file_format import SavedForest
 
 _GROUP_EDGES = 2**20
 
 
 def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read a Parquet file; `tables.choose_columns` finds its columns."""
+    """Read a Parquet file; `choose_columns` finds its columns."""
     with _opened(path) as file:
         names = choose_columns(file.schema_arrow.names, weight)
         columns = [
@@ -131,7 +132,7 @@ def _starts(file: Any) -> list[int]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    with naming(path), parquet.ParquetFile(path) as file:
+    with arrow_errors(path), parquet.ParquetFile(path) as file:
         if file.metadata.num_rows > most_from(path):
             message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
             raise ValueError(message)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ..format import EdgeTable
+from ..formats.edge_table import EdgeTable
 from .counter_random import draw, draw_below, permute, sample, sorted_sample, stream_key
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import GraphError, OptionError
-from ..files import digest
+from ..file_checks import digest
 from ..segments import Range, rows_of
 from ..source import EdgeSource, check_dtype
 from .tiles import Tile, divide, ends, most_left, moved, slices, table

@@ -31,9 +31,9 @@ from ...progress import report_progress
 from ...runtime.scratch import scratch_folder
 from ...runtime.team import kernel_threads
 from ..formats.npy import npy_source
-from ..libraries.arrow import pa, parquet
+from ..libraries.arrow_tables import arrow_dtype, arrow_values
+from ..libraries.pyarrow import pa, parquet
 from ..source import EdgeSource, check_dtype
-from ..tables import arrow_dtype, arrow_values
 from .pairs import common_type
 from .vertex_names import StoredNames
 

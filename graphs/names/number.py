@@ -14,9 +14,9 @@ from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ...runtime.team import kernel_threads
 from ..edge_list import EdgeList, join_weights
-from ..files import file_fingerprint, paths_of
-from ..libraries.arrow import pa
-from ..tables import arrow_values
+from ..file_checks import file_fingerprint, paths_of
+from ..libraries.arrow_tables import arrow_values
+from ..libraries.pyarrow import pa
 from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames

@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
-from ..files import FileState, file_errors, paths_of, unchanged
+from ..column_names import choose_columns
+from ..file_checks import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
-from ..libraries.arrow import kinds, pa
-from ..tables import (
-    arrow_dtype,
-    as_arrow,
-    check_no_nulls,
-    choose_columns,
-    class_names,
-    is_dask_table,
-    is_delayed,
-)
+from ..libraries import class_names
+from ..libraries.arrow_tables import arrow_dtype, as_arrow, check_no_nulls
+from ..libraries.dask import is_delayed, is_table
+from ..libraries.pyarrow import kinds, pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..tables import Choose
+    from ..column_names import Choose
 
 
 def named_pairs(
@@ -71,7 +66,7 @@ def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  #
     elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
         yield from _tables(value, choose, format)
-    elif is_dask_table(graph):
+    elif is_table(graph):
         for chunk in graph.to_delayed():
             yield from _tables(chunk, choose, format)
     elif "pandas.DataFrame" in class_names(graph):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ..libraries.arrow import compute, kinds, pa, parquet
+from ..libraries.pyarrow import compute, kinds, pa, parquet
 
 if TYPE_CHECKING:
     import contextlib

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ...graphs.files import digest
+from ...graphs.file_checks import digest
 from ...graphs.names.number import FOLDER
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
-from mstflow.graphs.read import edge_list
+from mstflow.graphs.open import edge_list
 
 SPARSE_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 

@@ -8,7 +8,7 @@ import pytest
 import mstflow
 from mstflow import EdgeList, minimum_spanning_forest, verify
 from mstflow.errors import FileFormatError, VerificationError
-from mstflow.graphs.forest_file import graph_identity, read_forest
+from mstflow.graphs.formats.forest_file import graph_identity, read_forest
 from mstflow.graphs.open import open_graph
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_columns

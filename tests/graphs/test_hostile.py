@@ -24,7 +24,7 @@ from pyarrow import feather, parquet
 
 import mstflow
 from mstflow.errors import FileFormatError, MemoryBoundError, OutOfMemoryError
-from mstflow.graphs.format import Format
+from mstflow.graphs.formats.file_format import Format
 from mstflow.graphs.open import open_files
 from mstflow.graphs.read import read
 

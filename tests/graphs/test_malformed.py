@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import mstflow
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.formats import format_names
+from mstflow.graphs.formats.text.columns import BLOCK_SIZE
 from mstflow.graphs.read import read
-from mstflow.graphs.text.columns import BLOCK_SIZE
 from text_readers import read_gr, read_txt
 
 P = "p sp 3 2\n"

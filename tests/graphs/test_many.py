@@ -46,7 +46,7 @@ def test_plain_columns_are_adopted_together(ids, weights):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
 def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
-    monkeypatch.setattr("mstflow.graphs.many.TOGETHER", 30)
+    monkeypatch.setattr("mstflow.graphs.disjoint_union.TOGETHER", 30)
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
     rng = np.random.default_rng(4)
     many = [
@@ -118,7 +118,7 @@ def test_numbers_of_vertices_do_not_overflow(largest, backend):
 
 def test_large_graphs_are_not_held_together(monkeypatch):
     """A batch ends when its graphs have many edges, so an iterator is not read far ahead."""
-    monkeypatch.setattr("mstflow.graphs.many.HELD", 4)
+    monkeypatch.setattr("mstflow.graphs.disjoint_union.HELD", 4)
     read, solved, least = [], [], []
     solve = mstflow.pipeline.engine.execute
 
@@ -171,7 +171,7 @@ def test_failed_allocations_name_the_graph(monkeypatch):
 
 
 def test_errors_in_later_runs(monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.many.TOGETHER", 2)
+    monkeypatch.setattr("mstflow.graphs.disjoint_union.TOGETHER", 2)
     with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):
         mstflow.minimum_spanning_forests([GOOD, GOOD, GOOD, (np.array([0, -1]), *GOOD[1:])])
 

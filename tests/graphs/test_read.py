@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.graphs.formats.text.columns import BLOCK_SIZE
 from mstflow.graphs.read import read
-from mstflow.graphs.text.columns import BLOCK_SIZE
 from text_readers import read_gr, read_txt
 
 COMPRESS = {

@@ -83,7 +83,7 @@ FAULTS = [
     ),
     Fault(
         "the edges of a later graph keep the vertices of an earlier one",
-        "graphs/many.py", "np.add(graph.v, first,", "np.add(graph.v, 0,",
+        "graphs/disjoint_union.py", "np.add(graph.v, first,", "np.add(graph.v, 0,",
         "tests/graphs/test_many.py",
     ),
     # Primitives: the order of weights.
@@ -227,32 +227,33 @@ FAULTS = [
     # Graphs and formats.
     Fault(
         "DIMACS ids are read from 0",
-        "graphs/formats/gr.py", "tag, 1, num_vertices", "tag, 0, num_vertices",
+        "graphs/formats/text/gr.py", "tag, 1, num_vertices", "tag, 0, num_vertices",
         "tests/graphs/test_read.py",
     ),
     Fault(
         "DIMACS ids are written from 0",
-        "graphs/formats/gr.py", ".astype(np.int64) + 1", ".astype(np.int64)",
+        "graphs/formats/text/gr.py", ".astype(np.int64) + 1", ".astype(np.int64)",
         "tests/graphs/test_write.py",
     ),
     Fault(
         "Matrix Market ids are read from 0",
-        "graphs/formats/mtx.py", "first_id=1", "first_id=0", "tests/graphs/test_formats.py",
+        "graphs/formats/text/mtx.py", "first_id=1", "first_id=0", "tests/graphs/test_formats.py",
     ),
     Fault(
         "a symmetric matrix is written above its diagonal",
-        "graphs/formats/mtx.py", "np.maximum(*ends), np.minimum(*ends)",
+        "graphs/formats/text/mtx.py", "np.maximum(*ends), np.minimum(*ends)",
         "np.minimum(*ends), np.maximum(*ends)", "tests/graphs/test_write.py",
     ),
     Fault(
         "a METIS vertex without neighbours takes no line",
-        "graphs/formats/metis.py", "np.repeat(np.arange(vertex, vertex + len(degree)), degree)",
+        "graphs/formats/text/metis.py",
+        "np.repeat(np.arange(vertex, vertex + len(degree)), degree)",
         "np.repeat(np.arange(vertex, vertex + (degree > 0).sum()), degree[degree > 0])",
         "tests/graphs/test_formats.py",
     ),
     Fault(
         "a file that changed is read as if it had not",
-        "graphs/files.py", "if found == known:", "if found:", "tests/graphs/test_changes.py",
+        "graphs/file_checks.py", "if found == known:", "if found:", "tests/graphs/test_changes.py",
     ),
     Fault(
         "large integers are rounded beside floats",

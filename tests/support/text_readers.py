@@ -3,14 +3,13 @@
 import functools
 from unittest import mock
 
-from mstflow.graphs.formats import metis
-from mstflow.graphs.formats.csv import csv_blocks
-from mstflow.graphs.formats.gr import gr_blocks
-from mstflow.graphs.formats.metis import metis_blocks
-from mstflow.graphs.formats.mtx import mtx_blocks
-from mstflow.graphs.formats.txt import txt_blocks
-from mstflow.graphs.text import columns
-from mstflow.graphs.text.table import join_blocks
+from mstflow.graphs.formats.text import columns, metis
+from mstflow.graphs.formats.text.blocks import join_blocks
+from mstflow.graphs.formats.text.csv import csv_blocks
+from mstflow.graphs.formats.text.gr import gr_blocks
+from mstflow.graphs.formats.text.metis import metis_blocks
+from mstflow.graphs.formats.text.mtx import mtx_blocks
+from mstflow.graphs.formats.text.txt import txt_blocks
 
 
 def reader(blocks):

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from mstflow.errors import FileFormatError
-from mstflow.graphs.format import EdgeTable, Format
-from mstflow.graphs.text.files import open_text, shown, split_fields, write_rows
-from mstflow.graphs.text.table import Blocks, Header
+from mstflow.graphs.formats.edge_table import EdgeTable
+from mstflow.graphs.formats.file_format import Format
+from mstflow.graphs.formats.text.blocks import Blocks, Header
+from mstflow.graphs.formats.text.text_file import open_text, shown, split_fields, write_rows
 
 #: Number of edges in a block. The reader holds one block at a time.
 BLOCK = 2**16

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import GraphError
-from ...progress import set_listener
-from ..edge_list import EdgeList, join_weights
-from ..files import FileState, file_errors, unchanged
-from ..segments import ArraySegment, File
-from ..source import EdgeSource
-from .files import check_edges, fail
+from ....errors import GraphError
+from ....progress import set_listener
+from ...edge_list import EdgeList, join_weights
+from ...file_checks import FileState, file_errors, unchanged
+from ...segments import ArraySegment, File
+from ...source import EdgeSource
+from .text_file import check_edges, fail
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..edge_list import Columns
+    from ...edge_list import Columns
 
 #: The largest number of vertices that a file may state: a fixed number, and one for each byte.
 _FREE_VERTICES, _VERTICES = 2**24, 64

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError
-from ..format import Format
-from ..libraries.arrow import arrow_csv, pa
-from ..tables import choose_columns, naming
-from ..text.columns import ANY, Row, check_last_line, parse_weights, read_rows, records, whole_lines
-from ..text.files import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
-from ..text.table import Header
+from ....errors import OptionError
+from ...column_names import choose_columns
+from ...libraries.arrow_tables import arrow_errors
+from ...libraries.pyarrow import arrow_csv, pa
+from ..file_format import Format
+from .blocks import Header
+from .columns import ANY, Row, check_last_line, parse_weights, read_rows, records, whole_lines
+from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ..format import EdgeTable, SavedForest
-    from ..tables import Choose, ColumnNames
-    from ..text.table import Blocks
+    from ...column_names import Choose, ColumnNames
+    from ..edge_table import EdgeTable
+    from ..file_format import SavedForest
+    from .blocks import Blocks
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096
@@ -30,7 +32,7 @@ _MOST_COLUMNS = 4096
 def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
-    The first line has the names of the columns. `tables.choose_columns` finds the columns of the
+    The first line has the names of the columns. `choose_columns` finds the columns of the
     graph; all others are ignored. If the first line contains a number, it is not a header, and the
     columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
     space that occurs in the first line. Comments are lines before it that start with `#`. Fields
@@ -57,7 +59,7 @@ def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[
             check_last_line(file, block, number)
             if block.isspace():
                 continue
-            with naming(path):
+            with arrow_errors(path):
                 table = arrow_csv.read_csv(
                     pa.BufferReader(block),
                     arrow_csv.ReadOptions(column_names=names, block_size=len(block) + 1),
@@ -102,7 +104,7 @@ def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = No
     ends = name_type or pa.int64()
     options = arrow_csv.ConvertOptions(null_values=[])
     options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends, "weight": weight}
-    with naming(path):
+    with arrow_errors(path):
         try:
             table = arrow_csv.read_csv(path, convert_options=options)
         except pa.ArrowInvalid:  # weights that differ from the graph's: `verify` reports the edge

@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError
-from ...progress import report_progress
-from ..files import file_errors, most_from
-from ..libraries.arrow import arrow_csv, pa
+from ....errors import FileFormatError
+from ....progress import report_progress
+from ...file_checks import file_errors, most_from
+from ...libraries.pyarrow import arrow_csv, pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import FileFormatError
-from ..format import Format
-from ..text.columns import Row, read_rows
-from ..text.files import TextFile, is_number, open_text, split_fields
-from ..text.table import Header
+from ....errors import FileFormatError
+from ..file_format import Format
+from .blocks import Header
+from .columns import Row, read_rows
+from .text_file import TextFile, is_number, open_text, split_fields
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..text.table import Blocks
+    from .blocks import Blocks
 
 _COMMENTS = b"#%"
 _MOST_COMMENTS = 2**16  # after the first edge or line of counts

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import MstflowError
 from .edge_list import EdgeList, unchecked
-from .files import paths_of
-from .read import edge_list
+from .file_checks import paths_of
+from .open import edge_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError
-from ..format import Format
-from ..libraries.arrow import arrow_csv, pa
-from ..tables import plain_values
-from ..text.columns import check_last_line, require, whole_lines
-from ..text.files import TextFile, check_edges, open_text, range_problem, shown, split_fields
-from ..text.table import Header
+from ....errors import FileFormatError
+from ...libraries.arrow_tables import plain_values
+from ...libraries.pyarrow import arrow_csv, pa
+from ..file_format import Format
+from .blocks import Header
+from .columns import check_last_line, require, whole_lines
+from .text_file import TextFile, check_edges, open_text, range_problem, shown, split_fields
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from ..edge_list import Columns
-    from ..text.table import Blocks
+    from ...edge_list import Columns
+    from .blocks import Blocks
 
 _COMMENT = b"%"
 _LONGEST_LINE = 2**27  # it lists all neighbours of a vertex

@@ -23,10 +23,12 @@ _BYTES, _PLACES = 4096, 64
 def paths_of(value: Any) -> list[Path]:
     """Return a path or a sequence of paths as a list, and an empty list for anything else."""
     items = value if isinstance(value, list | tuple) else [value]
-    are_paths = all(isinstance(item, str | os.PathLike) for item in items)
-    if are_paths and "" in items:
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            return []
+    if "" in items:
         raise OptionError("a path is empty")
-    return list(map(Path, items)) if are_paths else []
+    return list(map(Path, items))
 
 
 @contextlib.contextmanager

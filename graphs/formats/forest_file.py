@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import FileFormatError
-from ..runtime.device import host_array
-from .files import digest, file_errors
-from .formats import format_of
+from ...errors import FileFormatError
+from ...runtime.device import host_array
+from ..file_checks import digest, file_errors
+from . import format_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from .format import SavedForest
-    from .source import EdgeSource
+    from ..source import EdgeSource
+    from .file_format import SavedForest
 
 #: The columns of a saved forest; only the first is required.
 FOREST_COLUMNS = ("edge_id", "u", "v", "weight")

@@ -1,17 +1,18 @@
-"""Tables as graphs: find the columns of the ends and the weight, and convert Arrow columns."""
+"""Convert tables that support Arrow, and Arrow columns, to graphs and arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, OptionError
-from .edge_list import EdgeList
-from .files import file_errors
-from .libraries.arrow import kinds, pa
+from ...errors import GraphError
+from ..column_names import choose_columns
+from ..edge_list import EdgeList
+from ..file_checks import file_errors
+from . import class_names
+from .pyarrow import kinds, pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,76 +23,13 @@ if TYPE_CHECKING:
 #: Metadata key of the number of vertices, which may exceed the largest id plus one.
 NUM_VERTICES = "num_vertices"
 
-#: Names for the columns of the two ends, in order of preference.
-END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
-
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def arrow_errors(path: Path) -> Iterator[None]:
     """Convert errors of pyarrow and of columns to errors that name the file."""
     with file_errors(path, pa.ArrowException, ValueError):
         path.open("rb").close()  # the system's message is shorter than pyarrow's
         yield
-
-
-class ColumnNames(NamedTuple):
-    """Names of the columns of a graph. The weight None stands for integer 1 on every edge."""
-
-    u: str
-    v: str
-    weight: str | None
-
-    @property
-    def present(self) -> list[str]:
-        """The names that are not None."""
-        return [name for name in self if name is not None]
-
-
-#: Chooses the columns of a graph among the names of all columns.
-Choose = Callable[[Sequence[str]], ColumnNames]
-
-
-def choose_columns(
-    names: Sequence[str], weight: str | None, ends: Sequence[str] | None = None
-) -> ColumnNames:
-    """Find the columns of a graph among the `names` of all columns of a table.
-
-    By default, the columns of the two ends are the first pair of `END_NAMES` that exists. The
-    column "weight", which is the default of all callers, may be missing if the table has only ends
-    and edge ids.
-    """
-    # Show only the start: if the file is prose, a line may look like many long names.
-    found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
-    known = END_NAMES if ends is None else ((ends[0], ends[1]),)
-    chosen = next((pair for pair in known if set(pair) <= set(names)), None)
-    repeated = {name for name in names if list(names).count(name) > 1}
-    if chosen is None or repeated & {*chosen, weight}:
-        pairs = ", or ".join(" and ".join(pair) for pair in known)
-        hint = " (name columns of names or numbers with ends=)" if ends is None else ""
-        raise GraphError(f"expected one column each for {pairs}; found {found}{hint}")
-    if weight is None or weight in names:
-        return ColumnNames(*chosen, weight)
-    if weight == "weight" and not set(names) - {*chosen, "edge_id"}:
-        return ColumnNames(*chosen, None)
-    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
-    raise (GraphError if weight == "weight" else OptionError)(
-        f"no column {weight!r} for the weights; found {found} (name it with weight=; None: all 1)"
-    )
-
-
-def class_names(value: Any) -> list[str]:
-    """Return `library.Class` for the class of an object and each of its bases."""
-    return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
-
-
-def is_delayed(value: Any) -> bool:
-    """Return whether an object is a value that Dask computes."""
-    return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(value))
-
-
-def is_dask_table(value: Any) -> bool:
-    """Return whether an object is a Dask table, not one of its columns."""
-    return hasattr(value, "to_delayed") and hasattr(value, "columns")
 
 
 def as_arrow(table: Any) -> Any:

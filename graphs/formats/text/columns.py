@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..libraries.arrow import arrow_csv, compute, pa
-from ..tables import plain_values
-from .files import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
+from ...libraries.arrow_tables import plain_values
+from ...libraries.pyarrow import arrow_csv, compute, pa
+from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..edge_list import Columns
+    from ...edge_list import Columns
 
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 

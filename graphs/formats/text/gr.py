@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..format import Format
-from ..text.columns import Row, read_rows
-from ..text.files import TextFile, open_text, shown, split_fields, write_rows
-from ..text.table import Header
+from ..file_format import Format
+from .blocks import Header
+from .columns import Row, read_rows
+from .text_file import TextFile, open_text, shown, split_fields, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..format import EdgeTable
-    from ..text.table import Blocks
+    from ..edge_table import EdgeTable
+    from .blocks import Blocks
 
 _COMMENT = b"c"
 _ARC = ("tag", "u", "v", "weight")

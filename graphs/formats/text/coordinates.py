@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError
-from .files import check_edges, open_text, range_problem, shown, split_fields
+from ....errors import OptionError
+from .text_file import check_edges, open_text, range_problem, shown, split_fields
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -1,4 +1,4 @@
-"""The description of a file format: functions that read and write it, and the table to write."""
+"""A file format: the functions that read and write it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..errors import OptionError
-from ..progress import report_progress
-from .edge_list import check_weight, chosen_weight
-from .files import FileState, unchanged
-from .text.table import join_blocks, stream_blocks
+from ...errors import OptionError
+from ..edge_list import check_weight, chosen_weight
+from ..file_checks import FileState, unchanged
+from .text.blocks import join_blocks, stream_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
-    from .edge_list import EdgeList, NamedColumns
-    from .source import EdgeSource
+    from ..edge_list import EdgeList
+    from ..source import EdgeSource
+    from .edge_table import EdgeTable
 
     #: All columns, and the identity of the graph if the file states it.
     SavedForest = tuple[dict[str, NDArray[Any]], dict[str, Any] | None]
@@ -58,9 +56,9 @@ class Format:
     #: Takes a line and returns whether a file of this format may begin with it. Called with leading
     #: comments (`#`, `%`) and with the first other line.
     begins: Callable[[bytes], bool] | None = None
-    #: For text, in place of `read`: takes a path and yields a `text.table.Header`, then blocks.
+    #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks.
     blocks: Callable[..., Iterator[Any]] | None = None
-    #: Takes a path and a function from the names of all columns to `tables.ColumnNames`; yields
+    #: Takes a path and a function from the names of all columns to `ColumnNames`; yields
     #: `pyarrow.Table` objects with the chosen columns.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
@@ -116,42 +114,3 @@ def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         raise ValueError(f"{IDENTITY} must be a JSON object, not {text!r}")
     return found
-
-
-@dataclass(frozen=True)
-class EdgeTable:
-    """Columns of edges to be written: in memory, or computed block by block."""
-
-    #: Dtype of each column, or for names of vertices their `pyarrow.DataType`.
-    dtypes: Mapping[str, Any]
-    num_edges: int
-    #: Needed by formats that state it.
-    num_vertices: int | None
-    #: Takes a number of edges; returns an iterator over blocks of about that size.
-    read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
-    #: All columns, if they are in memory.
-    columns: NamedColumns | None = None
-    #: For a forest, the identity of its graph (see `forest_file.graph_identity`).
-    identity: Mapping[str, Any] | None = None
-    #: Degrees east and north of each vertex.
-    coordinates: ArrayLike | None = None
-    #: Name of the step in progress reports.
-    step: str = "write edges"
-
-    @property
-    def is_graph(self) -> bool:
-        """Whether the table is a graph. A forest has edge ids instead."""
-        return "edge_id" not in self.dtypes
-
-    @property
-    def has_names(self) -> bool:
-        """Whether a column holds names of vertices."""
-        return not all(isinstance(dtype, np.dtype) for dtype in self.dtypes.values())
-
-    def blocks(self, size: int = 2**20) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield blocks of about `size` edges as columns by name, and report progress."""
-        done = 0
-        for block in self.read(size):
-            yield dict(zip(self.dtypes, block, strict=True))
-            done += len(block[0])
-            report_progress(self.step, done, self.num_edges)

@@ -1,0 +1,261 @@
+"""Adopters: the kinds of objects that are graphs, how to recognise them, and how to open them.
+
+To accept another kind, write a function that takes an object and the name of its weights (None for
+weight 1 on every edge) and returns an `EdgeList` or an `EdgeSource`. Then add it to `ADOPTERS`.
+Classes of libraries are recognised by their names, so no library is imported for that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from io import IOBase
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import GraphError, OptionError
+from ..runtime.device import refuse_device
+from .column_names import choose_columns
+from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
+from .file_checks import paths_of
+from .libraries import class_names, no_weights
+from .libraries.arrow_tables import arrow_graph, as_arrow
+from .libraries.dask import chunks_of_arrays, is_array, is_delayed, is_table
+from .libraries.networkx import from_networkx
+from .segments import ArraySegment, Chunks, Delayed, column_segment
+from .source import EdgeSource
+
+#: Classes that support Arrow's stream interface but hold a single column.
+_ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
+
+Graph = EdgeList | EdgeSource
+
+
+class Adopter(NamedTuple):
+    """One kind of objects that are graphs."""
+
+    #: Returns whether an object is of this kind.
+    recognises: Callable[[Any], bool]
+    #: Takes an object and the name of its weights; returns the graph.
+    opens: Callable[[Any, Any], Graph]
+    #: Whether the graph is an `EdgeSource`.
+    is_streamed: bool = False
+
+
+def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
+    """Open an object as a graph, by the first adopter that recognises it."""
+    for adopter in ADOPTERS:
+        if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
+            if callable(weight) and adopter.opens is not from_networkx:
+                break
+            return adopter.opens(graph, weight)
+    if callable(weight):
+        raise OptionError(
+            f"weight may be a function only for a networkx graph, not for a "
+            f"{type(graph).__name__}; compute the weights and pass them as a column"
+        )
+    raise _unknown(graph)
+
+
+def _unknown(graph: Any) -> GraphError:
+    message = (
+        "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "
+        "list of paths, a scipy sparse matrix, a networkx or igraph graph, or a table of pandas, "
+        f"Dask or any library that supports Arrow; found {type(graph).__name__}"
+    )
+    if getattr(graph, "ndim", 0) == 2:
+        message += (
+            f" of shape {graph.shape}. To cluster points, use mstflow.cluster; pass a matrix of "
+            "weights as scipy.sparse.coo_array(matrix)"
+        )
+    return GraphError(message)
+
+
+# Graphs in memory.
+
+
+def _is(*names: str) -> Callable[[Any], bool]:
+    """Return a function that recognises instances of classes by the names of their classes."""
+    return lambda graph: not set(names).isdisjoint(class_names(graph))
+
+
+def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
+    return chosen_weight(graph.changeable(), weight)
+
+
+def _are_arrays(graph: Any) -> bool:
+    """Return whether an object is a tuple of two or three NumPy arrays, which is the usual case."""
+    return type(graph) is tuple and len(graph) in (2, 3) and {*map(type, graph)} == {np.ndarray}
+
+
+def _from_columns(columns: Any, weight: str | None) -> EdgeList:
+    check_weight(weight)
+    return of_columns(*(columns if weight else columns[:2]))
+
+
+def _from_sequence(items: Any, weight: str | None) -> EdgeList:
+    """Convert a sequence of columns, if it cannot be a list of edges."""
+    if isinstance(items, list):
+        _check_list(items)
+    if len(items) not in (2, 3):
+        raise _unknown(items)
+    return _from_columns(items, weight)
+
+
+def _check_list(items: list[Any]) -> None:
+    """Check that a list is a list of columns, and cannot be a list of edges."""
+    if any(isinstance(item, str | os.PathLike) for item in items):
+        raise GraphError("expected a list of paths only; it also contains other objects")
+    rows = [item for item in items if isinstance(item, tuple | list)]
+    is_narrow = all(len(row) in (2, 3) for row in rows)
+    if len(items) in (2, 3) and all(isinstance(item, list) for item in items) and is_narrow:
+        raise GraphError(
+            f"a list of {len(items)} lists of {len(items[0])} may be columns or edges: pass "
+            "columns as a tuple, (u, v, weight), or edges as tuple(zip(*edges))"
+        )
+    if any(isinstance(row, tuple) for row in rows) or (len(items) > 3 and rows):
+        raise GraphError("expected columns, found a list of edges; pass tuple(zip(*edges))")
+
+
+def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
+    """Return an edge for each stored entry, including zeros; duplicates are not summed."""
+    if matrix.format not in ("coo", "csr", "csc"):
+        message = f"expected a COO, CSR or CSC matrix, found {matrix.format}; pass its .tocsr()"
+        raise GraphError(message)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"expected a square matrix, found shape {matrix.shape}")
+    if (np.diff(getattr(matrix, "indptr", ())) < 0).any():
+        raise GraphError("the matrix is inconsistent: indptr must be ascending")
+    try:
+        entries = matrix.tocoo()
+    except ValueError as error:
+        raise GraphError(f"the matrix is inconsistent: {error}") from error
+    check_weight(weight)
+    values = None if weight is None else entries.data
+    return EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
+
+
+def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
+    """Convert an igraph graph; `weight` is an attribute of its edges."""
+    ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    names = graph.es.attributes()
+    if weight not in ("weight", None, *names):
+        raise no_weights(str(weight), names)
+    values = graph.es[weight] if weight in names else None
+    return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
+
+
+def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
+    names = choose_columns(list(frame.columns), weight).present
+    for name in names:
+        if not isinstance(frame[name].dtype, np.dtype) and (missing := frame[name].isna()).any():
+            message = f"edge {int(missing.to_numpy().argmax())}: column {name!r} has no value"
+            raise GraphError(message)
+    return EdgeList(*(frame[name].to_numpy() for name in names))
+
+
+def _is_arrow(graph: Any) -> bool:
+    """Return whether an object is a table that supports Arrow's stream interface."""
+    # A class has the attribute, too.
+    has_stream = hasattr(graph, "__arrow_c_stream__") and not isinstance(graph, type)
+    return has_stream and _ARROW_COLUMNS.isdisjoint(class_names(graph))
+
+
+def _from_arrow(table: Any, weight: str | None) -> EdgeList:
+    return arrow_graph(as_arrow(table), weight)
+
+
+# Graphs that are streamed.
+
+
+def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
+    check_weight(weight, "a source")
+    return source
+
+
+def _are_all(recognises: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return a function that recognises an object of a kind, or a sequence of such objects."""
+    return lambda graph: len(_items(graph)) > 0 and all(map(recognises, _items(graph)))
+
+
+def _items(graph: Any) -> Any:
+    return graph if isinstance(graph, tuple | list) else (graph,)
+
+
+def _of_delayed(chunks: Iterable[Any], weight: str | None) -> EdgeSource:
+    opens = partial(_open_chunk, weight=weight)
+    return EdgeSource(tuple(Delayed(chunk, opens, str(chunk.key)) for chunk in chunks))
+
+
+def _from_delayed(graph: Any, weight: str | None) -> EdgeSource:
+    return _of_delayed(_items(graph), weight)
+
+
+def _from_dask_tables(graph: Any, weight: str | None) -> EdgeSource:
+    return _of_delayed((chunk for table in _items(graph) for chunk in table.to_delayed()), weight)
+
+
+def _from_dask_arrays(graph: Any, weight: str | None) -> EdgeSource:
+    opens = partial(_open_chunk, weight=weight)
+    chunks = enumerate(chunks_of_arrays(_items(graph)))
+    return EdgeSource(tuple(Delayed(c, opens, f"{number} of the arrays") for number, c in chunks))
+
+
+def _are_chunks(graph: Any) -> bool:
+    return isinstance(graph, tuple | list) and len(graph) > 0 and all(map(_is_chunk, graph))
+
+
+def _is_chunk(item: Any) -> bool:
+    """Return whether an item of a sequence is a chunk instead of a column of scalars."""
+    if isinstance(item, tuple | list):
+        return len(item) > 0 and all(map(np.ndim, item))
+    return isinstance(item, EdgeList) or any(kind.recognises(item) for kind in _LIBRARIES)
+
+
+def _is_iterable(graph: Any) -> bool:
+    is_other = isinstance(graph, Mapping | list | tuple | IOBase) or hasattr(graph, "__array__")
+    return isinstance(graph, Iterable) and not is_other
+
+
+def _from_chunks(chunks: Any, weight: str | None) -> EdgeSource:
+    return EdgeSource((Chunks(chunks, partial(_open_chunk, weight=weight)),))
+
+
+def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
+    if isinstance(chunk, tuple | list):
+        check_weight(weight, name)
+        return column_segment(chunk, name)
+    if paths_of(chunk):
+        raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
+    try:
+        graph: Any = adopt(chunk, weight, may_stream=False)
+    except GraphError as error:
+        raise GraphError(f"{name}: {error}") from error
+    refuse_device(graph.u, name)
+    return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
+
+
+#: Graphs and tables of libraries. A chunk may also be one of these.
+_LIBRARIES = (
+    Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
+    Adopter(_is("networkx.Graph"), from_networkx),
+    Adopter(_is("igraph.Graph"), _from_igraph),
+    Adopter(_is("pandas.DataFrame"), _from_pandas),
+    Adopter(_is_arrow, _from_arrow),
+)
+
+#: In the order in which they are asked.
+ADOPTERS = (
+    Adopter(_are_arrays, _from_columns),
+    Adopter(lambda graph: isinstance(graph, EdgeList), _from_edge_list),
+    Adopter(lambda graph: isinstance(graph, EdgeSource), _from_source, is_streamed=True),
+    *_LIBRARIES,
+    Adopter(_are_all(is_delayed), _from_delayed, is_streamed=True),
+    Adopter(_are_chunks, _from_chunks, is_streamed=True),
+    Adopter(_are_all(is_table), _from_dask_tables, is_streamed=True),
+    Adopter(_are_all(is_array), _from_dask_arrays, is_streamed=True),
+    Adopter(_is_iterable, _from_chunks, is_streamed=True),
+    Adopter(lambda graph: isinstance(graph, tuple | list), _from_sequence),
+)

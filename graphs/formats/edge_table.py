@@ -1,0 +1,56 @@
+"""The table to write to a file: columns of edges, in memory or computed block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...progress import report_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..edge_list import NamedColumns
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """Columns of edges to be written: in memory, or computed block by block."""
+
+    #: Dtype of each column, or for names of vertices their `pyarrow.DataType`.
+    dtypes: Mapping[str, Any]
+    num_edges: int
+    #: Needed by formats that state it.
+    num_vertices: int | None
+    #: Takes a number of edges; returns an iterator over blocks of about that size.
+    read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
+    #: All columns, if they are in memory.
+    columns: NamedColumns | None = None
+    #: For a forest, the identity of its graph (see `forest_file.graph_identity`).
+    identity: Mapping[str, Any] | None = None
+    #: Degrees east and north of each vertex.
+    coordinates: ArrayLike | None = None
+    #: Name of the step in progress reports.
+    step: str = "write edges"
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether the table is a graph. A forest has edge ids instead."""
+        return "edge_id" not in self.dtypes
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a column holds names of vertices."""
+        return not all(isinstance(dtype, np.dtype) for dtype in self.dtypes.values())
+
+    def blocks(self, size: int = 2**20) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield blocks of about `size` edges as columns by name, and report progress."""
+        done = 0
+        for block in self.read(size):
+            yield dict(zip(self.dtypes, block, strict=True))
+            done += len(block[0])
+            report_progress(self.step, done, self.num_edges)
