@@ -17,7 +17,7 @@ from .machine import pinned
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -109,7 +109,7 @@ def arguments(size: int) -> dict[str, Call]:
 
 def overridden() -> list[str]:
     """Return the names of the primitives that the `numba` module defines itself."""
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.numpy_arrays import NumpyArrays
 
     classes = NumbaArrays.__mro__
@@ -133,7 +133,7 @@ def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7)
         `rows`: for each primitive and number of threads, the number of elements of the largest
         array and the seconds of all rounds.
     """
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
 
     calls = arguments(size)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: The factory of each array module, which is imported on first use, and the library that it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
-    "numba": (".numba.arrays", "NumbaArrays", "numba"),
+    "numba": (".compiled.arrays", "NumbaArrays", "numba"),
     "cupy": (".cuda.arrays", "cupy_arrays", "cupy"),
 }
 _EXTRAS = {
@@ -139,7 +139,7 @@ def _kernels_pay(num_edges: int) -> bool:
     The first graphs of a process are solved without kernels. Kernels are loaded when these graphs
     together have as many edges as a single graph for which loading pays.
     """
-    if f"{__name__}.numba.arrays" in sys.modules:
+    if f"{__name__}.compiled.arrays" in sys.modules:
         return num_edges >= _USED_FROM
     _solved().append(num_edges + _SMALL)
     if num_edges >= _COMPILED_FROM:
@@ -150,7 +150,7 @@ def _kernels_pay(num_edges: int) -> bool:
 @functools.cache
 def _are_cached() -> bool:
     from ..runtime.kernels import is_cached
-    from .numba.kruskal import deal
+    from .compiled.kruskal import deal
 
     return is_cached(deal)
 

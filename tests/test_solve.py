@@ -269,9 +269,9 @@ BEST = "numba" if "numba" in mstflow.backends() else "numpy"
 def choices(monkeypatch, *, are_loaded, are_cached):
     """Return a function that chooses as a process without earlier graphs would."""
     modules = dict(sys.modules)
-    modules.pop("mstflow.primitives.numba.arrays", None)
+    modules.pop("mstflow.primitives.compiled.arrays", None)
     if are_loaded:
-        modules["mstflow.primitives.numba.arrays"] = None
+        modules["mstflow.primitives.compiled.arrays"] = None
     monkeypatch.setattr(primitives, "sys", SimpleNamespace(modules=modules))
     monkeypatch.setattr(primitives, "_are_cached", lambda: are_cached)
     monkeypatch.setattr(primitives, "_solved", functools.cache(list))

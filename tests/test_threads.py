@@ -51,8 +51,8 @@ def graphs():
 def small_shares(monkeypatch):
     """Give a share to each thread, even for few elements."""
     monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._SORTED_TOGETHER", 2)
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._RUN", 8)
+    monkeypatch.setattr("mstflow.primitives.compiled.arrays._SORTED_TOGETHER", 2)
+    monkeypatch.setattr("mstflow.primitives.compiled.arrays._RUN", 8)
 
 
 def solve(columns, num_vertices, pipeline, threads):
@@ -96,7 +96,7 @@ def test_shares_may_run_in_any_order(monkeypatch):
 @pytest.mark.parametrize("seed", range(20))
 def test_later_runs_may_be_joined_first(seed):
     """One thread joins the runs from `cut` on; then a slow thread joins the runs before."""
-    from mstflow.primitives.numba.arrays import NumbaArrays, kruskal
+    from mstflow.primitives.compiled.arrays import NumbaArrays, kruskal
 
     rng = np.random.default_rng(seed)
     u, v = rng.integers(0, 150, (2, 600), np.int32)

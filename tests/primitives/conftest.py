@@ -28,8 +28,8 @@ def module(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
         patch.setattr("mstflow.runtime.memory._SMALLEST", 8)
-        patch.setattr("mstflow.primitives.numba.arrays._LONG_RUN", 8)
-        patch.setattr("mstflow.primitives.numba.arrays._RUN", 4)
+        patch.setattr("mstflow.primitives.compiled.arrays._LONG_RUN", 8)
+        patch.setattr("mstflow.primitives.compiled.arrays._RUN", 4)
         yield type(array_module(name))(4)
 
 

@@ -237,7 +237,7 @@ def test_helpers_reject_pairs_inside_a_set():
 @pytest.mark.parametrize("most", [None, 0, 77])
 def test_relabel_pairs_with_a_most_frequent_label(ops, share, most, monkeypatch):
     """The Numba module summarises large numbers of labels; the test lowers its threshold."""
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._MANY_LABELS", 2**10, raising=False)
+    monkeypatch.setattr("mstflow.primitives.compiled.arrays._MANY_LABELS", 2**10, raising=False)
     draw = np.random.default_rng(8)
     size, n = 200_001 // share, 250_000 // share
     label = draw.integers(0, size // 2, size, dtype=np.int32)

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from mstflow.primitives.numba.arrays import NumbaArrays, shared_trees
-from mstflow.primitives.numba.shared_trees import PARENT, RANK
+from mstflow.primitives.compiled.arrays import NumbaArrays, shared_trees
+from mstflow.primitives.compiled.shared_trees import PARENT, RANK
 from mstflow.runtime.team import Team
 
 

@@ -141,24 +141,25 @@ FAULTS = [
     # Primitives: Numba.
     Fault(
         "the largest key is not a key",
-        "primitives/numba/pairs.py", "(now < records[at]) | (there == NONE)", "now < records[at]",
+        "primitives/compiled/pairs.py",
+        "(now < records[at]) | (there == NONE)", "now < records[at]",
         CONFORMANCE,
         "numba and scatter_min_pairs",
     ),
     Fault(
         "of equal keys in two threads' shares the first row wins",
-        "primitives/numba/pairs.py", "(there < position))", "(there > position))", CONFORMANCE,
+        "primitives/compiled/pairs.py", "(there < position))", "(there > position))", CONFORMANCE,
         "numba and scatter_min_pairs",
     ),
     Fault(
         "keys whose bits were cut off are not compared",
-        "primitives/numba/kruskal.py", "if len(key) and a >> _HALF == b >> _HALF:", "if False:",
+        "primitives/compiled/kruskal.py", "if len(key) and a >> _HALF == b >> _HALF:", "if False:",
         CONFORMANCE,
         "numba and (join_by_key or keys)",
     ),
     Fault(
         "a root that has a parent by now is joined again",
-        "primitives/numba/shared_trees.py",
+        "primitives/compiled/shared_trees.py",
         "u, rank_u, v, rank_u):", "u, rank_u, v, rank_u) or True:",
         "tests/primitives/test_union_find.py tests/primitives/test_shared_trees.py",
     ),
@@ -287,7 +288,8 @@ FAULTS = [
     ),
     Fault(
         "a pair of two open fragments is certain",
-        "primitives/numba/trees.py", "if is_open[a] & is_open[b]:", "if is_open[a] > is_open[b]:",
+        "primitives/compiled/trees.py",
+        "if is_open[a] & is_open[b]:", "if is_open[a] > is_open[b]:",
         CONFORMANCE, "numba and join_inside",
     ),
     # Forests.
