@@ -86,7 +86,7 @@ def arguments(size: int) -> dict[str, Call]:
         "sorted_union": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
         "join_by_key": (u[:size], v[:size], key[:size], size),
-        "join_inside": (np.minimum(u, size // 2), np.minimum(v, size // 2), key, size // 2),
+        "contract_tile": (np.minimum(u, size // 2), np.minimum(v, size // 2), key, size // 2),
         "join_with_helpers": (u[order], v[order], size),
         "path_sums": (np.minimum(nearby, size - 1), node & 1),
         "merge_in_order": (*(end[np.argsort(key[: size - 1])] for end in edges), size),

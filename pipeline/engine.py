@@ -13,7 +13,7 @@ from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, gpu_pays, placed, resolve_backend
+from ..primitives import Backend, array_module, gpu_pays, resolve_backend, transfer
 from ..progress import Listener, set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.team import sharing
@@ -225,7 +225,7 @@ def _results(
     forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
     found = {name: _own(value, backend, source) for name, value in fields.items()}
     if forest is not None:
-        edge_ids = placed(forest, backend, on_device=source.is_on_device)
+        edge_ids = transfer(forest, backend, on_device=source.is_on_device)
         stop = None if count is None else first + count
         found["forest"] = forest_ids(pipeline, edge_ids, first, stop)
     return found
@@ -237,5 +237,5 @@ def _own(value: Any, backend: Backend, source: EdgeSource) -> Any:
         return rebuilt(value, (_own(item, backend, source) for item in value))
     if isinstance(value, type) or not getattr(value, "ndim", 0):
         return value
-    found = placed(value, backend, on_device=source.is_on_device)
+    found = transfer(value, backend, on_device=source.is_on_device)
     return np.array(found) if isinstance(found, np.ndarray) else found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
+from ..stages.declare import current_name
 from ..stages.fields import ANYTHING, EDGES
 from .dataflow import Dataflow, Known
 from .engine import run_on
@@ -169,6 +170,7 @@ class Pipeline(Dataflow):
         return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 
     def _edit(self, name: str, change: Callable[[Stage], Sequence[Step]]) -> Pipeline:
+        name = current_name(name)
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             raise PipelineError(f"pipeline {self.name!r} has no stage {name!r}; it has: {known}")

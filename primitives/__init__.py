@@ -197,7 +197,7 @@ def array_module(backend: Backend | str) -> ArrayModule:
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
 
 
-def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:
+def transfer(array: Any, backend: Backend, *, on_device: bool) -> Any:
     """Return an array in the memory of the graph: on the device of the backend, or on the host."""
     if isinstance(array, np.ndarray) and not on_device:
         return array

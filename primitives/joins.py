@@ -9,7 +9,7 @@ Array modules with compiled loops override the body and return the same result.
 | join_by_key       | the same, in ascending order of keys                                        |
 | join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
 | unite             | sets joined by all pairs at once, and pairs that joined two sets            |
-| join_inside       | pairs of a subgraph that are in the forest of the whole graph               |
+| contract_tile     | pairs of a subgraph that are in the forest of the whole graph               |
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Joins(Protocol):
         is_joining = self.scatter(joining, True, len(u), False, dtype=bool)
         return self.asarray(self.gather(hook, root), parent.dtype), is_joining
 
-    def join_inside(
+    def contract_tile(
         self: Any, u: Array, v: Array, key: Array, size: int, /
     ) -> tuple[Array, Array, Array, int]:
         """Join the nodes of a subgraph by pairs that are in the forest of the whole graph.

@@ -19,7 +19,7 @@ from .boruvka_edgelist import CONTRACT
 from .filter_boruvka import PARAMETERS, SELECT_LIGHT
 
 #: Join the edges of all partitions, in the order of weight.
-KRUSKAL = (edges.bring_edges_together, kruskal.join_by_weight)
+KRUSKAL = (edges.concatenate_edges, kruskal.join_by_weight)
 
 filter_kruskal = Pipeline(
     "filter-kruskal",

@@ -1,7 +1,7 @@
 """The stages of the strategy "tiles": join the vertices inside the tiles of a grid first.
 
 A tile is a box of vertices. Most edges inside it can be decided from the edges that touch it: each
-is certain to be in the minimum forest of the grid, or certain not to be. See `join_inside` in
+is certain to be in the minimum forest of the grid, or certain not to be. See `contract_tile` in
 `primitives.joins`. The certain edges join the vertices of a tile to few fragments, near its faces.
 The edges between tiles and the undecided edges remain; a tile has fewer undecided edges than
 fragments. An algorithm finds the rest of the forest from the remaining edges.
@@ -114,7 +114,7 @@ def _join(solver: Solver, source: EdgeSource, tile: Tile) -> Joined:
         source.check()  # raises an error for the first NaN of all tiles
     key = ops.order_key(ops.asarray(weight), signed=True, descending=solver.maximum)
     u, v = map(ops.asarray, (tile.shape.u, tile.shape.v))
-    certain, undecided, label, count = ops.join_inside(u, v, key, tile.shape.num_vertices)
+    certain, undecided, label, count = ops.contract_tile(u, v, key, tile.shape.num_vertices)
     left = np.concatenate([ops.to_host(undecided), tile.shape.leaving])
     chosen = tile.edge_ids(ops.to_host(certain))
     return Joined(

@@ -424,18 +424,18 @@ class NumbaArrays(BaseArrays):
         count = trees.label_level(raw(parent), raw(level), np.uint64(each), raw(label))
         return label, count
 
-    def join_inside(
+    def contract_tile(
         self, u: Array, v: Array, key: Array, size: int, /
     ) -> tuple[Array, Array, Array, int]:
         if len(u) > 2**32:
-            return super().join_inside(u, v, key, size)
+            return super().contract_tile(u, v, key, size)
         node, position = self.index_dtype(size), self.index_dtype(len(u))
         tree, fragment = self.arange(size, node), self.arange(size, node)
         certain, undecided = empty(size, position), empty(size, position)
         is_open, counts = np.zeros(size, np.uint8), np.zeros(2, np.int64)
         sets = tree, fragment, is_open
         arrays = u, v, self._sorted_records(raw(key)), *sets, certain, undecided, counts
-        trees.join_inside(*map(raw, arrays))
+        trees.contract_tile(*map(raw, arrays))
         trees.flatten(raw(fragment))
         found = certain[: counts[0]], undecided[: counts[1]]
         return *found, *self.number_roots(fragment)

@@ -284,13 +284,13 @@ FAULTS = [
     Fault(
         "a pair that closes a cycle outside a subgraph is certain",
         "primitives/joins.py", "contracted & is_inside)", "is_inside)", CONFORMANCE,
-        "numpy and join_inside",
+        "numpy and contract_tile",
     ),
     Fault(
         "a pair of two open fragments is certain",
         "primitives/compiled/trees.py",
         "if is_open[a] & is_open[b]:", "if is_open[a] > is_open[b]:",
-        CONFORMANCE, "numba and join_inside",
+        CONFORMANCE, "numba and contract_tile",
     ),
     # Forests.
     Fault(
@@ -320,7 +320,7 @@ FAULTS = [
     ),
     Fault(
         "a range of gaps takes one too many",
-        "stages/hierarchy.py", "ops.maximum(high - 1, low)", "high",
+        "stages/queries/hierarchy.py", "ops.maximum(high - 1, low)", "high",
         "tests/forest/test_dendrogram.py",
     ),
     Fault(
@@ -330,8 +330,8 @@ FAULTS = [
     ),
     Fault(
         "a path of two ends is covered from the lower one only",
-        "primitives/paths.py", "climb(level, low, differ), climb(level, high, differ)",
-        "climb(level, low, differ), self.gather(climbs[level], high)",
+        "stages/queries/paths.py", "climb(level, low, differ), climb(level, high, differ)",
+        "climb(level, low, differ), ops.gather(climbs[level], high)",
         "tests/forest/test_replacement.py",
     ),
     Fault(
