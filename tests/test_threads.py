@@ -9,6 +9,7 @@ import mstflow
 from graph_strategies import WEIGHT_DTYPES, union_of_many
 from mstflow.graphs.generate.families import FAMILIES
 from mstflow.primitives.numpy_arrays import NumpyArrays
+from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
 from mstflow.testing import EVERY_STAGE
 
@@ -48,11 +49,10 @@ def graphs():
 
 
 @pytest.fixture
-def small_shares(monkeypatch):
+def small_shares():
     """Give a share to each thread, even for few elements."""
-    monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
-    monkeypatch.setattr("mstflow.primitives.compiled.arrays._SORTED_TOGETHER", 2)
-    monkeypatch.setattr("mstflow.primitives.compiled.arrays._RUN", 8)
+    with tuned(smallest_share=3, sorted_together=2, run=8):
+        yield
 
 
 def solve(columns, num_vertices, pipeline, threads):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...runtime.kernels import NONE, raw
 from ...runtime.memory import empty
+from ...runtime.sizes import sizes
 from ...runtime.team import Each, divide, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
@@ -28,22 +29,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
-_MANY_LABELS = 2**17
 #: The number of 64-bit words in a cache line.
 _LINE = 8
-#: The number of threads from which all of them join pairs. With fewer threads, one thread joins the
-#: pairs in order. This is faster: it needs no atomic operations, and half the memory for each node.
-_JOINED_TOGETHER = 4
-#: Fewer keys are sorted by one thread, because threads move records between their caches.
-_SORTED_TOGETHER = 2**20
-#: The approximate number of pairs of a run. A larger bucket is a separate run.
-_RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
-#: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
-#: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
-#: the longest run.
-_LONG_RUN = 2**17
 
 
 class NumbaArrays(BaseArrays):
@@ -258,7 +246,7 @@ class NumbaArrays(BaseArrays):
 
     def _helpers(self, size: int) -> Team:
         """Return the threads that sort an array of this size."""
-        return self._team if size >= _SORTED_TOGETHER else team(1)
+        return self._team if size >= sizes().sorted_together else team(1)
 
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))
@@ -295,7 +283,7 @@ class NumbaArrays(BaseArrays):
         """Join all runs in this thread, while the other threads sort later runs."""
         *common, _, longest = runs
         shares = len(self._team.shares(len(runs.records)))
-        if shares < _JOINED_TOGETHER <= self._team.size:
+        if shares < sizes().joined_together <= self._team.size:
             shares = 1  # there are too few pairs for helpers to get ahead
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(runs.records), max(0, size - 1)) + 1, dtype)
@@ -345,20 +333,20 @@ class NumbaArrays(BaseArrays):
         lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
         highest = max(high % 2**64 for _, high in ranges)
         cut = max(0, (highest - lowest).bit_length() - 32)
-        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, _RUN)
+        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, sizes().run)
         buckets = words, np.uint64(lowest), shift, floor
         counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
         ends, unlike = np.empty((2, dealt), np.int64)
         share(kruskal.count_buckets, length, *buckets, Each(counts))
         sorting.make_places(counts, total)
-        num_runs, longest = kruskal.find_runs(total, floor, _RUN, shift - cut, ends, unlike)
+        num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, unlike)
         ends, unlike = ends[:num_runs], unlike[:num_runs]
         count = int(ends[-1])
-        if longest > max(_LONG_RUN, count // (4 * shares)):
+        if longest > max(sizes().longest_run, count // (4 * shares)):
             return None
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
         together = size < 2**31 and count < 2**32
-        together &= len(self._team.shares(count)) >= _JOINED_TOGETHER
+        together &= len(self._team.shares(count)) >= sizes().joined_together
         links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
         records = records.reshape(-1, 2)
         if together:
@@ -475,7 +463,7 @@ class NumbaArrays(BaseArrays):
 
         A scan passes the same labels with each block, so the last result is cached.
         """
-        if min(len(label), len(ends)) < _MANY_LABELS:
+        if min(len(label), len(ends)) < sizes().summarised_labels:
             return np.empty(0, np.uint64)
         known, bits = self._remembered
         if known() is not label:
