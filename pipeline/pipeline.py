@@ -41,6 +41,9 @@ class Outcome(NamedTuple):
 class Pipeline(Dataflow):
     """An algorithm: steps from a graph's edges to the fields in `result`.
 
+    A pipeline promises the forest that is minimal under (weight, edge id), on any backend and in
+    any partition, unless it states another promise.
+
     The initial fields are:
 
     - ``columns``: `stages.fields.Columns`, the edges with weights, in partitions,

@@ -8,8 +8,6 @@ Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree A
 2009. The paper partitions at the median and recurses on both sides. Here the light side has about
 two edges per vertex, or a 32nd of all edges, and Kruskal joins it without recursion. The heavy
 edges that join two trees are partitioned again.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ...stages import edges, filter, fragments, kruskal  # noqa: A004

@@ -6,8 +6,6 @@ four. Backends without compiled loops find the same forest in rounds.
 
 Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling Salesman Problem",
 1956, construction A.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ...stages.edges import concatenate_edges

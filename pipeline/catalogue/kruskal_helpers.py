@@ -18,8 +18,6 @@ algorithm using Helper Threads". Five deviations:
 - Only helpers have an array of colors. No other thread reads the colors of the main thread, and
   storing them takes longer than finding them. So the main thread stores the forest's edges and
   counts the edges that it rejects.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ...stages.edges import concatenate_edges

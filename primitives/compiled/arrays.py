@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -168,40 +167,42 @@ class NumbaArrays(BaseArrays):
         return (Each(rows), (Each(range(len(rows))), counts)), counts
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
-        given = [array for array in arrays if len(array)]
-        filled = [*map(raw, given)]
-        total = sum(map(len, filled))
-        ranges = [self._ranges(array) for array in filled]  # of each share
-        ends = [[*itertools.chain.from_iterable(each)] for each in ranges]
-        lowest, highest = min(map(min, ends), default=0), max(map(max, ends), default=0)
-        # Negative values exceed the largest value of their dtype when they are viewed as words.
-        is_signed = any(
-            max(own) > np.iinfo(a.dtype).max for own, a in zip(ends, given, strict=True)
-        )
+        dtype, total = np.result_type(*arrays), sum(map(len, arrays))
+        columns = [raw(array) for array in arrays if len(array)]
+        ranges = [self._ranges(column) for column in columns]
+        ends = [end for shares in ranges for share in shares for end in share]
+        lowest, highest = min(ends, default=0), max(ends, default=0)
         words = (highest - lowest) // 64 + 1
-        # A bit set has bits from value 0 on, and must not use more memory than the values. Values
-        # that are negative, or become negative as int64, are sorted.
-        if is_signed or lowest < 0 or words > total:
+        # Negative values become negative as int64, or too large for their dtype as words.
+        is_signed = lowest < 0 or highest > min(np.iinfo(array.dtype).max for array in arrays)
+        if is_signed or words > total:  # a bit set would use more memory than the values
             ordered: Array = super().sorted_union(arrays)
             return ordered
-        shares = max((self._team.shares(len(array)) for array in filled), key=len)
-        # Each of two threads sets bits in its own row. More threads share one row to save memory.
-        is_shared = len(shares) > 2
-        rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
-        base, share = np.uint64(lowest), self._team.share
-        share(elements.fill, rows.size, np.uint64(0), rows.ravel())
-        for array, own in zip(filled, ranges, strict=True):
-            if is_shared:
-                places = (np.array(own, np.uint64) - base) // np.uint64(64)
-                arguments = Each(range(len(own))), places, array, base, rows[0]
-                share(sorting.mark_together, len(array), *arguments)
-                continue
-            share(sorting.mark, len(array), array, base, Each(rows))
-        out = empty(total, np.result_type(*arrays))
-        (count, counted), _ = self._counts(words, each=64)
-        share(sorting.join_marks, words, rows, count, each=64)
-        share(sorting.list_marks, words, *counted, rows[0], base, raw(out), each=64)
+        bits = self._mark(columns, ranges, np.uint64(lowest), words)
+        out, (count, counted) = empty(total, dtype), self._counts(words, each=64)[0]
+        share = self._team.share
+        share(sorting.join_marks, words, bits, count, each=64)
+        share(sorting.list_marks, words, *counted, bits[0], np.uint64(lowest), raw(out), each=64)
         return out
+
+    def _mark(
+        self, columns: list[Array], ranges: list[list[tuple[int, int]]], lowest: Any, words: int
+    ) -> Array:
+        """Return rows of a bit set of all values, of which `ranges` has those of each share.
+
+        Each of two threads sets bits in its own row. More threads share one row to save memory.
+        """
+        shares, share = max(map(len, ranges)), self._team.share
+        bits = empty(words * (shares if shares <= 2 else 1), np.uint64).reshape(-1, words)
+        share(elements.fill, bits.size, np.uint64(0), bits.ravel())
+        for column, own in zip(columns, ranges, strict=True):
+            if shares <= 2:
+                share(sorting.mark, len(column), column, lowest, Each(bits))
+            else:
+                places = (np.array(own, np.uint64) - lowest) // np.uint64(64)
+                rest = places, column, lowest, bits[0]
+                share(sorting.mark_together, len(column), Each(range(len(own))), *rest)
+        return bits
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
         """Return the smallest and the largest word of each share, as int64."""
