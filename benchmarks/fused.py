@@ -61,7 +61,7 @@ def _turns(
     graph: graph_list.Graph, primitive: str, algorithm: str, threads: int, rounds: int
 ) -> dict[str, list[float]]:
     from mstflow import minimum_spanning_forest
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.vocabulary import ArrayModule
 
     solve = partial(

@@ -17,7 +17,7 @@ from .machine import pinned
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -86,7 +86,7 @@ def arguments(size: int) -> dict[str, Call]:
         "sorted_union": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
         "join_by_key": (u[:size], v[:size], key[:size], size),
-        "join_inside": (np.minimum(u, size // 2), np.minimum(v, size // 2), key, size // 2),
+        "contract_tile": (np.minimum(u, size // 2), np.minimum(v, size // 2), key, size // 2),
         "join_with_helpers": (u[order], v[order], size),
         "path_sums": (np.minimum(nearby, size - 1), node & 1),
         "merge_in_order": (*(end[np.argsort(key[: size - 1])] for end in edges), size),
@@ -109,7 +109,7 @@ def arguments(size: int) -> dict[str, Call]:
 
 def overridden() -> list[str]:
     """Return the names of the primitives that the `numba` module defines itself."""
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.numpy_arrays import NumpyArrays
 
     classes = NumbaArrays.__mro__
@@ -133,7 +133,7 @@ def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7)
         `rows`: for each primitive and number of threads, the number of elements of the largest
         array and the seconds of all rounds.
     """
-    from mstflow.primitives.numba.arrays import NumbaArrays
+    from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
 
     calls = arguments(size)

@@ -26,7 +26,7 @@ SOLVE = (
     "pipeline/schedulers",
     "stages",
     "primitives",
-    "primitives/numba",
+    "primitives/compiled",
     "runtime",
 )
 #: The code that a solve from disk runs.
@@ -39,7 +39,7 @@ STREAM = (
     "pipeline/streaming",
 )
 READ = ("graphs", "graphs/formats", "graphs/formats/text", "runtime")
-KERNELS = ("primitives", "primitives/numba", "runtime")
+KERNELS = ("primitives", "primitives/compiled", "runtime")
 DEVICE = (*SOLVE, "primitives/cuda")
 
 TINY = {"graphs": ["tiny"], "threads": [1], "rounds": 1}

@@ -17,6 +17,7 @@ from ..errors import OptionError
 from ..graphs.formats.edge_table import EdgeTable
 from ..graphs.write import check_output, check_overwrite, write_table
 from ..progress import report_progress
+from ..runtime.sizes import sizes
 from .hierarchy.thresholds import cut_at
 from .plots import plot_clusters
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from ..primitives import Backend
     from .edges import ForestEdges
 
-#: Labels up to this number of bytes stay in memory.
-_IN_MEMORY = 2**23
 #: Number of rows to read at once.
 _BLOCK_ROWS = 2**20
 
@@ -100,7 +99,7 @@ class ClusterTable:
         with contextlib.ExitStack() as stack:
             files: list[IO[bytes]] = []
             for place in range(len(self.counts)):
-                file = stack.enter_context(SpooledTemporaryFile(_IN_MEMORY))
+                file = stack.enter_context(SpooledTemporaryFile(sizes().labels_in_memory))
                 file.write(self._cuts.labels(place, dtype).data)
                 file.seek(0)
                 files.append(file)

@@ -20,10 +20,9 @@ from ..runtime.team import kernel_threads
 from . import export
 from .added import extended
 from .cluster_table import ClusterTable
-from .components import component_labels
 from .edges import ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
-from .replacement import replacement_edges
+from .queries import component_labels, find_replacements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -297,7 +296,7 @@ class Forest:
         OptionError
             If an option is invalid.
         """
-        return replacement_edges(
+        return find_replacements(
             self.to_host().edge_ids,
             self.graph,
             self._using,

@@ -5,6 +5,9 @@ depth, at most log2 n. Each fragment stores the edge that it chose. To find the 
 path between two vertices, climb from both to their lowest common ancestor. The result is the
 heaviest edge stored on the way. Many pairs climb at once.
 
+Verification proves the results of all other rounds of Boruvka's algorithm in this package, so its
+own rounds share no code with them.
+
 Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997),
 for this property of Boruvka trees. King finds the common ancestors with tables; climbing needs less
 memory.

@@ -12,7 +12,7 @@ from ..errors import MemoryBoundError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, array_module, gpu_pays, placed, resolve_backend
+from ..primitives import Backend, array_module, gpu_pays, resolve_backend, transfer
 from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.team import sharing
@@ -216,7 +216,7 @@ def _results(
     forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
     results = {name: _copy(value, backend, source) for name, value in fields.items()}
     if forest is not None:
-        edge_ids = placed(forest, backend, on_device=source.is_on_device)
+        edge_ids = transfer(forest, backend, on_device=source.is_on_device)
         stop = None if count is None else first + count
         results["forest"] = forest_ids(pipeline, edge_ids, first, stop)
     return results
@@ -228,5 +228,5 @@ def _copy(value: Any, backend: Backend, source: EdgeSource) -> Any:
         return rebuilt(value, (_copy(item, backend, source) for item in value))
     if isinstance(value, type) or not getattr(value, "ndim", 0):
         return value
-    array = placed(value, backend, on_device=source.is_on_device)
+    array = transfer(value, backend, on_device=source.is_on_device)
     return np.array(array) if isinstance(array, np.ndarray) else array

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
+from ..stages.declare import current_name
 from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import OF_EVERY_RUN, SHARED
 from .dataflow import Dataflow, FieldState
@@ -40,6 +41,9 @@ class Outcome(NamedTuple):
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Pipeline(Dataflow):
     """An algorithm: steps from a graph's edges to the fields in `result`.
+
+    A pipeline promises the forest that is minimal under (weight, edge id), on any backend and in
+    any partition, unless it states another promise.
 
     The initial fields are:
 
@@ -170,6 +174,7 @@ class Pipeline(Dataflow):
         return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 
     def _edit(self, name: str, change: Callable[[Stage], Sequence[Step]]) -> Pipeline:
+        name = current_name(name)
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             raise PipelineError(f"pipeline {self.name!r} has no stage {name!r}; it has: {known}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..plugins import Plugin, registered
+from ..runtime.sizes import sizes
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
@@ -21,22 +22,13 @@ if TYPE_CHECKING:
 #: The factory of each array module, which is imported on first use, and the library that it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
-    "numba": (".numba.arrays", "NumbaArrays", "numba"),
+    "numba": (".compiled.arrays", "NumbaArrays", "numba"),
     "cupy": (".cuda.arrays", "cupy_arrays", "cupy"),
 }
 _EXTRAS = {
     "numba": "mstflow[cpu]",
     "cupy": "mstflow[cuda12] or mstflow[cuda13], depending on the driver",
 }
-
-#: The number of edges from which "auto" uses kernels that this process has used before,
-_USED_FROM = 30_000
-#: kernels that are in the cache: loading them takes half a second,
-_LOADED_FROM = 500_000
-#: and kernels that must be compiled, which takes some seconds.
-_COMPILED_FROM = 4_000_000
-#: The number of edges that take as long as the calls of functions on a small graph.
-_SMALL = 2_500
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -139,18 +131,18 @@ def _kernels_pay(num_edges: int) -> bool:
     The first graphs of a process are solved without kernels. Kernels are loaded when these graphs
     together have as many edges as a single graph for which loading pays.
     """
-    if f"{__name__}.numba.arrays" in sys.modules:
-        return num_edges >= _USED_FROM
-    _solved().append(num_edges + _SMALL)
-    if num_edges >= _COMPILED_FROM:
+    if f"{__name__}.compiled.arrays" in sys.modules:
+        return num_edges >= sizes().kernels_used_from
+    _solved().append(num_edges + sizes().calls)
+    if num_edges >= sizes().kernels_compiled_from:
         return True
-    return sum(_solved()) >= _LOADED_FROM and _are_cached()
+    return sum(_solved()) >= sizes().kernels_loaded_from and _are_cached()
 
 
 @functools.cache
 def _are_cached() -> bool:
     from ..runtime.kernels import is_cached
-    from .numba.kruskal import deal
+    from .compiled.kruskal import deal
 
     return is_cached(deal)
 
@@ -162,20 +154,18 @@ def gpu_pays(num_edges: int) -> bool:
     """
     if "cupy" not in sys.modules or why_not("cupy"):
         return False
-    from .cuda.device import BYTES_PER_EDGE, PAYS_FROM
-
-    needed = BYTES_PER_EDGE * num_edges
-    return num_edges >= PAYS_FROM and (array_module("cupy").device_memory(needed) or 0) >= needed
+    if num_edges < sizes().device_from:
+        return False
+    needed = sizes().device_bytes * num_edges
+    return (array_module("cupy").device_memory(needed) or 0) >= needed
 
 
 def suggest_gpu(num_edges: int) -> str:
     """Return advice to try a GPU for a graph in host memory, or an empty string."""
-    if not _is_installed("cupy"):
+    least = sizes().device_from
+    if num_edges < least or not _is_installed("cupy"):
         return ""
-    from .cuda.device import PAYS_FROM
-
-    advice = f'on a GPU, backend="cupy" is faster from {PAYS_FROM:,} edges on'
-    return advice if num_edges >= PAYS_FROM else ""
+    return f'on a GPU, backend="cupy" is faster from {least:,} edges on'
 
 
 @functools.cache
@@ -197,7 +187,7 @@ def array_module(backend: Backend | str) -> ArrayModule:
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
 
 
-def placed(array: Any, backend: Backend, *, on_device: bool) -> Any:
+def transfer(array: Any, backend: Backend, *, on_device: bool) -> Any:
     """Return an array in the memory of the graph: on the device of the backend, or on the host."""
     if isinstance(array, np.ndarray) and not on_device:
         return array

@@ -159,7 +159,7 @@ def _check_join_by_key(name: str, u: Any, v: Any, key: Any, size: int, **_: Any)
     _same_length(name, u=u, v=v, key=key)
 
 
-def _check_join_inside(name: str, u: Any, v: Any, key: Any, size: int) -> None:
+def _check_contract_tile(name: str, u: Any, v: Any, key: Any, size: int) -> None:
     _check_join_by_key(name, u, v, key, size + 1)
 
 
@@ -230,19 +230,6 @@ def _check_path_sums(name: str, parent: Any, values: Any) -> None:
         raise PrimitiveError(message)
 
 
-def _check_cover_paths(
-    name: str, u: Any, v: Any, a: Any, b: Any, key: Any, ignored: Any, size: int
-) -> None:
-    _check_join_in_order(name, u, v, size)
-    _places(name, "a", a, size)
-    _places(name, "b", b, size)
-    _places(name, "ignored", ignored, len(key))
-    _same_length(name, a=a, b=b, key=key)
-    if bool((ignored[1:] < ignored[:-1]).any()):
-        message = f"{name}: ignored must be in ascending order"
-        raise PrimitiveError(message)
-
-
 def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:
     size = len(table[0]) // (BLOCK + 1)
     _places(name, "first", first, size)
@@ -269,7 +256,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "cut_mirrors": _check_cut_mirrors,
     "join_in_order": _check_join_in_order,
     "join_by_key": _check_join_by_key,
-    "join_inside": _check_join_inside,
+    "contract_tile": _check_contract_tile,
     "join_with_helpers": _check_join_in_order,
     "unite": _check_unite,
     "merge_in_order": _check_join_in_order,
@@ -281,6 +268,5 @@ CHECKS: dict[str, Callable[..., None]] = {
     "weights_of": _check_weights_of,
     "pointer_jump": _check_pointer_jump,
     "path_sums": _check_path_sums,
-    "cover_paths": _check_cover_paths,
     "range_max": _check_range_max,
 }

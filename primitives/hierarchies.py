@@ -39,6 +39,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from .joins import join_first_pairs
 from .paths import log2
 
 if TYPE_CHECKING:
@@ -179,14 +180,13 @@ class _Chains(NamedTuple):
 
 
 def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
-    """Find the chains by rounds of Boruvka's algorithm."""
+    """Find the chains, round by round."""
     num_pairs, dtype = len(u), ops.index_dtype(size + len(u))
     rank = ops.arange(num_pairs, dtype=dtype)
-    key = ops.order_key(rank, signed=False)
     open_rank = fragment = rank[:0]
     holders, found, chains, first = [], [], [], 0
     while True:
-        _, holder, other = ops.scatter_min_pairs(u, v, key, rank, size)
+        holder, root, _ = join_first_pairs(ops, u, v, rank, size)
         is_below = ops.gather(holder, fragment) > open_rank
         below, held_by = ops.compact(is_below, open_rank, fragment)
         open_rank, fragment = ops.compact(~is_below, open_rank, fragment)
@@ -196,13 +196,12 @@ def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
         first += size
         if not len(u):
             break
-        hook, _ = ops.cut_mirrors(other, holder)
-        label, size = ops.number_roots(ops.pointer_jump(hook))
+        label, size = ops.number_roots(root)
         into = ops.gather(label, u)
         joined, into = ops.compact(into == ops.gather(label, v), rank, into)
         open_rank = ops.concat([open_rank, joined])
         fragment = ops.concat([ops.gather(label, fragment), into])
-        u, v, key, rank = ops.relabel_pairs(label, u, v, key, rank)
+        u, v, rank = ops.relabel_pairs(label, u, v, rank)
     chain = ops.scatter(ops.concat(found), ops.concat(chains), num_pairs, 0, dtype=dtype)
     order = ops.asarray(ops.argsort(chain), dtype)
     chain = ops.gather(chain, order)

@@ -9,7 +9,7 @@ Array modules with compiled loops override the body and return the same result.
 | join_by_key       | the same, in ascending order of keys                                        |
 | join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
 | unite             | sets joined by all pairs at once, and pairs that joined two sets            |
-| join_inside       | pairs of a subgraph that are in the forest of the whole graph               |
+| contract_tile     | pairs of a subgraph that are in the forest of the whole graph               |
 """
 
 from __future__ import annotations
@@ -52,10 +52,7 @@ class Joins(Protocol):
         joining = [position[:0]]
         u, v, position = self.relabel_pairs(node, u, v, position)
         while len(u):
-            rank = self.order_key(position, signed=False)
-            _, first, other = self.scatter_min_pairs(u, v, rank, position, size)
-            hook, kept = self.cut_mirrors(other, first)
-            hook = self.pointer_jump(hook)
+            _, hook, kept = join_first_pairs(self, u, v, position, size)
             u, v, position = self.relabel_pairs(hook, u, v, position)
             root = self.gather(hook, root)
             joining.append(kept)
@@ -144,7 +141,7 @@ class Joins(Protocol):
         is_joining = self.scatter(joining, True, len(u), False, dtype=bool)
         return self.asarray(self.gather(hook, root), parent.dtype), is_joining
 
-    def join_inside(
+    def contract_tile(
         self: Any, u: Array, v: Array, key: Array, size: int, /
     ) -> tuple[Array, Array, Array, int]:
         """Join the nodes of a subgraph by pairs that are in the forest of the whole graph.
@@ -189,6 +186,35 @@ class Joins(Protocol):
         _, root = self.join_in_order(*self.compact(is_certain, u, v), size)
         certain, undecided = (self.compact(mask, order)[0] for mask in (is_certain, ~is_certain))
         return certain, undecided, *self.number_roots(root)
+
+
+def join_first_pairs(
+    ops: Any, u: Array, v: Array, position: Array, size: int
+) -> tuple[Array, Array, Array]:
+    """Join each node by the first of its pairs: a round of Boruvka's algorithm.
+
+    Parameters
+    ----------
+    ops : ArrayModule
+    u, v : index arrays of length m
+        Nodes below `size`, distinct in each pair.
+    position : index array of length m
+        The positions of the pairs, ascending.
+    size : int
+
+    Returns
+    -------
+    first : index array of length `size`
+        The position of the first pair of each node; the largest value for a node in no pair.
+    root : index array of length `size`
+        A node of the new set of each node.
+    joining : index array
+        The positions of the pairs that joined two sets.
+    """
+    rank = ops.order_key(position, signed=False)
+    _, first, other = ops.scatter_min_pairs(u, v, rank, position, size)
+    hook, joining = ops.cut_mirrors(other, first)
+    return first, ops.pointer_jump(hook), joining
 
 
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:

@@ -6,7 +6,6 @@ compiled loops override the body and return the same result.
 | primitive   | result                                                           |
 |-------------|------------------------------------------------------------------|
 | path_sums   | sums of values on the paths from each node to its root           |
-| cover_paths | the first path, by key, that covers each edge of a forest        |
 | max_table   | maxima of windows, from which the maximum of any range follows   |
 | range_max   | the maximum of each range, by four gathers                       |
 
@@ -61,70 +60,6 @@ class Paths(Protocol):
                 return sums + self.gather(values, above)
             parent = above
 
-    def cover_paths(
-        self: Any, u: Array, v: Array, a: Array, b: Array, key: Array, ignored: Array, size: int, /
-    ) -> Array:
-        """Find the first path, in ascending order of keys, that covers each edge of a forest.
-
-        The paths join two sides of an edge. The first of them is in the minimum forest of all pairs
-        of ends, so this definition ignores the other paths. It roots the trees, divides each path
-        into at most four climbs whose lengths are powers of two, and marks these climbs. Then it
-        replaces each mark by marks of two climbs of half the length, until each mark covers one
-        edge.
-
-        Parameters
-        ----------
-        u, v : index arrays of length f
-            The edges of a forest over nodes below `size`.
-        a, b : index arrays of length m
-            The ends of each path; both are in the same tree.
-        key : unsigned integer array of length m
-            Of paths with equal keys, the first in the arrays comes first.
-        ignored : index array
-            The positions of paths that are ignored, in ascending order.
-        size : int
-
-        Returns
-        -------
-        index array of length f
-            The position of the first path that contains each edge; m if no path contains it.
-        """
-        b = self.where(self.scatter(ignored, True, len(a), False, dtype="bool"), a, b)
-        chosen, _ = self.join_by_key(a, b, key, size)
-        a, b = self.gather(a, chosen), self.gather(b, chosen)
-        none, node = len(chosen), self.arange(size, dtype=self.index_dtype(size))
-        above, edge = _rooted(self, u, v, size)
-        climbs, depth = [above], self.asarray(above != node, node.dtype)
-        while self.count((top := self.gather(climbs[-1], climbs[-1])) != climbs[-1]):
-            depth = depth + self.gather(depth, climbs[-1])
-            climbs.append(top)
-        path = self.arange(none, dtype=self.index_dtype(none))
-        first = [self.full(size, none, dtype=path.dtype) for _ in climbs]
-
-        def climb(level: int, end: Array, is_climbing: Array) -> Array:
-            start, mark = self.compact(is_climbing, end, path)
-            marked = self.scatter_reduce(start, mark, size, "min", none)
-            first[level] = self.minimum(first[level], marked)
-            return self.where(is_climbing, self.gather(climbs[level], end), end)
-
-        a, b = (self.asarray(end, node.dtype) for end in (a, b))
-        is_low = self.gather(depth, a) > self.gather(depth, b)
-        low, high = self.where(is_low, a, b), self.where(is_low, b, a)
-        rise = self.gather(depth, low) - self.gather(depth, high)
-        for level in range(len(climbs)):
-            low = climb(level, low, (rise >> level) & 1 == 1)
-        for level in reversed(range(len(climbs))):
-            differ = self.gather(climbs[level], low) != self.gather(climbs[level], high)
-            low, high = climb(level, low, differ), climb(level, high, differ)
-        for end in (low, high):
-            climb(0, end, low != high)
-        for level in reversed(range(1, len(climbs))):
-            half = self.scatter_reduce(climbs[level - 1], first[level], size, "min", none)
-            first[level - 1] = self.minimum(self.minimum(first[level - 1], first[level]), half)
-        below, place = self.compact(edge < len(u), first[0], edge)
-        found = self.scatter(place, below, len(u), none, dtype=path.dtype)
-        return self.gather(chosen, found, fill=len(key))
-
     def max_table(self: Any, values: Array, /) -> tuple[Array, Array]:
         """Return the table that `range_max` needs.
 
@@ -169,40 +104,6 @@ class Paths(Protocol):
         low = self.minimum(low, max(0, blocks - 1))
         between = _window_max(self, far, blocks, low, self.maximum(low, high))
         return self.where(has_blocks, self.maximum(found, between), found)
-
-
-def _rooted(ops: Any, u: Array, v: Array, size: int) -> tuple[Array, Array]:
-    """Return the parent of each node of a forest, and the position of the edge to it.
-
-    The root of a tree is its smallest node. It is its own parent, and its edge is at position f.
-
-    Source: Tarjan and Vishkin, "An Efficient Parallel Biconnectivity Algorithm", SIAM J. Comput. 14
-    (1985). An Euler tour passes each edge down and up. Pointer doubling counts the remaining arcs.
-    """
-    num_edges = len(u)
-    dtype = ops.index_dtype(max(2 * num_edges, size))
-    source, target = ops.asarray(ops.concat([u, v]), dtype), ops.asarray(ops.concat([v, u]), dtype)
-    arc, node = (ops.arange(length, dtype=dtype) for length in (2 * num_edges, size))
-    twin = ops.where(arc < num_edges, arc + num_edges, arc - num_edges)
-    order = ops.asarray(ops.argsort(source), dtype)
-    place = ops.scatter(order, arc, len(arc), 0, dtype=dtype)
-    degree = ops.scatter_reduce(source, ops.full(len(arc), 1, dtype=dtype), size, "sum", 0)
-    ends = ops.offsets(degree, dtype=dtype)
-    following = place + 1
-    is_last = following == ops.gather(ends[1:], source)
-    following = ops.where(is_last, ops.gather(ends, source), following)
-    following = ops.gather(order, ops.gather(following, twin))
-    _, root = ops.join_in_order(u, v, size)
-    start = ops.gather(order, ops.gather(ends, ops.gather(root, source)))
-    following = ops.where(following == start, arc, following)
-    left = ops.asarray(following != arc, dtype)
-    while ops.count((beyond := ops.gather(following, following)) != following):
-        left, following = left + ops.gather(left, following), beyond
-    is_down = left > ops.gather(left, twin)
-    child, parent, edge = ops.compact(is_down, target, source, ops.minimum(arc, twin))
-    edge = ops.scatter(child, edge, size, num_edges, dtype=dtype)
-    above = ops.scatter(child, parent, size, 0, dtype=dtype)
-    return ops.asarray(ops.where(edge < num_edges, above, node), ops.index_dtype(size)), edge
 
 
 def _windows(ops: Any, values: Array, count: int) -> list[Array]:

@@ -20,24 +20,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .host import addresses_are_limited
+from .sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import DTypeLike, NDArray
 
-#: Smaller arrays come from NumPy's allocator, which also reuses memory.
-_SMALLEST = 2**20
 #: Blocks are whole huge pages: a first write to 4 kB takes as long as one to 50 kB of a huge page.
-_PAGE = 2**21
-#: The bytes of the range. Linux provides their memory page by page, on the first write.
-_RANGE = 2**32
+PAGE = 2**21
 
 
-class _Pool:
-    """The free blocks of a range, and the number of blocks in use."""
+class Pool:
+    """The free blocks of a range of `size` bytes, and the number of blocks in use.
 
-    def __init__(self) -> None:
+    Linux provides the memory of the range page by page, on the first write.
+    """
+
+    def __init__(self, size: int = 2**32) -> None:
+        self.size = size
         self.lock = threading.Lock()
         self.returned: deque[tuple[int, int]] = deque()
         self.mapping: Any = None
@@ -51,7 +52,7 @@ class _Pool:
         with self.lock:
             self._take_back()
             if self.mapping is None:
-                self.mapping, self.free = _mapped()
+                self.mapping, self.free = _mapped(self.size)
             for place, (start, stop) in enumerate(self.free):
                 if stop - start >= size:
                     self.free[place : place + 1] = _joined([(start + size, stop)])
@@ -104,7 +105,7 @@ class _Pool:
 class _Lease:
     """A block in use. It returns to the pool when no NumPy array uses it."""
 
-    def __init__(self, pool: _Pool, mapping: Any, start: int, stop: int) -> None:
+    def __init__(self, pool: Pool, mapping: Any, start: int, stop: int) -> None:
         self._pool, self._block = pool, (start, stop)
         self.__array_interface__ = np.frombuffer(mapping, "u1")[start:stop].__array_interface__
 
@@ -125,31 +126,48 @@ def _joined(blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _mapped() -> tuple[Any, list[tuple[int, int]]]:
-    """Map the range; without a free block where it would count as memory, or is not available."""
+def _mapped(size: int) -> tuple[Any, list[tuple[int, int]]]:
+    """Map a range; without a free block where it would count as memory, or is not available."""
     if not hasattr(mmap, "MADV_DONTNEED") or addresses_are_limited():
         return None, []
     try:
-        mapping = mmap.mmap(-1, _RANGE + _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        mapping = mmap.mmap(-1, size + PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError):  # the system has fewer addresses
         return None, []
     with contextlib.suppress(OSError, AttributeError):  # the system may have no huge pages
         mapping.madvise(mmap.MADV_HUGEPAGE)
-    start = -np.frombuffer(mapping, "u1").ctypes.data % _PAGE
-    return mapping, [(start, start + _RANGE)]
+    start = -np.frombuffer(mapping, "u1").ctypes.data % PAGE
+    return mapping, [(start, start + size)]
 
 
-_pool = _Pool()
+#: The pool of this process.
+_pool = Pool()
 if hasattr(os, "register_at_fork"):  # in a child, a lock of another thread is never released
     _unlock = _pool.lock.release
     os.register_at_fork(before=_pool.lock.acquire, after_in_parent=_unlock, after_in_child=_unlock)
+
+
+def pool() -> Pool:
+    """Return the pool from which `empty` takes memory."""
+    return _pool
+
+
+@contextlib.contextmanager
+def using_pool(other: Pool) -> Iterator[Pool]:
+    """Return a context in which all threads use another pool, such as an empty one in a test."""
+    global _pool
+    before, _pool = _pool, other
+    try:
+        yield other
+    finally:
+        _pool = before
 
 
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised one-dimensional array, from the pool if it is large."""
     dtype = np.dtype(dtype)
     size = length * dtype.itemsize
-    lease = _pool.take(-(-size // _PAGE) * _PAGE) if size >= _SMALLEST else None
+    lease = _pool.take(-(-size // PAGE) * PAGE) if size >= sizes().smallest_block else None
     return np.empty(length, dtype) if lease is None else np.asarray(lease)[:size].view(dtype)
 
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .host import processors
+from .sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
-
-#: The smallest number of elements for which waking a thread pays.
-_SMALLEST_SHARE = 2**16
 
 
 class Each(NamedTuple):
@@ -46,7 +44,9 @@ class Team:
 
         If each place of the range stands for several elements, `each` is their number.
         """
-        return divide(length, max(1, min(self.size, length * each // _SMALLEST_SHARE, length)))
+        return divide(
+            length, max(1, min(self.size, length * each // sizes().smallest_share, length))
+        )
 
     def share(
         self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
@@ -169,7 +169,7 @@ def _largest(array: NDArray[Any]) -> Any:
     """Return the largest element, NaN if any is NaN; -1 if the array is empty."""
     if not len(array):
         return -1
-    if len(array) < 2 * _SMALLEST_SHARE or not isinstance(array, np.ndarray):
+    if len(array) < 2 * sizes().smallest_share or not isinstance(array, np.ndarray):
         return array.max()  # also on a device
     return np.max(in_shares(lambda start, stop: array[start:stop].max(), len(array)))
 

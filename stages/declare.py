@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
+
+#: Former names of stages, which work with a warning until the next release.
+_RENAMED = {"bring_edges_together": "concatenate_edges"}
 
 #: Parameters that are not fields: the array module, and the checkpoint record of a task.
 INJECTED = ("ops", "record")
@@ -157,6 +161,25 @@ def stage(
         return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
 
     return declare
+
+
+def current_name(name: str, stacklevel: int = 4) -> str:
+    """Return the present name of a stage; warn if `name` is a former one."""
+    if name in _RENAMED:
+        message = f"stage {name!r} is now {_RENAMED[name]!r}"
+        warnings.warn(message, DeprecationWarning, stacklevel)
+    return _RENAMED.get(name, name)
+
+
+def former_names(module: dict[str, Any]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module, which finds its stages by their former names."""
+
+    def find(name: str) -> Any:
+        if _RENAMED.get(name) not in module:
+            raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
+        return module[current_name(name, 3)]
+
+    return find
 
 
 def _contradiction(

@@ -2,8 +2,10 @@
 
 from ..primitives.vocabulary import ArrayModule
 from ..primitives.weight_order import WeightOrder
-from .declare import stage
+from .declare import former_names, stage
 from .fields import Columns, Count, DType, Edges, Lightest, Verdict, VertexIndex
+
+__getattr__ = former_names(globals())
 
 
 @stage(writes="signed", combine="any")
@@ -68,6 +70,6 @@ def relabel_edges(ops: ArrayModule, edges: Edges, label: VertexIndex) -> Edges:
 
 
 @stage(writes="whole_edges", combine="concatenation")
-def bring_edges_together(edges: Edges) -> Edges:
+def concatenate_edges(edges: Edges) -> Edges:
     """Concatenate the remaining edges of all partitions."""
     return edges

@@ -21,7 +21,7 @@ def remove_mirrored_edges(
 
 
 @stage(writes="forest")
-def list_forest(ops: ArrayModule, forest: Chosen) -> Index:
+def sort_forest_ids(ops: ArrayModule, forest: Chosen) -> Index:
     """Return the ids of the edges that were chosen in all rounds, in ascending order."""
     return ops.sorted_union(forest) if forest else ops.empty(0, ops.index_dtype(0))
 

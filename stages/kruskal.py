@@ -1,12 +1,11 @@
-"""Stages that process edges one at a time: the algorithms of Kruskal and Prim, and replacements."""
+"""Stages that process edges one at a time: the algorithms of Kruskal and Prim."""
 
 from heapq import heappop, heappush
-from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
 from .csr import compress_rows
 from .declare import stage
-from .fields import Arcs, Chosen, Count, Edges, Index, VertexIndex
+from .fields import Arcs, Chosen, Count, Edges, VertexIndex
 
 
 @stage(writes=("forest", "color"))
@@ -87,19 +86,3 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
                 chosen.append(edge)
                 reach(vertex)
     return ops.gather(whole_edges.edge_id, ops.asarray(chosen, whole_arcs.edge.dtype))
-
-
-@stage(writes="replacement")
-def cover_by_weight(
-    ops: ArrayModule, whole_edges: Edges, own_edges: Any, num_vertices: Count
-) -> Index:
-    """Find the lightest other edge that covers each edge of the forest; -1 if there is none.
-
-    An edge covers the path of the forest between its ends. `own_edges` has the positions of the
-    edges of the forest, in ascending order.
-    """
-    u, v, key, edge_id = whole_edges
-    own, dtype = ops.asarray(own_edges), ops.index_dtype(num_vertices)
-    a, b = (ops.asarray(ops.gather(end, own), dtype) for end in (u, v))
-    first = ops.cover_paths(a, b, u, v, key, own, num_vertices)
-    return ops.gather(ops.asarray(edge_id, "int64"), first, fill=-1)

@@ -58,11 +58,11 @@ def test_links_of_pages_lead_to_files():
 
 def test_algorithms_in_the_catalogue():
     pages = {name.replace("-", "_"): mstflow.algorithm(name) for name in ALGORITHMS}
-    assert modules_of("pipeline/catalogue") == set(pages)
+    assert modules_of("pipeline/catalogue/algorithms") == set(pages)
     for name, pipeline in pages.items():
-        page = importlib.import_module(f"mstflow.pipeline.catalogue.{name}")
+        page = importlib.import_module(f"mstflow.pipeline.catalogue.algorithms.{name}")
         assert getattr(page, name) is pipeline
-        assert {"Source", "Promise"} <= set(re.findall(r"^(\w+): ", page.__doc__, re.MULTILINE))
+        assert "\nSource: " in page.__doc__
 
 
 def test_algorithms_in_the_readme():
@@ -78,10 +78,12 @@ def test_algorithms_in_the_documentation():
 
 
 def test_stages_in_the_documentation():
-    modules = (importlib.import_module(f"mstflow.stages.{name}") for name in modules_of("stages"))
+    folders = ("queries", "strategies")
+    names = [f"{folder}.{name}" for folder in folders for name in modules_of(f"stages/{folder}")]
+    names += modules_of("stages")
     declaring = {
-        value.function.__module__.rpartition(".")[2]
-        for module in modules
+        value.function.__module__.split(".")[2]
+        for module in (importlib.import_module(f"mstflow.stages.{name}") for name in names)
         for value in vars(module).values()
         if isinstance(value, mstflow.Stage)
     }

@@ -28,6 +28,7 @@ from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.bounds import device_bytes
 from mstflow.primitives.cuda.arrays import CudaArrays
 from mstflow.runtime.device import device_array
+from mstflow.runtime.sizes import tuned
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
 
@@ -100,22 +101,22 @@ def check(graph, strategy, **options):
 
 
 def test_the_plan_advises_a_gpu_from_a_number_of_edges(monkeypatch):
-    monkeypatch.setattr("mstflow.primitives.cuda.device.PAYS_FROM", GRAPH.num_edges)
     monkeypatch.setattr("mstflow.pipeline.engine.gpu_pays", lambda _: False)
-    forest = solve(GRAPH)
-    assert forest.backend != "cupy"
-    advice = 'on a GPU, backend="cupy" is faster from 3,000 edges on'
-    assert str(forest.report.plan).endswith(f"; {advice}")
-    columns = GRAPH.u[1:], GRAPH.v[1:], GRAPH.weight[1:]
-    assert solve(columns).report.plan.advice == ""
-    assert solve(on_device(GRAPH)).report.plan.advice == ""
+    with tuned(device_from=GRAPH.num_edges):
+        forest = solve(GRAPH)
+        assert forest.backend != "cupy"
+        advice = 'on a GPU, backend="cupy" is faster from 3,000 edges on'
+        assert str(forest.report.plan).endswith(f"; {advice}")
+        columns = GRAPH.u[1:], GRAPH.v[1:], GRAPH.weight[1:]
+        assert solve(columns).report.plan.advice == ""
+        assert solve(on_device(GRAPH)).report.plan.advice == ""
 
 
-def test_auto_uses_a_gpu_from_a_number_of_edges(monkeypatch):
+def test_auto_uses_a_gpu_from_a_number_of_edges():
     """The process must have loaded CuPy, and the default must be asked for."""
-    monkeypatch.setattr("mstflow.primitives.cuda.device.PAYS_FROM", GRAPH.num_edges)
     expected = solve(GRAPH, backend="numpy").edge_ids.tolist()
-    forest = solve(GRAPH)
+    with tuned(device_from=GRAPH.num_edges):
+        forest = solve(GRAPH)
     assert (forest.backend, forest.report.plan.advice) == ("cupy", "")
     assert forest.edge_ids.tolist() == expected
     columns = GRAPH.u[1:], GRAPH.v[1:], GRAPH.weight[1:]
@@ -126,9 +127,10 @@ def test_auto_uses_a_gpu_from_a_number_of_edges(monkeypatch):
         (GRAPH, "auto", {"memory": "2GB"}),
         (GRAPH, "auto", {"scheduler": "threads"}),
     ]:
-        assert solve(graph, strategy, **options).backend != "cupy"
-    monkeypatch.setattr("mstflow.primitives.cuda.device.BYTES_PER_EDGE", 10**12)
-    assert solve(GRAPH).backend != "cupy"
+        with tuned(device_from=GRAPH.num_edges):
+            assert solve(graph, strategy, **options).backend != "cupy"
+    with tuned(device_from=GRAPH.num_edges, device_bytes=10**12):
+        assert solve(GRAPH).backend != "cupy"
 
 
 @given(graph=edge_lists(), capacity=st.integers(2, 40), cut=st.integers(0, 40))
@@ -181,10 +183,10 @@ def test_results_of_a_graph_on_the_host():
 
 @pytest.mark.parametrize("values", [np.arange(9), np.arange(18)[::2], np.broadcast_to(7, 9)])
 @pytest.mark.parametrize("dtype", [None, "f4"])
-def test_large_columns_are_copied_in_chunks(values, dtype, monkeypatch):
-    monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 16)
+def test_large_columns_are_copied_in_chunks(values, dtype):
     interpreted_gpu.counts()
-    found = primitives.array_module("cupy").asarray(values, dtype)
+    with tuned(copied_to_device=16):
+        found = primitives.array_module("cupy").asarray(values, dtype)
     pieces = 0 if values.strides == (0,) else len(values) // (16 // values.itemsize)
     assert interpreted_gpu.counts().copies_in >= pieces
     assert found.flags.c_contiguous

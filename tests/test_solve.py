@@ -21,6 +21,7 @@ from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError, OutOfMemoryError
 from mstflow.forest.edges import total
+from mstflow.runtime.sizes import sizes
 from oracle import kruskal
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
@@ -269,9 +270,9 @@ BEST = "numba" if "numba" in mstflow.backends() else "numpy"
 def choices(monkeypatch, *, are_loaded, are_cached):
     """Return a function that chooses as a process without earlier graphs would."""
     modules = dict(sys.modules)
-    modules.pop("mstflow.primitives.numba.arrays", None)
+    modules.pop("mstflow.primitives.compiled.arrays", None)
     if are_loaded:
-        modules["mstflow.primitives.numba.arrays"] = None
+        modules["mstflow.primitives.compiled.arrays"] = None
     monkeypatch.setattr(primitives, "sys", SimpleNamespace(modules=modules))
     monkeypatch.setattr(primitives, "_are_cached", lambda: are_cached)
     monkeypatch.setattr(primitives, "_solved", functools.cache(list))
@@ -281,9 +282,9 @@ def choices(monkeypatch, *, are_loaded, are_cached):
 @pytest.mark.parametrize(
     ("are_loaded", "are_cached", "least"),
     [
-        (True, False, primitives._USED_FROM),
-        (False, True, primitives._LOADED_FROM - primitives._SMALL),
-        (False, False, primitives._COMPILED_FROM),
+        (True, False, sizes().kernels_used_from),
+        (False, True, sizes().kernels_loaded_from - sizes().calls),
+        (False, False, sizes().kernels_compiled_from),
     ],
 )
 def test_auto_chooses_kernels_for_large_graphs(monkeypatch, are_loaded, are_cached, least):
@@ -296,7 +297,7 @@ def test_auto_chooses_kernels_for_large_graphs(monkeypatch, are_loaded, are_cach
 def test_auto_loads_kernels_after_many_graphs(monkeypatch):
     for are_cached, last in ((True, "numba"), (False, "numpy")):
         choose = choices(monkeypatch, are_loaded=False, are_cached=are_cached)
-        found = [choose(primitives._LOADED_FROM // 4) for _ in range(4)]
+        found = [choose(sizes().kernels_loaded_from // 4) for _ in range(4)]
         assert found == [*["numpy"] * 3, last]
 
 

@@ -9,6 +9,7 @@ import mstflow
 from graph_strategies import WEIGHT_DTYPES, union_of_many
 from mstflow.graphs.generate.families import FAMILIES
 from mstflow.primitives.numpy_arrays import NumpyArrays
+from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
 from mstflow.testing import EVERY_STAGE
 
@@ -48,11 +49,10 @@ def graphs():
 
 
 @pytest.fixture
-def small_shares(monkeypatch):
+def small_shares():
     """Give a share to each thread, even for few elements."""
-    monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._SORTED_TOGETHER", 2)
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._RUN", 8)
+    with tuned(smallest_share=3, sorted_together=2, run=8):
+        yield
 
 
 def solve(columns, num_vertices, pipeline, threads):
@@ -96,7 +96,7 @@ def test_shares_may_run_in_any_order(monkeypatch):
 @pytest.mark.parametrize("seed", range(20))
 def test_later_runs_may_be_joined_first(seed):
     """One thread joins the runs from `cut` on; then a slow thread joins the runs before."""
-    from mstflow.primitives.numba.arrays import NumbaArrays, kruskal
+    from mstflow.primitives.compiled.arrays import NumbaArrays, kruskal
 
     rng = np.random.default_rng(seed)
     u, v = rng.integers(0, 150, (2, 600), np.int32)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..graphs import Graph
 
 #: The stages before and after the rounds of `boruvka-csr`, whose work UMinho's time leaves out.
-AROUND = {"find_signs", "order_weights", "drop_loops", "sort_edges", "build_csr", "list_forest"}
+AROUND = {"find_signs", "order_weights", "drop_loops", "sort_edges", "build_csr", "sort_forest_ids"}
 #: Our codes and the programs whose algorithms they are, as records name them.
 PAIRS = {"boruvka-csr": "UMinho", "boruvka-sorted": "parallel-boruvka"}
 

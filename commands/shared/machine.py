@@ -54,7 +54,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _describe_kernels() -> dict[str, Any]:
-    from ...primitives.numba.kruskal import deal
+    from ...primitives.compiled.kruskal import deal
     from ...runtime.kernels import is_cached
 
     folder = deal.stats.cache_path

@@ -18,14 +18,14 @@ import numpy as np
 
 from ...errors import GraphError, OptionError
 from ...graphs.edge_list import EdgeList
+from ...pipeline.catalogue.queries.single_linkage import single_linkage
 from ...pipeline.options import check_count
-from ...primitives import array_module, placed
+from ...primitives import array_module, transfer
 from ...primitives.weight_order import WeightOrder
 from ...runtime.device import host_array, is_on_device
-from ...stages.hierarchy import clusters_at, heaviest_between, line_up
+from ...stages.queries.hierarchy import clusters_at, heaviest_between, line_up
 from .condense import condense
 from .hdbscan import Clusters, select
-from .merging import merging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -338,7 +338,7 @@ class Dendrogram:
     def _clusters(self, num_kept: int) -> NDArray[np.int64]:
         ops = array_module(self.backend)
         labels = clusters_at(ops, ops.asarray(self.parent), self.num_vertices, num_kept)
-        clusters: NDArray[np.int64] = placed(labels, self.backend, on_device=self.is_on_device)
+        clusters: NDArray[np.int64] = transfer(labels, self.backend, on_device=self.is_on_device)
         return clusters
 
     def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> Any:
@@ -406,7 +406,7 @@ class Dendrogram:
 def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
     """Return the hierarchy that `Forest.dendrogram` describes."""
     edges = EdgeList(forest.u, forest.v, forest.weight, num_vertices=forest.num_vertices)
-    fields, _ = merging.run(
+    fields, _ = single_linkage.run(
         edges,
         maximum=forest.maximum,
         backend=backend.name,
@@ -417,7 +417,7 @@ def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
     ops, on_device = array_module(backend), is_on_device(fields["order"])
     order = ops.asarray(fields["order"])
     weight, edge_ids = (
-        placed(ops.gather(ops.asarray(column), order), backend, on_device=on_device)
+        transfer(ops.gather(ops.asarray(column), order), backend, on_device=on_device)
         for column in (forest.weight, forest.edge_ids)
     )
     return Dendrogram(

@@ -85,7 +85,7 @@ _SCANNED = {
 
 def _scanning(name: str, summary: str, *steps: Step) -> Dataflow:
     """Return a strategy that consists of scans."""
-    steps = (scan.start_scans, *steps, fragments.list_forest)
+    steps = (scan.start_scans, *steps, fragments.sort_forest_ids)
     first = {"labels": None, "limit": None}
     return Dataflow(name, steps, _SCANNED, ("forest",), summary, first)
 
@@ -152,16 +152,16 @@ def _extended(
 ) -> Dataflow:
     """Return a pipeline with the stages `first`, which read a field, before it.
 
-    The stage `list_forest` after it converts the field `forest` to a sorted array of edge ids. It
-    is omitted if the pipeline has no result `forest`, or if a stage of the pipeline already returns
-    such an array.
+    The stage `sort_forest_ids` after it converts the field `forest` to a sorted array of edge ids.
+    It is omitted if the pipeline has no result `forest`, or if a stage of the pipeline already
+    returns such an array.
     """
     flows = _built.setdefault(pipeline, {})
     if (name, first) not in flows:
         writers = [stage for stage in pipeline.stages() if "forest" in stage.writes]
         is_chosen = all(stage.writes["forest"].kind == "chosen" for stage in writers)
         result = ("forest",) if read == "columns" else pipeline.result
-        last = (fragments.list_forest,) if "forest" in result and is_chosen else ()
+        last = (fragments.sort_forest_ids,) if "forest" in result and is_chosen else ()
         steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
         given = _SOURCE if read == "source" else FieldState(COLUMNS, in_partitions=True)
         inputs = {read: given, **_SHARED}

@@ -70,7 +70,7 @@ def _join(solver: Solver, source: EdgeSource, tile: Tile) -> JoinedTile:
         source.check()  # raises an error for the first NaN of all tiles
     key = ops.order_key(ops.asarray(weight), signed=True, descending=solver.maximum)
     u, v = map(ops.asarray, (tile.shape.u, tile.shape.v))
-    certain, undecided, label, count = ops.join_inside(u, v, key, tile.shape.num_vertices)
+    certain, undecided, label, count = ops.contract_tile(u, v, key, tile.shape.num_vertices)
     left = np.concatenate([ops.to_host(undecided), tile.shape.leaving])
     chosen = tile.edge_ids(ops.to_host(certain))
     columns = Columns(*tile.ends(left), weight[left], tile.edge_ids(left))

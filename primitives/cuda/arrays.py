@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from ...runtime.sizes import sizes
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
 from ..vocabulary import ArrayModule
@@ -29,9 +30,6 @@ DType = Any
 
 _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
-#: The largest number of bytes that a thread copies from the host at once. CuPy never frees pinned
-#: buffers, so they should be small. Also, one buffer can be filled while others are copied.
-_PIECE = 2**23
 #: The number of columns that the kernel `move` takes.
 _COLUMNS = 4
 #: The number of rounds of `join_in_order` before the host reads a length, and the longest list for
@@ -83,14 +81,15 @@ class CudaArrays(ArrayModule):
         return self._device.beside()
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
-        if not isinstance(values, np.ndarray) or values.nbytes <= _PIECE:
+        most = sizes().copied_to_device
+        if not isinstance(values, np.ndarray) or values.nbytes <= most:
             array = self._xp.asarray(values, dtype=dtype)
             return self._xp.ascontiguousarray(array) if array.ndim else array
         dtype = values.dtype if dtype is None else dtype
         if not values.strides[0]:  # a broadcast value
             return self.full(len(values), values[0], dtype)
         out = self.empty(len(values), dtype)
-        step = _PIECE // values.itemsize
+        step = most // values.itemsize
 
         def copy(start: int, stop: int) -> None:
             for first in range(start * step, min(stop * step, len(values)), step):

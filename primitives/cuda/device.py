@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parent
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
-#: The number of edges from which a GPU solves a graph in host memory faster than 16 threads do, and
-#: the most bytes of its memory that an edge takes: `python -m benchmarks device`.
-PAYS_FROM, BYTES_PER_EDGE = 2**18, 72
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
 _LANGUAGE = "c++17"

@@ -1,7 +1,7 @@
 """Stages of the strategy "tiles": join the vertices inside the tiles of a grid first.
 
 A tile is a box of vertices. Most edges inside it can be decided from the edges that touch it: each
-is certain to be in the minimum forest of the grid, or certain not to be. See `join_inside` in
+is certain to be in the minimum forest of the grid, or certain not to be. See `contract_tile` in
 `primitives.joins`. The certain edges join the vertices of a tile to few fragments, near its faces.
 The edges between tiles and the undecided edges remain; a tile has fewer undecided edges than
 fragments. An algorithm finds the rest of the forest from the remaining edges.

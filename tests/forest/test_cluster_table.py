@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from graph_strategies import edge_lists
 from mstflow import minimum_spanning_forest
 from mstflow.errors import OptionError
-from mstflow.forest import cluster_table
+from mstflow.runtime.sizes import tuned
 
 PAIRS = pa.table(
     {
@@ -64,12 +64,12 @@ def test_components_at_each_threshold(graph, maximum, data):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_named_tables_are_written_block_by_block(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(cluster_table, "_IN_MEMORY", 8)  # the rest goes to a file
+def test_named_tables_are_written_block_by_block(tmp_path, suffix):
     forest = minimum_spanning_forest(PAIRS, ends=("left", "right"), weight="score", maximum=True)
     table = forest.clusters([0.7, 0.9, 0.5])
     path = tmp_path / f"clusters{suffix}"
-    table.save(path)
+    with tuned(labels_in_memory=8):  # the rest goes to a file
+        table.save(path)
     saved = parquet.read_table(path) if suffix == ".parquet" else arrow_csv.read_csv(path)
     expected = {
         "name": ["a", "b", "c", "d", "e"],

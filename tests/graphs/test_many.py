@@ -13,6 +13,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError, OutOfMemoryError
 from mstflow.graphs.source import EdgeSource
+from mstflow.runtime.sizes import tuned
 
 
 @given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
@@ -47,14 +48,14 @@ def test_plain_columns_are_adopted_together(ids, weights):
 @pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
 def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
     monkeypatch.setattr("mstflow.graphs.disjoint_union.TOGETHER", 30)
-    monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 1)
     rng = np.random.default_rng(4)
     many = [
         (*rng.integers(0, m // 3 + 1, (2, m)), rng.integers(0, 100, m).astype(weights))
         for m in (*range(1, 70), 3000)
     ]
     many[40] = mstflow.EdgeList(*many[40], num_vertices=200)
-    found = mstflow.minimum_spanning_forests(many, threads=threads, backend="numba")
+    with tuned(smallest_share=1):
+        found = mstflow.minimum_spanning_forests(many, threads=threads, backend="numba")
     for forest, graph in zip(found, many, strict=True):
         alone = mstflow.minimum_spanning_forest(graph, backend="numpy")
         assert forest.edge_ids.tolist() == alone.edge_ids.tolist()

@@ -18,6 +18,7 @@ from mstflow import Loop, Pipeline, When, stage
 from mstflow.errors import OptionError, PipelineError
 from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
+from mstflow.stages import edges
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left
 from mstflow.stages.fields import (
     Chosen,
@@ -389,7 +390,7 @@ def test_stages_cannot_modify_arrays_of_the_caller(backend, column):
         array //= 2
         return edges
 
-    pipeline = mstflow.algorithm("kruskal").insert_before("bring_edges_together", halve)
+    pipeline = mstflow.algorithm("kruskal").insert_before("concatenate_edges", halve)
     graph = np.array([0, 1]), np.array([1, 2]), np.array([8, 6])
     with pytest.raises(PipelineError, match=r"stage 'halve' failed on edges.* read-only"):
         mstflow.minimum_spanning_forest(graph, algorithm=pipeline, backend=backend)
@@ -457,6 +458,18 @@ def test_edits_are_copies():
     other = original.named("mine", "my own")
     assert (other.name, other.summary, names(other)) == ("mine", "my own", before)
     assert original.name == "boruvka-edgelist"
+
+
+def test_former_names_of_stages_work_with_a_warning():
+    kruskal = mstflow.algorithm("kruskal")
+    with pytest.warns(DeprecationWarning, match="'bring_edges_together' is now") as edit:
+        edited = kruskal.insert_before("bring_edges_together", edges.drop_loops)
+    with pytest.warns(DeprecationWarning, match="'bring_edges_together' is now") as read:
+        assert edges.bring_edges_together is edges.concatenate_edges
+    assert names(edited) == ["drop_loops", *names(kruskal)]
+    assert {warning.filename for warning in (*edit, *read)} == {__file__}
+    with pytest.raises(AttributeError, match=r"mstflow\.stages\.edges.* no attribute 'nothing'"):
+        edges.nothing  # noqa: B018
 
 
 def test_edits_reach_into_conditions():

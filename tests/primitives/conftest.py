@@ -6,6 +6,7 @@ import mstflow
 from lender import Lender
 from mstflow.primitives import array_module
 from mstflow.primitives.checked import CheckedModule
+from mstflow.runtime.sizes import tuned
 
 
 def modules():
@@ -25,11 +26,7 @@ def module(request):
     if not several:
         yield array_module(name)
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 3)
-        patch.setattr("mstflow.runtime.memory._SMALLEST", 8)
-        patch.setattr("mstflow.primitives.numba.arrays._LONG_RUN", 8)
-        patch.setattr("mstflow.primitives.numba.arrays._RUN", 4)
+    with tuned(smallest_share=3, smallest_block=8, longest_run=8, run=4):
         yield type(array_module(name))(4)
 
 

@@ -77,23 +77,11 @@ VIOLATIONS = [
     *(("join_levels", "ends", (THREE - 7, THREE - 7, ends, 3)) for ends in ([2, 1], [4], [-1])),
     ("label_level", "parent", (ints(1, 0), KEYS[:2], 0)),
     ("label_level", "level", (ints(0, 1), KEYS, 0)),
-    ("join_inside", "v", (THREE - 7, THREE - 5, KEYS, 3)),
+    ("contract_tile", "v", (THREE - 7, THREE - 5, KEYS, 3)),
     *(("path_sums", "parent", (index, THREE)) for index in BAD_PLACES),
     ("path_sums", "parent", (ints(0, 0, 2), THREE)),
     ("path_sums", "values", (ints(1, 2, 2), THREE[:2])),
     ("path_sums", "values", (ints(1, 2, 2), np.ones(3))),
-    ("cover_paths", "v", (ints(0, 1), ints(1, 3), THREE - 7, THREE - 7, KEYS, ints(), 3)),
-    ("cover_paths", "a", (ints(0, 1), ints(1, 2), THREE, THREE - 7, KEYS, ints(), 3)),
-    ("cover_paths", "b", (ints(0, 1), ints(1, 2), THREE - 7, ints(0), KEYS, ints(), 3)),
-    (
-        "cover_paths",
-        "key",
-        (ints(0, 1), ints(1, 2), THREE - 7, THREE - 7, ints(1), ints(), 3),
-    ),
-    *(
-        ("cover_paths", "ignored", (*[ints(0, 1)] * 2, THREE - 7, THREE - 7, KEYS, ignored, 3))
-        for ignored in (np.ones(2, bool), ints(3), ints(-1), ints(1, 0))
-    ),
     *(("range_max", "first", (TABLE, index, ints(0, 1, 2))) for index in BAD_PLACES),
     *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
     ("range_max", "last", (TABLE, ints(0, 0), ints(1))),

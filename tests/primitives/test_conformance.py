@@ -14,6 +14,7 @@ from mstflow.primitives.joins import Joins, helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
 from mstflow.primitives.vocabulary import ArrayModule
+from mstflow.runtime.sizes import tuned
 from primitive_cases import (
     ALL,
     CASES,
@@ -117,13 +118,11 @@ def test_many_consecutive_integers(module, dtype, size):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_a_repeated_negative_zero_keeps_its_sign(module, monkeypatch, dtype):
-    monkeypatch.setattr("mstflow.primitives.cuda.arrays._PIECE", 8)
+def test_a_repeated_negative_zero_keeps_its_sign(module, dtype):
     every, none = (module.asarray(np.arange(size)) for size in (3, 0))
     ones = module.full(3, 1, dtype)
     offsets = module.asarray(np.array([0, 0, 3]))
     results = {
-        "asarray": module.asarray(np.broadcast_to(np.array(-0.0, dtype), 9)),
         "full": module.full(3, -0.0, dtype),
         "full of a scalar": module.full(3, np.dtype(dtype).type(-0.0), dtype),
         "where": module.where(ones > 1, ones, -0.0),
@@ -132,6 +131,8 @@ def test_a_repeated_negative_zero_keeps_its_sign(module, monkeypatch, dtype):
         "fill of gather": module.gather(ones[:0], every * 0, fill=-0.0),
         "initial of segmented_reduce": module.segmented_reduce(ones, offsets, "sum", -0.0)[:1],
     }
+    with tuned(copied_to_device=8):
+        results["asarray"] = module.asarray(np.broadcast_to(np.array(-0.0, dtype), 9))
     for name, result in results.items():
         values = module.to_host(result)
         assert values.dtype == dtype, name
@@ -235,9 +236,8 @@ def test_helpers_reject_pairs_inside_a_set():
 
 
 @pytest.mark.parametrize("most", [None, 0, 77])
-def test_relabel_pairs_with_a_most_frequent_label(ops, share, most, monkeypatch):
+def test_relabel_pairs_with_a_most_frequent_label(ops, share, most):
     """The Numba module summarises large numbers of labels; the test lowers its threshold."""
-    monkeypatch.setattr("mstflow.primitives.numba.arrays._MANY_LABELS", 2**10, raising=False)
     draw = np.random.default_rng(8)
     size, n = 200_001 // share, 250_000 // share
     label = draw.integers(0, size // 2, size, dtype=np.int32)
@@ -247,4 +247,5 @@ def test_relabel_pairs_with_a_most_frequent_label(ops, share, most, monkeypatch)
     key, ids = draw.integers(0, 9, n, dtype=np.uint32), np.arange(n, dtype=np.int32)
     unlike = label[u] != label[v]
     expected = tuple(column[unlike] for column in (label[u], label[v], key, ids))
-    compare("relabel_pairs", ops.relabel_pairs(label, u, v, key, ids), expected)
+    with tuned(summarised_labels=2**10):
+        compare("relabel_pairs", ops.relabel_pairs(label, u, v, key, ids), expected)

@@ -6,6 +6,7 @@ from hypothesis import given
 
 import mstflow
 from graph_strategies import edge_lists
+from mstflow.runtime.sizes import tuned
 from mstflow.stages.trees import no_tree_joined
 from oracle import kruskal
 
@@ -26,8 +27,7 @@ def pipeline(request):
 @pytest.fixture(scope="module")
 def small_shares():
     """Share even small graphs among threads."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 2)
+    with tuned(smallest_share=2):
         yield
 
 

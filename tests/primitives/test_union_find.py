@@ -6,8 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from mstflow.primitives.numba.arrays import NumbaArrays, shared_trees
-from mstflow.primitives.numba.shared_trees import PARENT, RANK
+from mstflow.primitives.compiled.arrays import NumbaArrays, shared_trees
+from mstflow.primitives.compiled.shared_trees import PARENT, RANK
+from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
 
 
@@ -39,10 +40,9 @@ def test_helpers_end_if_the_main_thread_fails(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr("mstflow.runtime.team._SMALLEST_SHARE", 2)
-    monkeypatch.setattr(shared_trees, "join_undecided", fail)
+    monkeypatch.setattr(shared_trees, "join_undecided", fail)  # no input makes this kernel fail
     u = np.arange(40)
-    with pytest.raises(MemoryError):
+    with tuned(smallest_share=2), pytest.raises(MemoryError):
         NumbaArrays(4).join_with_helpers(u, u, 40)
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from mstflow.runtime import memory
 
-sizes = st.lists(st.integers(1, 40).map(lambda pages: pages * memory._PAGE), max_size=40)
+sizes = st.lists(st.integers(1, 40).map(lambda pages: pages * memory.PAGE), max_size=40)
 
 
 def block(lease):
@@ -27,7 +28,7 @@ def block(lease):
 
 @given(sizes, st.data())
 def test_blocks_do_not_overlap(sizes, data):
-    pool, leases = memory._Pool(), []
+    pool, leases = memory.Pool(), []
     runs = data.draw(st.integers(0, 3))
     for _ in range(runs):
         pool.keep(1, True)
@@ -43,7 +44,7 @@ def test_blocks_do_not_overlap(sizes, data):
             del lease
         assert not any(one[1] == two[0] for one in pool.free for two in pool.free)
         in_use = sum(len(block(lease)) for lease, _ in leases)
-        assert in_use + sum(stop - start for start, stop in pool.free) == memory._RANGE
+        assert in_use + sum(stop - start for start, stop in pool.free) == pool.size
     lease = None
     leases.clear()
     pool.keep(-1, True)
@@ -52,10 +53,10 @@ def test_blocks_do_not_overlap(sizes, data):
 
 
 @pytest.fixture
-def pool(monkeypatch):
+def pool():
     """A pool of its own."""
-    monkeypatch.setattr(memory, "_pool", found := memory._Pool())
-    return found
+    with memory.using_pool(memory.Pool()) as pool:
+        yield pool
 
 
 def resident():
@@ -117,17 +118,10 @@ def test_arrays_that_outlive_a_run_are_returned_like_its_free_blocks(pool):
     assert held == [False, hasattr(mmap, "MADV_FREE"), False]
 
 
-def test_a_limit_of_addresses(pool, monkeypatch):
-    monkeypatch.setattr(memory, "addresses_are_limited", lambda: True)
-    with memory.keeping_blocks():
-        assert len(memory.empty(2**21, np.uint8)) == 2**21
-        assert (pool.leases, pool.mapping) == (0, None)
-
-
-def test_larger_arrays_than_the_range_come_from_numpy(pool, monkeypatch):
-    monkeypatch.setattr(memory, "_RANGE", memory._PAGE)
-    arrays = [memory.empty(2**21, np.uint8) for _ in range(3)]
-    assert pool.leases == bool(pool.mapping)
+def test_larger_arrays_than_the_range_come_from_numpy():
+    with memory.using_pool(memory.Pool(memory.PAGE)) as pool:
+        arrays = [memory.empty(2**21, np.uint8) for _ in range(3)]
+        assert pool.leases == bool(pool.mapping)
     assert [len(array) for array in arrays] == [2**21] * 3
 
 
@@ -156,17 +150,18 @@ def test_idle_blocks_are_offered_to_the_system(pool):
 
 
 def test_too_large_arrays_raise_memory_error():
-    leases = memory._pool.leases
+    leases = memory.pool().leases
     with pytest.raises(MemoryError):
         memory.empty(2**60, np.uint8)
-    assert memory._pool.leases == leases
+    assert memory.pool().leases == leases
 
 
 @pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="Windows has no such range")
-def test_a_system_may_have_fewer_addresses_than_the_range(pool, monkeypatch):
+def test_a_system_may_have_fewer_addresses_than_the_range():
     """Such as a system of 32 bits."""
-    monkeypatch.setattr(memory, "_RANGE", 2**64)
-    assert len(memory.empty(2**21, np.uint8)) == 2**21
+    with memory.using_pool(memory.Pool(2**64)) as pool:
+        assert len(memory.empty(2**21, np.uint8)) == 2**21
+        assert (pool.leases, pool.mapping) == (0, None)
 
 
 def ended(program):
@@ -185,6 +180,7 @@ def test_other_arrays_use_the_addresses_below_a_limit(kind):
         limit = pages * resource.getpagesize() + 5 * 2**30
         resource.setrlimit(resource.RLIMIT_{kind}, (limit, limit))
         pooled = memory.empty(2**21, np.uint8)
+        assert memory.pool().mapping is None
         np.empty(4 * 2**30, np.uint8)
     """
     assert ended(program) == 0
@@ -196,7 +192,7 @@ def test_a_child_can_use_the_pool_whose_lock_another_thread_had():
         import os, signal, threading, time
         locked = threading.Event()
         def hold():
-            with memory._pool.lock:
+            with memory.pool().lock:
                 locked.set()
                 time.sleep(0.2)
         threading.Thread(target=hold).start()
@@ -212,7 +208,7 @@ def test_a_child_can_use_the_pool_whose_lock_another_thread_had():
 
 
 def test_huge_pages_are_optional(pool, monkeypatch):
-    """Linux without huge pages refuses the advice."""
+    """Linux without huge pages refuses the advice, which no parameter of the pool can imitate."""
 
     class Mapping(mmap.mmap):
         def madvise(self, *_):
@@ -224,18 +220,30 @@ def test_huge_pages_are_optional(pool, monkeypatch):
     assert block.sum() == 2**20
 
 
-def test_a_block_may_return_while_another_is_taken(pool, monkeypatch):
-    """The garbage collector may run at any time, even while the lock is held."""
-    returning, joined = [pool.take(memory._PAGE) for _ in range(2)], memory._joined
+class Collecting:
+    """A lock that frees a list as soon as it is held, as the garbage collector may."""
 
-    def join(blocks):
-        returning.clear()
-        return joined(blocks)
+    def __init__(self, leases):
+        self._lock, self._leases, self.locked = (
+            threading.Lock(),
+            leases,
+            lambda: self._lock.locked(),
+        )
 
-    monkeypatch.setattr(memory, "_joined", join)
-    lease = pool.take(memory._PAGE)
+    def __enter__(self):
+        self._lock.acquire()
+        self._leases.clear()
+
+    def __exit__(self, *_):
+        self._lock.release()
+
+
+def test_a_block_may_return_while_another_is_taken(pool):
+    returning = [pool.take(memory.PAGE) for _ in range(2)]
+    pool.lock = Collecting(returning)
+    lease = pool.take(memory.PAGE)
     assert not pool.returned
-    assert (pool.leases, len(pool.free)) == (1, 2)
+    assert (pool.leases, len(pool.free)) == (1, 1)
     del lease
 
 
@@ -256,6 +264,6 @@ def test_interrupts_do_not_keep_the_lock():
             with contextlib.suppress(KeyboardInterrupt):
                 memory.empty(2**21, np.uint8)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        assert memory._pool.lock.acquire(timeout=5)
+        assert memory.pool().lock.acquire(timeout=5)
     """
     assert ended(program) == 0

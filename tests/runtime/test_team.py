@@ -14,12 +14,12 @@ from hypothesis.extra.numpy import arrays
 
 import mstflow
 from mstflow.runtime import team
+from mstflow.runtime.sizes import tuned
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_shares():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(team, "_SMALLEST_SHARE", 3)
+    with tuned(smallest_share=3):
         yield
 
 
@@ -105,7 +105,10 @@ def test_a_call_may_use_the_same_team(size):
 
 
 def test_helpers_end_if_a_thread_does_not_start(monkeypatch):
-    """The helpers of `join_with_helpers` run until the first call ends."""
+    """The helpers of `join_with_helpers` run until the first call ends.
+
+    The system refuses threads only to a process that has too many, so the library's pool does.
+    """
     submit, started = ThreadPoolExecutor.submit, []
 
     def submit_once(pool, *call):

@@ -141,24 +141,25 @@ FAULTS = [
     # Primitives: Numba.
     Fault(
         "the largest key is not a key",
-        "primitives/numba/pairs.py", "(now < records[at]) | (there == NONE)", "now < records[at]",
+        "primitives/compiled/pairs.py",
+        "(now < records[at]) | (there == NONE)", "now < records[at]",
         CONFORMANCE,
         "numba and scatter_min_pairs",
     ),
     Fault(
         "of equal keys in two threads' shares the first row wins",
-        "primitives/numba/pairs.py", "(there < position))", "(there > position))", CONFORMANCE,
+        "primitives/compiled/pairs.py", "(there < position))", "(there > position))", CONFORMANCE,
         "numba and scatter_min_pairs",
     ),
     Fault(
         "keys whose bits were cut off are not compared",
-        "primitives/numba/kruskal.py", "if len(key) and a >> _HALF == b >> _HALF:", "if False:",
+        "primitives/compiled/kruskal.py", "if len(key) and a >> _HALF == b >> _HALF:", "if False:",
         CONFORMANCE,
         "numba and (join_by_key or keys)",
     ),
     Fault(
         "a root that has a parent by now is joined again",
-        "primitives/numba/shared_trees.py",
+        "primitives/compiled/shared_trees.py",
         "u, rank_u, v, rank_u):", "u, rank_u, v, rank_u) or True:",
         "tests/primitives/test_union_find.py tests/primitives/test_shared_trees.py",
     ),
@@ -284,12 +285,13 @@ FAULTS = [
     Fault(
         "a pair that closes a cycle outside a subgraph is certain",
         "primitives/joins.py", "contracted & is_inside)", "is_inside)", CONFORMANCE,
-        "numpy and join_inside",
+        "numpy and contract_tile",
     ),
     Fault(
         "a pair of two open fragments is certain",
-        "primitives/numba/trees.py", "if is_open[a] & is_open[b]:", "if is_open[a] > is_open[b]:",
-        CONFORMANCE, "numba and join_inside",
+        "primitives/compiled/trees.py",
+        "if is_open[a] & is_open[b]:", "if is_open[a] > is_open[b]:",
+        CONFORMANCE, "numba and contract_tile",
     ),
     # Forests.
     Fault(
@@ -319,7 +321,7 @@ FAULTS = [
     ),
     Fault(
         "a range of gaps takes one too many",
-        "stages/hierarchy.py", "ops.maximum(high - 1, low)", "high",
+        "stages/queries/hierarchy.py", "ops.maximum(high - 1, low)", "high",
         "tests/forest/test_dendrogram.py",
     ),
     Fault(
@@ -329,8 +331,8 @@ FAULTS = [
     ),
     Fault(
         "a path of two ends is covered from the lower one only",
-        "primitives/paths.py", "climb(level, low, differ), climb(level, high, differ)",
-        "climb(level, low, differ), self.gather(climbs[level], high)",
+        "stages/queries/paths.py", "climb(level, low, differ), climb(level, high, differ)",
+        "climb(level, low, differ), ops.gather(climbs[level], high)",
         "tests/forest/test_replacement.py",
     ),
     Fault(

@@ -597,47 +597,6 @@ def path_sums(rng, dtype, n):
     return (parent, values), {}, np.array(sums, dtype)
 
 
-@case(INDEX)
-def cover_paths(rng, dtype, n):
-    """Mark the paths, of few edges each, of a forest whose nodes have small or random numbers.
-
-    The paths are taken in ascending order of keys. Some of them are ignored.
-    """
-    size, name = n + 1, list(range(n + 1))
-    if rng.randrange(2):
-        rng.shuffle(name)
-    above = [max(0, node - rng.choice([1, 1, 1, 2, 9])) for node in range(size)]
-    kept = [node for node in range(1, size) if rng.randrange(8)]
-    rng.shuffle(kept)
-    u, v = np.array([[name[node], name[above[node]]] for node in kept], dtype).reshape(-1, 2).T
-    edge = {node: place for place, node in enumerate(kept)}
-    below = [[] for _ in range(size)]
-    for node in kept:
-        below[above[node]].append(node)
-    m, first, ends, passes = rng.randint(0, n), {}, [], []
-    for path in range(m):
-        node, passed = rng.randrange(size), set()
-        ends.append([name[node]])
-        for _ in range(rng.randint(0, 6)):
-            if node in edge:
-                passed, node = passed ^ {edge[node]}, above[node]
-        for _ in range(rng.randint(0, 6)):
-            if below[node]:
-                node = rng.choice(below[node])
-                passed ^= {edge[node]}
-        ends[path].append(name[node])
-        passes.append(passed)
-    a, b = np.array(ends, rng.choice(INDEX)).reshape(-1, 2).T
-    key, often = some_values(rng, rng.choice(UNSIGNED), m), rng.choice([0, 3, 10])
-    ignored = np.array([path for path in range(m) if rng.randrange(10) < often], rng.choice(INDEX))
-    others = np.setdiff1d(np.arange(m), ignored).tolist()
-    for path in sorted(others, key=key.tolist().__getitem__):
-        for place in passes[path]:
-            first.setdefault(place, path)
-    found = positions([first.get(place, m) for place in range(len(kept))], m)
-    return (u, v, a, b, key, ignored, size), {}, found
-
-
 def windows(items, count):
     """Return the maxima of windows of 1, 2, 4, ... items, up to the end at most."""
     lengths = [2**level for level in range(count)]
@@ -686,7 +645,7 @@ def join_by_key(rng, dtype, n):
 
 
 @case(UNSIGNED)
-def join_inside(rng, dtype, n):
+def contract_tile(rng, dtype, n):
     """Solve the graph with all nodes outside as one node, and the graph without them."""
     size = n // rng.choice([1, 2, 10]) + 1
     u, v = (np.minimum(ends, size) for ends in some_pairs(rng, size + rng.randint(1, size), n))

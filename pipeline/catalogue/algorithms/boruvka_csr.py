@@ -12,8 +12,6 @@ lightest arc is a segmented reduction over ranks; the paper loops and breaks tie
 Arcs are inserted in a fixed order; the paper reserves positions atomically. The ranks need an
 additional sort. An arc has the rank of its edge instead of a weight, and degrees are differences
 of offsets. The loop ends when no edge remains, so graphs need not be connected.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ....stages import csr, edges, fragments

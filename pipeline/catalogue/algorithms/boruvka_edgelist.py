@@ -10,8 +10,6 @@ joins trees in a concurrent union-find, relabels an edge when the next round rea
 edges sorted by their ends. Here, if two vertices choose the same edge, the smaller vertex becomes a
 root. Pointer jumping finds the root of each vertex, and the roots are renumbered. So every run
 takes the same steps, and edges may be in any order.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ....stages import edges, fragments

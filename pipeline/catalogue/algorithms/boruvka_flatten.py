@@ -10,8 +10,6 @@ finds the lightest edge of a tree by compare-and-swap; here any reduction that k
 (weight, id) works. The paper writes roots into the edges; here edges are not modified. The paper
 stops by a count of edges; here the loop ends after a round that joins nothing, because graphs need
 not be connected.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ....stages.trees import assign_cheapest, flatten, no_tree_joined, start_trees, update_forest

@@ -14,8 +14,6 @@ which solves parts of the edge list and then their union, is the strategy "tree"
 
 Two deviations: minima are found by a reduction instead of atomics. Before the next round, every
 vertex becomes a child of the smallest vertex of its set, because threads may choose any root.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ....stages.trees import (

@@ -11,8 +11,6 @@ Source: the filter is by Osipov, Sanders and Singler, "The Filter-Kruskal Minimu
 Algorithm" (ALENEX 2009). Sanders and Schimek combine it with Boruvka, "Engineering Massively
 Parallel MST Algorithms" (IPDPS 2023). Both papers recurse on both sides of a median. Here the light
 side is small enough for Boruvka without recursion.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ....stages import edges, filter, fragments  # noqa: A004

@@ -8,8 +8,6 @@ Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree A
 2009. The paper partitions at the median and recurses on both sides. Here the light side has about
 two edges per vertex, or a 32nd of all edges, and Kruskal joins it without recursion. The heavy
 edges that join two trees are partitioned again.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from ....stages import edges, filter, fragments, kruskal  # noqa: A004
@@ -19,7 +17,7 @@ from .boruvka_edgelist import CONTRACT
 from .filter_boruvka import PARAMETERS, SELECT_LIGHT
 
 #: Join the edges of all partitions, in the order of weight.
-KRUSKAL = (edges.bring_edges_together, kruskal.join_by_weight)
+KRUSKAL = (edges.concatenate_edges, kruskal.join_by_weight)
 
 filter_kruskal = Pipeline(
     "filter-kruskal",

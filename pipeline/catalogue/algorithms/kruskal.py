@@ -6,17 +6,15 @@ four. Backends without compiled loops find the same forest in rounds.
 
 Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling Salesman Problem",
 1956, construction A.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ....stages.edges import bring_edges_together
+from ....stages.edges import concatenate_edges
 from ....stages.kruskal import join_by_weight
 from ...pipeline import Pipeline
 
 kruskal = Pipeline(
     "kruskal",
-    bring_edges_together,
+    concatenate_edges,
     join_by_weight,
     summary="Kruskal: sort the edges, then add them one by one",
 )

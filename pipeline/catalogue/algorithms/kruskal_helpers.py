@@ -18,17 +18,15 @@ algorithm using Helper Threads". Five deviations:
 - Only helpers have an array of colors. No other thread reads the colors of the main thread, and
   storing them takes longer than finding them. So the main thread stores the forest's edges and
   counts the edges that it rejects.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ....stages.edges import bring_edges_together
+from ....stages.edges import concatenate_edges
 from ....stages.kruskal import join_with_helpers, sort_by_weight
 from ...pipeline import Pipeline
 
 kruskal_helpers = Pipeline(
     "kruskal-helpers",
-    bring_edges_together,
+    concatenate_edges,
     sort_by_weight,
     join_with_helpers,
     summary="Kruskal with threads that reject edges ahead of time (Katsigiannis et al.)",

@@ -5,17 +5,15 @@ comparisons. It serves as a baseline, because it works differently from all othe
 
 Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957. The paper has a table
 of the vertices nearest to the tree; here it is a heap. Each component of the graph gets a tree.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
-from ....stages.edges import bring_edges_together
+from ....stages.edges import concatenate_edges
 from ....stages.kruskal import build_whole_csr, grow_trees
 from ...pipeline import Pipeline
 
 prim = Pipeline(
     "prim",
-    bring_edges_together,
+    concatenate_edges,
     build_whole_csr,
     grow_trees,
     summary="Prim with a heap, one tree at a time",

@@ -449,7 +449,7 @@ def test_a_checkpoint_belongs_to_the_modules_that_a_stage_uses(tmp_path, folder,
         linecache.clearcache()
         importlib.invalidate_caches()
         cap = importlib.import_module("capping_stage").cap
-        algorithm = mstflow.algorithm("kruskal").insert_before("bring_edges_together", cap)
+        algorithm = mstflow.algorithm("kruskal").insert_before("concatenate_edges", cap)
         if limit == 3:
             mstflow.minimum_spanning_forest(folder, algorithm=algorithm, **options)
     with pytest.raises(OptionError, match="of another run: pipeline differ"):
@@ -486,7 +486,7 @@ def test_a_checkpoint_depends_on_the_closure_of_a_stage(tmp_path, folder):
         def drop(ops, edges: Edges, weight_order) -> Edges:
             return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
 
-        return mstflow.algorithm("kruskal").insert_before("bring_edges_together", drop)
+        return mstflow.algorithm("kruskal").insert_before("concatenate_edges", drop)
 
     options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
     first = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)

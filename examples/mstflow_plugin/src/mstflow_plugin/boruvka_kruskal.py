@@ -2,8 +2,6 @@
 
 A Boruvka round passes over the edges once and at least halves the number of fragments that have an
 edge to another. Edges inside a fragment are dropped, so Kruskal's algorithm has fewer to sort.
-
-Promise: the forest that is minimal under (weight, edge id), on any backend and in any partition.
 """
 
 from mstflow import Loop, Pipeline, stage

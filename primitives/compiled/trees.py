@@ -131,7 +131,7 @@ def join_in_order(u, v, parent, joining):
 
 
 @kernel
-def join_inside(u, v, records, tree, fragment, is_open, certain, undecided, counts):
+def contract_tile(u, v, records, tree, fragment, is_open, certain, undecided, counts):
     """Join pairs of a subgraph in order; write the positions of certain and of undecided pairs.
 
     The lower halves of `records` are positions. `tree` has the sets that all pairs inside join, and

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ...runtime.kernels import NONE, raw
 from ...runtime.memory import empty
+from ...runtime.sizes import sizes
 from ...runtime.team import Each, divide, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
@@ -28,22 +28,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: The number of labels from which `_less_frequent` may pay, because they do not fit in a cache.
-_MANY_LABELS = 2**17
 #: The number of 64-bit words in a cache line.
 _LINE = 8
-#: The number of threads from which all of them join pairs. With fewer threads, one thread joins the
-#: pairs in order. This is faster: it needs no atomic operations, and half the memory for each node.
-_JOINED_TOGETHER = 4
-#: Fewer keys are sorted by one thread, because threads move records between their caches.
-_SORTED_TOGETHER = 2**20
-#: The approximate number of pairs of a run. A larger bucket is a separate run.
-_RUN = 2**12
 _NO_ORDER = np.empty(0, np.uint32)
-#: All pairs are sorted at once if a run is longer than this number and longer than a quarter of a
-#: thread's share. Otherwise the buffers of the threads would be too large: each has the length of
-#: the longest run.
-_LONG_RUN = 2**17
 
 
 class NumbaArrays(BaseArrays):
@@ -180,40 +167,42 @@ class NumbaArrays(BaseArrays):
         return (Each(rows), (Each(range(len(rows))), counts)), counts
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
-        given = [array for array in arrays if len(array)]
-        filled = [*map(raw, given)]
-        total = sum(map(len, filled))
-        ranges = [self._ranges(array) for array in filled]  # of each share
-        ends = [[*itertools.chain.from_iterable(each)] for each in ranges]
-        lowest, highest = min(map(min, ends), default=0), max(map(max, ends), default=0)
-        # Negative values exceed the largest value of their dtype when they are viewed as words.
-        is_signed = any(
-            max(own) > np.iinfo(a.dtype).max for own, a in zip(ends, given, strict=True)
-        )
+        dtype, total = np.result_type(*arrays), sum(map(len, arrays))
+        columns = [raw(array) for array in arrays if len(array)]
+        ranges = [self._ranges(column) for column in columns]
+        ends = [end for shares in ranges for share in shares for end in share]
+        lowest, highest = min(ends, default=0), max(ends, default=0)
         words = (highest - lowest) // 64 + 1
-        # A bit set has bits from value 0 on, and must not use more memory than the values. Values
-        # that are negative, or become negative as int64, are sorted.
-        if is_signed or lowest < 0 or words > total:
+        # Negative values become negative as int64, or too large for their dtype as words.
+        is_signed = lowest < 0 or highest > min(np.iinfo(array.dtype).max for array in arrays)
+        if is_signed or words > total:  # a bit set would use more memory than the values
             ordered: Array = super().sorted_union(arrays)
             return ordered
-        shares = max((self._team.shares(len(array)) for array in filled), key=len)
-        # Each of two threads sets bits in its own row. More threads share one row to save memory.
-        is_shared = len(shares) > 2
-        rows = empty(words if is_shared else len(shares) * words, np.uint64).reshape(-1, words)
-        base, share = np.uint64(lowest), self._team.share
-        share(elements.fill, rows.size, np.uint64(0), rows.ravel())
-        for array, own in zip(filled, ranges, strict=True):
-            if is_shared:
-                places = (np.array(own, np.uint64) - base) // np.uint64(64)
-                arguments = Each(range(len(own))), places, array, base, rows[0]
-                share(sorting.mark_together, len(array), *arguments)
-                continue
-            share(sorting.mark, len(array), array, base, Each(rows))
-        out = empty(total, np.result_type(*arrays))
-        (count, counted), _ = self._counts(words, each=64)
-        share(sorting.join_marks, words, rows, count, each=64)
-        share(sorting.list_marks, words, *counted, rows[0], base, raw(out), each=64)
+        bits = self._mark(columns, ranges, np.uint64(lowest), words)
+        out, (count, counted) = empty(total, dtype), self._counts(words, each=64)[0]
+        share = self._team.share
+        share(sorting.join_marks, words, bits, count, each=64)
+        share(sorting.list_marks, words, *counted, bits[0], np.uint64(lowest), raw(out), each=64)
         return out
+
+    def _mark(
+        self, columns: list[Array], ranges: list[list[tuple[int, int]]], lowest: Any, words: int
+    ) -> Array:
+        """Return rows of a bit set of all values, of which `ranges` has those of each share.
+
+        Each of two threads sets bits in its own row. More threads share one row to save memory.
+        """
+        shares, share = max(map(len, ranges)), self._team.share
+        bits = empty(words * (shares if shares <= 2 else 1), np.uint64).reshape(-1, words)
+        share(elements.fill, bits.size, np.uint64(0), bits.ravel())
+        for column, own in zip(columns, ranges, strict=True):
+            if shares <= 2:
+                share(sorting.mark, len(column), column, lowest, Each(bits))
+            else:
+                places = (np.array(own, np.uint64) - lowest) // np.uint64(64)
+                rest = places, column, lowest, bits[0]
+                share(sorting.mark_together, len(column), Each(range(len(own))), *rest)
+        return bits
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
         """Return the smallest and the largest word of each share, as int64."""
@@ -258,7 +247,7 @@ class NumbaArrays(BaseArrays):
 
     def _helpers(self, size: int) -> Team:
         """Return the threads that sort an array of this size."""
-        return self._team if size >= _SORTED_TOGETHER else team(1)
+        return self._team if size >= sizes().sorted_together else team(1)
 
     def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
         shares = helpers.shares(len(records))
@@ -295,7 +284,7 @@ class NumbaArrays(BaseArrays):
         """Join all runs in this thread, while the other threads sort later runs."""
         *common, _, longest = runs
         shares = len(self._team.shares(len(runs.records)))
-        if shares < _JOINED_TOGETHER <= self._team.size:
+        if shares < sizes().joined_together <= self._team.size:
             shares = 1  # there are too few pairs for helpers to get ahead
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(runs.records), max(0, size - 1)) + 1, dtype)
@@ -345,20 +334,20 @@ class NumbaArrays(BaseArrays):
         lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
         highest = max(high % 2**64 for _, high in ranges)
         cut = max(0, (highest - lowest).bit_length() - 32)
-        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, _RUN)
+        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, sizes().run)
         buckets = words, np.uint64(lowest), shift, floor
         counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
         ends, unlike = np.empty((2, dealt), np.int64)
         share(kruskal.count_buckets, length, *buckets, Each(counts))
         sorting.make_places(counts, total)
-        num_runs, longest = kruskal.find_runs(total, floor, _RUN, shift - cut, ends, unlike)
+        num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, unlike)
         ends, unlike = ends[:num_runs], unlike[:num_runs]
         count = int(ends[-1])
-        if longest > max(_LONG_RUN, count // (4 * shares)):
+        if longest > max(sizes().longest_run, count // (4 * shares)):
             return None
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
         together = size < 2**31 and count < 2**32
-        together &= len(self._team.shares(count)) >= _JOINED_TOGETHER
+        together &= len(self._team.shares(count)) >= sizes().joined_together
         links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
         records = records.reshape(-1, 2)
         if together:
@@ -424,18 +413,18 @@ class NumbaArrays(BaseArrays):
         count = trees.label_level(raw(parent), raw(level), np.uint64(each), raw(label))
         return label, count
 
-    def join_inside(
+    def contract_tile(
         self, u: Array, v: Array, key: Array, size: int, /
     ) -> tuple[Array, Array, Array, int]:
         if len(u) > 2**32:
-            return super().join_inside(u, v, key, size)
+            return super().contract_tile(u, v, key, size)
         node, position = self.index_dtype(size), self.index_dtype(len(u))
         tree, fragment = self.arange(size, node), self.arange(size, node)
         certain, undecided = empty(size, position), empty(size, position)
         is_open, counts = np.zeros(size, np.uint8), np.zeros(2, np.int64)
         sets = tree, fragment, is_open
         arrays = u, v, self._sorted_records(raw(key)), *sets, certain, undecided, counts
-        trees.join_inside(*map(raw, arrays))
+        trees.contract_tile(*map(raw, arrays))
         trees.flatten(raw(fragment))
         found = certain[: counts[0]], undecided[: counts[1]]
         return *found, *self.number_roots(fragment)
@@ -475,7 +464,7 @@ class NumbaArrays(BaseArrays):
 
         A scan passes the same labels with each block, so the last result is cached.
         """
-        if min(len(label), len(ends)) < _MANY_LABELS:
+        if min(len(label), len(ends)) < sizes().summarised_labels:
             return np.empty(0, np.uint64)
         known, bits = self._remembered
         if known() is not label:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...runtime.kernels import plain, raw
 from ...runtime.memory import empty
+from ...runtime.sizes import sizes
 from ...runtime.team import divide, team
 from ..consecutive import Consecutive
 from ..numpy_arrays import NumpyArrays
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 #: Threads that write to places at this distance do not share a cache line.
 _LINE = 64
-#: Fewer elements are created by NumPy.
-_MANY = 2**19
 
 _REDUCE = {"min": reduce.reduce_min, "max": reduce.reduce_max, "sum": reduce.reduce_sum}
 _SCATTER = {"min": scatter.scatter_min, "max": scatter.scatter_max, "sum": scatter.scatter_sum}
@@ -47,7 +46,7 @@ class BaseArrays(NumpyArrays):
         return np.asarray(values, dtype)
 
     def arange(self, size: int, /, dtype: DTypeLike) -> Array:
-        if size < _MANY:
+        if size < sizes().filled_together:
             return np.arange(size, dtype=dtype)
         numbers = empty(size, dtype)  # NumPy would take new memory from the system
         self._team.share(elements.count_up, size, raw(numbers))
@@ -74,7 +73,7 @@ class BaseArrays(NumpyArrays):
         return out
 
     def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
-        if size < _MANY:
+        if size < sizes().filled_together:
             return np.full(size, value, dtype)
         out = empty(size, dtype)
         self._team.share(lambda start, stop: out[start:stop].fill(value), size)
@@ -82,7 +81,7 @@ class BaseArrays(NumpyArrays):
 
     def concat(self, arrays: list[Array], /) -> Array:
         size = sum(map(len, arrays))
-        if size < _MANY:
+        if size < sizes().filled_together:
             return np.concatenate(arrays)
         out, end = empty(size, np.result_type(*arrays)), 0
         for array in arrays:
@@ -229,7 +228,7 @@ class BaseArrays(NumpyArrays):
 
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
         """Apply a function of two arrays, or of an array and a number, to shares of them."""
-        if len(left) < _MANY or (np.ndim(right) and len(right) != len(left)):
+        if len(left) < sizes().filled_together or (np.ndim(right) and len(right) != len(left)):
             found: Array = function(left, right)
             return found
         out = empty(len(left), function(left[:1], right[:1] if np.ndim(right) else right).dtype)

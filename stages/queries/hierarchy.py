@@ -7,9 +7,9 @@ the order of (weight, edge id).
 
 from typing import Any
 
-from ..primitives.vocabulary import ArrayModule
-from .declare import stage
-from .fields import Count, Edges, Index
+from ...primitives.vocabulary import ArrayModule
+from ..declare import stage
+from ..fields import Count, Edges, Index
 
 
 @stage(writes=("edges", "order"))

@@ -1,0 +1,1 @@
+"""The pipelines of queries about a finished forest, one file each."""
