@@ -14,6 +14,7 @@ from ..pipeline.facts import GraphFacts
 from ..pipeline.options import Options, check_count, parse_bytes
 from ..pipeline.plan import Rates, Request, plan
 from ..pipeline.schedulers.scheduler import Workers
+from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
 from .shared.terminal import SLACK, open_named, print_lines, rss_bytes, within
@@ -38,7 +39,8 @@ def run(options: argparse.Namespace) -> None:
             threads=options.threads,
             memory=memory,
         )
-        found = plan(Request(candidates("auto"), of_run, graph, where), rates)
+        backend = resolve_backend("auto", graph.num_edges)
+        found = plan(Request(candidates("auto"), of_run, graph, where, backend), rates)
     facts = _facts(found, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))

@@ -52,7 +52,8 @@ class Run(NamedTuple):
 def run(candidates: Candidates, graph: Any, options: Options) -> Run:
     """Run a pipeline on a graph."""
     candidates.pipeline.check()
-    resolve_backend(options.backend, 0)  # check the name before the graph is read
+    if options.backend != "auto":
+        resolve_backend(options.backend, 0)  # check the name before the graph is read
     with (
         set_listener(options.progress),
         _open_scheduler(options) as scheduler,
@@ -73,7 +74,8 @@ def run(candidates: Candidates, graph: Any, options: Options) -> Run:
         numbered = opened.nbytes if options.ends is not None and isinstance(opened, EdgeList) else 0
         with _reserve(numbered, options.bound) as free:
             source = _measure(opened, scheduler, options)
-            request = _request(candidates, source, scheduler, replace(options, memory=free))
+            bounded = options if free == options.bound else replace(options, memory=free)
+            request = _request(candidates, source, scheduler, bounded)
             decided = plan(request)
         fields, report = _execute(request, decided, source)
         is_list = isinstance(opened, EdgeList)
@@ -122,15 +124,15 @@ def _request(
     if is_plain and is_default and source.is_in_memory and gpu_pays(source.num_edges or 0):
         options = replace(options, backend="cupy")
     facts = GraphFacts.of(source, num_chunks(source))
-    if not scheduler.eager:
-        return Request(candidates, options, facts, scheduler)
     backend = resolve_backend(options.backend, facts.num_edges, on_device=facts.is_on_device)
+    if not scheduler.eager:
+        return Request(candidates, options, facts, scheduler, backend)
     ops = array_module(backend)
     free, needed = ops.device_memory(0), 0
     if free is not None:
         needed = device_bytes(source)
         free = ops.device_memory() if free < needed else free
-    return Request(candidates, options, facts, scheduler, free, needed)
+    return Request(candidates, options, facts, scheduler, backend, free, needed)
 
 
 def _execute(request: Request, decided: Plan, source: EdgeSource) -> tuple[dict[str, Any], Report]:

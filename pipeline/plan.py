@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
-from ..primitives import resolve_backend, suggest_gpu
+from ..primitives import suggest_gpu
 from .catalogue.strategies import SCANNING, STRATEGIES
 from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
 
@@ -135,6 +135,8 @@ class Request:
         Its bound on memory is the limit of all tasks that run at once; on a cluster, of each task.
     graph : GraphFacts
     scheduler : Workers
+    backend : str
+        The array module for this number of edges.
     device_memory, device_bytes : int, optional
         If tasks compute on a device, its free bytes, and those that the whole graph needs.
     """
@@ -143,6 +145,7 @@ class Request:
     options: Options
     graph: GraphFacts
     scheduler: Workers
+    backend: str
     device_memory: int | None = None
     device_bytes: int = 0
 
@@ -239,8 +242,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     if strategy == "auto":
         _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
     _check_strategy(request, strategy)
-    backend = resolve_backend(options.backend, edges, on_device=graph.is_on_device)
-    pipeline = request.candidates.pipeline
+    backend, pipeline = request.backend, request.candidates.pipeline
     if strategy not in SCANNING:
         pipeline = request.candidates.in_memory(backend, edges)
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"

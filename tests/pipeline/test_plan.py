@@ -172,7 +172,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     options = Options(backend="numpy", strategy="iterate", partitions=4)
 
     def reduces_first(candidates, workers):
-        return plan(Request(candidates, options, graph, workers)).holds_forests
+        return plan(Request(candidates, options, graph, workers, "numpy")).holds_forests
 
     assert not reduces_first(known, roomy)
     assert reduces_first(known, tight)
@@ -201,7 +201,7 @@ def test_tiles_give_nothing_but_the_forest():
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = GraphFacts.of(open_files([folder]).with_sizes())
-    found = plan(Request(candidates("auto"), Options(backend="numpy"), graph, Workers()))
+    found = plan(Request(candidates("auto"), Options(backend="numpy"), graph, Workers(), "numpy"))
     assert (found.strategy, found.partitions) == ("two-scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == (
         "filter-kruskal",

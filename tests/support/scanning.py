@@ -3,7 +3,7 @@
 import itertools
 
 from mstflow import algorithm
-from mstflow.pipeline.catalogue.strategies import SCANNING, from_columns
+from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
 from mstflow.pipeline.execute import execute
 from mstflow.pipeline.facts import GraphFacts
 from mstflow.pipeline.plan import num_light
@@ -20,20 +20,28 @@ def scan(
     *,
     capacity,
     can_rescan,
+    strategy=None,
+    scheduler=None,
     backend="numpy",
     name="kruskal",
     maximum=False,
     **options,
 ):
-    """Scan a source in partitions; return the edge ids of the forest and the report."""
+    """Scan a source in partitions; return the edge ids of the forest and the report.
+
+    With the strategy "iterate", rounds run over the forests of the partitions.
+    """
     count = source.num_edges
     bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
     partitions = [source.slice(*pair) for pair in itertools.pairwise(bounds)]
+    strategy = strategy or ("two-scan" if can_rescan else "tree")
+    flow = strategy_flow(strategy, algorithm(name), holds_forests=True)
     solver = Solver(from_columns(algorithm(name)), Backend(backend, 2), maximum)
     shared = {
         "num_vertices": source.num_vertices,
         "num_edges": count,
         "maximum": maximum,
+        "unsigned": False,
         "weight_dtype": source.weight_dtype,
         "first_edge": source.first_id,
         "scanner": Scanner(
@@ -43,10 +51,10 @@ def scan(
         "num_partitions": len(partitions),
     }
     fields, report = execute(
-        SCANNING["two-scan" if can_rescan else "tree"],
+        flow,
         [{"source": partition} for partition in partitions],
         shared,
-        scheduler=Inline(),
+        scheduler=scheduler or Inline(),
         backend=solver.backend,
         **options,
     )

@@ -9,17 +9,21 @@ import subprocess
 import sys
 import time
 import types
+from contextlib import nullcontext
 from typing import Any
 
 import dask
 import numpy as np
 import pytest
+from scanning import scan
 
 import mstflow
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
+from mstflow.graphs.open import open_files
 from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.schedulers.opening import open_scheduler
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
 
@@ -205,17 +209,15 @@ def test_the_memory_of_every_process_counts(folder):
 
 
 @pytest.mark.parametrize("scheduler", ["inline", "threads", "processes"])
-def test_rounds_in_little_memory_run_over_forests(folder, monkeypatch, scheduler):
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds.BLOCK_EDGES", 500)
-    options = {"strategy": "iterate", "scheduler": scheduler, "threads": 2}
-    for partitions in (3,) if scheduler == "processes" else (1, 3, 20):
-        with pytest.raises(MemoryBoundError, match="'iterate' with") as refusal:
-            mstflow.minimum_spanning_forest(folder, memory=1, partitions=partitions, **options)
-        forest = mstflow.minimum_spanning_forest(
-            folder, memory=refusal.value.needed, partitions=partitions, **options
-        )
-        assert np.array_equal(forest.edge_ids, EXPECTED)
-        assert forest.report.final["num_edges"] < min(M, partitions * N)
+def test_rounds_in_little_memory_run_over_forests(folder, scheduler):
+    source = open_files([folder]).with_sizes()
+    options = {"capacity": 2 * N, "can_rescan": False, "strategy": "iterate"}
+    with open_scheduler(scheduler, 2) if scheduler != "inline" else nullcontext() as opened:
+        for partitions in (3,) if scheduler == "processes" else (1, 3, 20):
+            cuts = [M * place // partitions for place in range(1, partitions)]
+            found, report = scan(source, cuts, scheduler=opened, **options)
+            assert np.array_equal(found, EXPECTED)
+            assert report.final["num_edges"] < min(M, partitions * N)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
@@ -244,7 +246,7 @@ def test_invalid_files(tmp_path, folder, strategy):
 
 @pytest.mark.parametrize("harm", ["cut", "gone"])
 def test_files_that_change_while_they_are_read(folder, harm):
-    opened = mstflow.graphs.open.open_files([folder])
+    opened = open_files([folder])
     file = folder / "v.npy"
     if harm == "gone":
         file.unlink()
@@ -288,7 +290,7 @@ def test_chunks_without_edges(options, tmp_path):
 
 
 def test_weights_of_a_source_can_be_ignored(folder):
-    source = mstflow.graphs.open.open_files([folder]).with_sizes()
+    source = open_files([folder]).with_sizes()
     forest = mstflow.minimum_spanning_forest(source, weight=None)
     assert set(forest.weight.tolist()) == {1}
 
