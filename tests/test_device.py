@@ -15,6 +15,7 @@ import interpreted_gpu
 import mstflow
 from graph_strategies import edge_lists, union_of_many
 from mstflow import EdgeList, primitives
+from mstflow.__main__ import main
 from mstflow.errors import (
     GraphError,
     KernelError,
@@ -192,6 +193,13 @@ def test_large_columns_are_copied_in_chunks(values, dtype):
     assert found.flags.c_contiguous
     assert found.dtype == (dtype or values.dtype)
     assert np.array_equal(found.get(), values)
+
+
+def test_info_lists_the_devices(capsys):
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"cuda +driver \d+\.\d, runtime \d+\.\d, NVRTC \d+\.\d", out)
+    assert re.search(r"device +.+, \d+\.\d GB, compute capability \d+\.\d", out)
 
 
 def test_columns_on_the_device_need_no_further_memory():

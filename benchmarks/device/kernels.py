@@ -82,10 +82,11 @@ def launches(count: int = 2000) -> Iterator[dict[str, Any]]:
     """Yield the microseconds of a launch in each way, and of the product's own call."""
     import cupy
 
-    from mstflow.primitives.cuda.device import CupyDevice, cached_kernel
+    from mstflow.primitives.cuda.compiler import NVRTC
+    from mstflow.primitives.cuda.device import CupyDevice
 
     architecture = f"sm_{cupy.cuda.Device().compute_capability}"
-    name, cubin = cached_kernel("arrays", KERNEL, architecture)
+    name, cubin = NVRTC.cached("arrays", KERNEL, architecture)
     values, index, out = (cupy.zeros(_BLOCK, "u4") for _ in range(3))
     device = CupyDevice()
     module = cupy.cuda.function.Module()

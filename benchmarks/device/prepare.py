@@ -84,10 +84,10 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 def _compile_cuda(file: str, kernels: Sequence[str], architecture: str) -> None:
-    from mstflow.primitives.cuda.device import cached_kernel
+    from mstflow.primitives.cuda.compiler import NVRTC
 
     for kernel in kernels:
-        cached_kernel(file, kernel, architecture)
+        NVRTC.cached(file, kernel, architecture)
 
 
 def _compile_numba() -> None:

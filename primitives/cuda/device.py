@@ -9,23 +9,21 @@ import functools
 import os
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelError
-from .store import digest, load_or_compile
+from .compiler import NVRTC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-#: The folder with the sources of the kernels.
-SOURCES = Path(__file__).parent
+    from .compiler import Compiler
+
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256
 #: CUDA's handle of the per-thread default stream.
 _STREAM_PER_THREAD = 2
-_LANGUAGE = "c++17"
 _DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 
 
@@ -38,11 +36,11 @@ class CupyDevice:
         CuPy.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, compiler: Compiler = NVRTC) -> None:
         import cupy
         from cuda.core import launch
 
-        self.xp, self._launch = cupy, launch
+        self.xp, self._launch, self._compiler = cupy, launch, compiler
         self._kernels: dict[tuple[str, int], Any] = {}  # those that are loaded
         self._idle: dict[int, list[Any]] = collections.defaultdict(list)
 
@@ -52,7 +50,7 @@ class CupyDevice:
         Parameters
         ----------
         file, kernel : str
-            A source in `SOURCES`, without its suffix, and a C++ name expression in it, such as
+            A source of the compiler, without its suffix, and a C++ name expression in it, such as
             ``"gather<u64, u32>"``.
         size : int
             The kernel's first argument; at least 0 and less than 2**38.
@@ -71,7 +69,8 @@ class CupyDevice:
         loaded = self._kernels.get((kernel, device))
         if loaded is None:
             with _loading:
-                loaded = self._kernels[kernel, device] = _loaded(file, kernel, device)
+                loaded = _loaded(self._compiler, file, kernel, device)
+                self._kernels[kernel, device] = loaded
         words: list[int] = []
         copies = []  # their memory must not be used again before the kernel is queued
         for argument in arguments:
@@ -167,12 +166,12 @@ _loading = threading.Lock()
 
 
 @functools.cache
-def _loaded(file: str, kernel: str, device: int) -> Any:
+def _loaded(compiler: Compiler, file: str, kernel: str, device: int) -> Any:
     """Return a kernel loaded on a device."""
     import cupy
     from cuda.core import ObjectCode
 
-    name, cubin = cached_kernel(file, kernel, _architecture(cupy, device))
+    name, cubin = compiler.cached(file, kernel, _architecture(cupy, device))
     return ObjectCode.from_cubin(cubin).get_kernel(name)
 
 
@@ -196,82 +195,21 @@ def _architecture(cupy: Any, device: int) -> str:
     return f"sm_{cupy.cuda.Device(device).compute_capability}"
 
 
-def compile_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-    """Compile a kernel to a cubin; return its mangled name and the cubin. This needs no GPU.
-
-    Parameters
-    ----------
-    file, kernel : str
-        As for `CupyDevice.launch`.
-    architecture : str
-        Such as ``"sm_90"``.
-
-    Raises
-    ------
-    KernelError
-        If the kernel does not compile. The message has the names and the log of the compiler.
-    """
-    names, cubin = compile_kernels(file, [kernel], architecture)
-    return names[kernel], cubin
-
-
-def compile_kernels(
-    file: str, kernels: Sequence[str], architecture: str
-) -> tuple[dict[str, str], bytes]:
-    """Compile several kernels of a file to one cubin; see `compile_kernel`."""
-    program_of, options_of = _compiler()
-    options = options_of(
-        name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(SOURCES)
-    )
-    try:
-        program = program_of((SOURCES / f"{file}.cu").read_text(), "c++", options)
-        code = program.compile("cubin", name_expressions=tuple(kernels))
-        names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
-    except Exception as error:  # the class differs between releases of cuda.core
-        message = f"{file}.cu: {', '.join(kernels)} for {architecture} does not compile: {error}"
-        raise KernelError(message) from error
-    return names, bytes(code.code)
-
-
-def _compiler() -> tuple[Any, Any]:
-    from cuda.core import Program, ProgramOptions
-
-    return Program, ProgramOptions
-
-
-def _nvrtc() -> tuple[int, list[int]]:
-    """Return NVRTC's version (12090 for 12.9) and the architectures it compiles for."""
-    from cuda.bindings import nvrtc
-
-    _, major, minor = nvrtc.nvrtcVersion()
-    _, architectures = nvrtc.nvrtcGetSupportedArchs()
-    return 1000 * major + 10 * minor, list(architectures)
-
-
-def cached_kernel(file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-    """Return the result of `compile_kernel`, from the cache if possible.
-
-    Raises
-    ------
-    KernelError
-        If the kernel does not compile.
-    """
-    sources = [SOURCES / f"{file}.cu", *sorted(SOURCES.glob("*.cuh"))]
-    parts = kernel, architecture, _LANGUAGE, _nvrtc(), [path.read_text() for path in sources]
-    entry = f"{file}-{digest(*parts)}"
-    return load_or_compile(entry, lambda: compile_kernel(file, kernel, architecture))
-
-
 @functools.cache
 def why_not() -> str:
-    """Return the reason why kernels cannot run here; empty if they can.
+    """Return the reason why kernels cannot run here; empty if they can."""
+    return find_obstacle(_DRIVER, NVRTC)
+
+
+def find_obstacle(driver_library: str, compiler: Compiler) -> str:
+    """Return the reason why kernels cannot run on this driver by this compiler, or an empty string.
 
     Fast checks come first. CuPy is loaded only if there is a driver.
     """
     try:
-        ctypes.CDLL(_DRIVER)
+        ctypes.CDLL(driver_library)
     except OSError:
-        return f"there is no NVIDIA driver: {_DRIVER} cannot be loaded"
+        return f"there is no NVIDIA driver: {driver_library} cannot be loaded"
     try:
         import cupy
 
@@ -283,8 +221,7 @@ def why_not() -> str:
         return f"the driver supports CUDA {_dotted(driver)}, but 12.0 or newer is needed"
     remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
     try:
-        _compiler()
-        version, architectures = _nvrtc()
+        version, architectures = compiler.version()
     except Exception as error:  # any class, from the loader
         return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
     for name, built in (("CuPy", runtime.runtimeGetVersion()), ("NVRTC", version)):
@@ -302,7 +239,7 @@ def why_not() -> str:
     return ""
 
 
-def describe_devices() -> dict[str, Any]:
+def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:
     """Return the devices that CuPy finds and the versions of CUDA; call `why_not` first."""
     import cupy
 
@@ -311,7 +248,7 @@ def describe_devices() -> dict[str, Any]:
     return {
         "driver": _dotted(runtime.driverGetVersion()),
         "runtime": _dotted(runtime.runtimeGetVersion()),
-        "nvrtc": _dotted(_nvrtc()[0]),
+        "nvrtc": _dotted(compiler.version()[0]),
         "devices": [
             {
                 "name": facts["name"].decode(),

@@ -219,8 +219,8 @@ def module(interpreter, tmp_path, monkeypatch):
         search = {"submodule_search_locations": [str(folder)]}
         spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", **search)
         monkeypatch.setitem(sys.modules, name, importlib.util.module_from_spec(spec))
-        device = importlib.import_module(f"{name}.device")
-        monkeypatch.setattr(device, "cached_kernel", lambda *names: kernel(folder, *names))
+        compiler, device = (importlib.import_module(f"{name}.{m}") for m in ("compiler", "device"))
+        compiler.Compiler.cached = lambda _, *names: kernel(folder, *names)
         arrays = importlib.import_module(f"{name}.arrays")
         monkeypatch.setitem(primitives._BACKENDS, "cupy", (arrays.__name__, "cupy_arrays", "cupy"))
         monkeypatch.setattr(

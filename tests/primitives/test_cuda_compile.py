@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mstflow.primitives.cuda.device import SOURCES, compile_kernels
+from mstflow.primitives.cuda.compiler import NVRTC, SOURCES
 from mstflow.primitives.cuda.kernels import KERNELS
 
 
@@ -21,7 +21,7 @@ def test_the_table_has_every_kernel():
 @pytest.mark.parametrize("file", KERNELS)
 def test_kernels_compile(file, architecture):
     pytest.importorskip("cuda.core")  # the test extra has it where there are wheels
-    names, cubin = compile_kernels(file, KERNELS[file], architecture)
+    names, cubin = NVRTC.compile(file, KERNELS[file], architecture)
     assert cubin.startswith(b"\x7fELF")
     assert set(names) == set(KERNELS[file])
     assert all(name.encode() + b"\0" in cubin for name in names.values())

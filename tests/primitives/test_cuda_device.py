@@ -1,8 +1,11 @@
 """Tests of the CUDA device without a GPU: compiling, caching, launching, and error messages."""
 
 import contextlib
+import importlib.util
+import os
 import subprocess
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +17,11 @@ import pytest
 
 import mstflow
 from mstflow import primitives
-from mstflow.__main__ import main
-from mstflow.errors import KernelError, OptionError
+from mstflow.errors import KernelError
 from mstflow.primitives.cuda import device as cuda_device
 from mstflow.primitives.cuda import store
+from mstflow.primitives.cuda.compiler import SOURCES, Compiler
+from mstflow.runtime.sizes import tuned
 
 HEADER = "#pragma once\nusing u32 = unsigned int;\nusing u64 = unsigned long long;\n"
 SOURCE = """#include "common.cuh"
@@ -36,33 +40,40 @@ def sources(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "common.cuh").write_text(HEADER)
     (folder / "own.cu").write_text(SOURCE)
-    monkeypatch.setattr(cuda_device, "SOURCES", folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     return folder
 
 
+class Double(Compiler):
+    """A double of the compiler that lists the kernels that it compiled."""
+
+    def __init__(self, sources=SOURCES, version=12090, architectures=(80, 90)):
+        super().__init__(sources)
+        self.compiled, self.found = [], (version, list(architectures))
+
+    def version(self):
+        return self.found
+
+    def compile(self, file, kernels, architecture):
+        self.compiled.append((file, *kernels, architecture))
+        cubin = f"cubin of {self.compiled[-1]}, number {len(self.compiled)}".encode()
+        return dict.fromkeys(kernels, "lowered"), cubin
+
+
 @pytest.fixture
-def compiled(sources, monkeypatch):
-    """Replace the compiler, and return the list of kernels that were compiled."""
-    calls = []
-
-    def compile_kernel(*kernel):
-        calls.append(kernel)
-        return "lowered", f"cubin of {kernel}, number {len(calls)}".encode()
-
-    monkeypatch.setattr(cuda_device, "compile_kernel", compile_kernel)
-    monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12090, [80, 90]))
-    return calls
+def compiler(sources):
+    return Double(sources)
 
 
 def entries():
     return sorted(store.kernel_folder().iterdir())
 
 
-@pytest.mark.usefixtures("sources")
-def test_a_template_compiles():
+def test_a_template_compiles(sources):
     pytest.importorskip("cuda.core")
-    name, cubin = cuda_device.compile_kernel(*KERNEL)
+    file, kernel, architecture = KERNEL
+    names, cubin = Compiler(sources).compile(file, [kernel], architecture)
+    name = names[kernel]
     assert name.startswith("_Z4fillIyj")
     assert cubin.startswith(b"\x7fELF")
     assert name.encode() in cubin
@@ -76,26 +87,25 @@ def test_a_template_compiles():
         (("absent", "fill", "sm_80"), "No such file"),
     ],
 )
-@pytest.mark.usefixtures("sources")
-def test_compile_errors_have_the_log(kernel, log):
+def test_compile_errors_have_the_log(sources, kernel, log):
     pytest.importorskip("cuda.core")
-    with pytest.raises(KernelError, match=log) as raised:
-        cuda_device.compile_kernel(*kernel)
     file, name, architecture = kernel
+    with pytest.raises(KernelError, match=log) as raised:
+        Compiler(sources).compile(file, [name], architecture)
     assert f"{file}.cu: {name} for {architecture} does not compile" in str(raised.value)
 
 
-def test_a_cached_kernel_is_compiled_once(compiled):
-    first = cuda_device.cached_kernel(*KERNEL)
-    assert first == cuda_device.cached_kernel(*KERNEL) == ("lowered", first[1])
-    assert compiled == [KERNEL]
+def test_a_cached_kernel_is_compiled_once(compiler):
+    first = compiler.cached(*KERNEL)
+    assert first == compiler.cached(*KERNEL) == ("lowered", first[1])
+    assert compiler.compiled == [KERNEL]
     assert len(entries()) == 1
 
 
-def test_a_cubin_depends_on_kernel_sources_and_compiler(sources, compiled, monkeypatch):
+def test_a_cubin_depends_on_kernel_sources_and_compiler(sources, compiler):
     def number_compiled(*kernel):
-        cuda_device.cached_kernel(*kernel)
-        return len(compiled)
+        compiler.cached(*kernel)
+        return len(compiler.compiled)
 
     assert number_compiled(*KERNEL) == 1
     assert number_compiled("own", "fill<u32, u32>", "sm_80") == 2
@@ -104,7 +114,7 @@ def test_a_cubin_depends_on_kernel_sources_and_compiler(sources, compiled, monke
     assert number_compiled(*KERNEL) == 4
     (sources / "common.cuh").write_text(HEADER + "\n")
     assert number_compiled(*KERNEL) == 5
-    monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12060, [80, 90]))
+    compiler.found = 12060, [80, 90]
     assert number_compiled(*KERNEL) == 6
     (sources / "common.cuh").write_text(HEADER)
     assert number_compiled(*KERNEL) == 7
@@ -112,47 +122,46 @@ def test_a_cubin_depends_on_kernel_sources_and_compiler(sources, compiled, monke
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", bytes(32) + b"lowered\0cubin"])
-def test_a_damaged_entry_is_replaced(compiled, damage):
-    cuda_device.cached_kernel(*KERNEL)
+def test_a_damaged_entry_is_replaced(compiler, damage):
+    compiler.cached(*KERNEL)
     (entry,) = entries()
     entry.write_bytes(entry.read_bytes()[:-1] if damage == b"short" else damage)
-    again = cuda_device.cached_kernel(*KERNEL)
-    assert compiled == [KERNEL] * 2
-    assert cuda_device.cached_kernel(*KERNEL) == again
+    again = compiler.cached(*KERNEL)
+    assert compiler.compiled == [KERNEL] * 2
+    assert compiler.cached(*KERNEL) == again
     assert entries() == [entry]
 
 
 @pytest.mark.parametrize("home", ["file", "file/below"])
-def test_kernels_compile_without_a_cache(compiled, tmp_path, monkeypatch, home):
+def test_kernels_compile_without_a_cache(compiler, tmp_path, monkeypatch, home):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / home))
     before = sorted(tmp_path.rglob("*"))
-    assert cuda_device.cached_kernel(*KERNEL) != cuda_device.cached_kernel(*KERNEL)
-    assert compiled == [KERNEL] * 2
+    assert compiler.cached(*KERNEL) != compiler.cached(*KERNEL)
+    assert compiler.compiled == [KERNEL] * 2
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_failed_write_leaves_no_file(compiled, monkeypatch):
+def test_a_failed_write_leaves_no_file(compiler, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", fail)
-    assert cuda_device.cached_kernel(*KERNEL)[0] == "lowered"
+    monkeypatch.setattr("os.replace", fail)  # as on a full disk
+    assert compiler.cached(*KERNEL)[0] == "lowered"
     assert entries() == []
 
 
 def test_processes_share_the_cache(sources):
     pytest.importorskip("cuda.core")
     program = (
-        "import pathlib\nfrom mstflow.primitives.cuda import device as cuda_device\n"
-        f"cuda_device.SOURCES = pathlib.Path({str(sources)!r})\n"
-        f"print(cuda_device.cached_kernel(*{KERNEL!r}))"
+        "import pathlib\nfrom mstflow.primitives.cuda.compiler import Compiler\n"
+        f"print(Compiler(pathlib.Path({str(sources)!r})).cached(*{KERNEL!r}))"
     )
     command = [sys.executable, "-c", program]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     first, second = (process.communicate()[0] for process in processes)
-    assert first == second == f"{cuda_device.cached_kernel(*KERNEL)}\n"
+    assert first == second == f"{Compiler(sources).cached(*KERNEL)}\n"
     assert len(entries()) == 1
 
 
@@ -201,7 +210,7 @@ def library(monkeypatch):
     """Return a function that replaces CuPy by a double."""
 
     def forget():
-        for cached in ("why_not", "_loaded", "_blocks", "_stream"):
+        for cached in ("_loaded", "_blocks", "_stream"):
             getattr(cuda_device, cached).cache_clear()
 
     def install(arrays):
@@ -210,26 +219,21 @@ def library(monkeypatch):
         vars(module).update(vars(arrays), __version__="14.0.0")
         monkeypatch.setitem(sys.modules, "cupy", module)
         monkeypatch.setitem(sys.modules, "cuda.core", arrays.core())
-        monkeypatch.setattr(primitives, "_is_installed", lambda _: True)
-        monkeypatch.setattr(primitives, "_kernels_pay", lambda num_edges: num_edges > 10**9)
-        monkeypatch.setattr(cuda_device, "_compiler", lambda: (None, None))
-        monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (12090, [80, 90]))
-        monkeypatch.setattr(cuda_device, "ctypes", SimpleNamespace(CDLL=lambda _: None))
         return arrays
 
     yield install
     forget()
 
 
-def test_launch(compiled, library):
+def test_launch(compiler, library):
     arrays = library(Arrays())
-    device = cuda_device.CupyDevice()
+    device = cuda_device.CupyDevice(compiler)
     out = Array(1000)
     device.launch("own", "fill<u64, u32>", 0, out, 7)
-    assert compiled == []
+    assert compiler.compiled == []
     device.launch("own", "fill<u64, u32>", 3, out, -1)
     device.launch("own", "fill<u64, u32>", 2**33 + 1, out, True)
-    assert (len(compiled), len(arrays.loaded)) == (1, 1)
+    assert (len(compiler.compiled), len(arrays.loaded)) == (1, 1)
     words = [(3, -1), (2**33 + 1, 1)]  # cuda.core takes them as signed words
     for launch, (size, value) in zip(arrays.launched, words, strict=True):
         assert launch == ("stream 7", (-(-size // 256), 256), "lowered", size, 1000, value)
@@ -328,15 +332,22 @@ def test_tasks_use_the_device_and_stream_of_their_caller(library):
     assert cuda_device.computing_here(len) is len
 
 
-def test_threads_load_a_kernel_once(compiled, library, monkeypatch):
+class Slow(Double):
+    """A compiler that another thread can overtake."""
+
+    def cached(self, *kernel):
+        sleep(0.1)
+        return super().cached(*kernel)
+
+
+def test_threads_load_a_kernel_once(sources, library):
     """A duplicate module could be unloaded while its kernel runs."""
-    arrays, load = library(Arrays()), cuda_device.cached_kernel
-    monkeypatch.setattr(cuda_device, "cached_kernel", lambda *kernel: sleep(0.1) or load(*kernel))
-    device = cuda_device.CupyDevice()
+    arrays, compiler = library(Arrays()), Slow(sources)
+    device = cuda_device.CupyDevice(compiler)
     with ThreadPoolExecutor() as team:
         list(team.map(lambda _: device.launch("own", "fill<u64, u32>", 1), range(2)))
     assert len(arrays.launched) == 2
-    assert (len(compiled), len(arrays.loaded)) == (1, 1)
+    assert (len(compiler.compiled), len(arrays.loaded)) == (1, 1)
 
 
 def fail(error):
@@ -346,96 +357,124 @@ def fail(error):
     return raising
 
 
-def no_library(_, monkeypatch):
-    monkeypatch.setattr(primitives, "_is_installed", lambda library: library != "cupy")
+def broken(error):
+    """Return a compiler that cannot be loaded."""
+    compiler = Double()
+    compiler.version = fail(error)
+    return compiler
 
 
-def no_driver(_, monkeypatch):
-    monkeypatch.setattr(cuda_device.ctypes, "CDLL", fail(OSError("libcuda.so.1: cannot open")))
+def no_answer():
+    arrays = Arrays()
+    arrays.cuda.runtime.getDeviceCount = fail(RuntimeError("cudaErrorNoDevice: none"))
+    return arrays
 
 
-def no_import(_, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", None)
-
-
-def no_compiler(_, monkeypatch):
-    monkeypatch.setattr(cuda_device, "_nvrtc", fail(RuntimeError("no libnvrtc.so\nanywhere")))
-
-
-def no_bindings(_, monkeypatch):
-    monkeypatch.setattr(cuda_device, "_compiler", fail(ImportError("No module named 'cuda'")))
-
-
-def newer_compiler(_, monkeypatch):
-    monkeypatch.setattr(cuda_device, "_nvrtc", lambda: (13010, [80]))
-
-
-def no_answer(library, _):
-    library(Arrays()).cuda.runtime.getDeviceCount = fail(RuntimeError("cudaErrorNoDevice: none"))
-
-
-def variant(**options):
-    return lambda library, _: library(Arrays(**options))
-
-
+@pytest.mark.skipif(os.name == "nt", reason="Windows has another library of C")
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
+    ("arrays", "compiler", "reason"),
     [
-        (no_library, "it needs the package cupy: mstflow[cuda12] or mstflow[cuda13], depending"),
-        (no_driver, "there is no NVIDIA driver: libcuda.so.1 cannot be loaded"),
-        (no_import, "CuPy cannot be loaded (ModuleNotFoundError: "),
-        (no_compiler, "NVRTC cannot be loaded (RuntimeError: no libnvrtc.so anywhere): install"),
-        (no_bindings, "(ImportError: No module named 'cuda'): install mstflow[cuda12]"),
-        (newer_compiler, "NVRTC is built for CUDA 13.1, but the driver supports 12.9: install"),
-        (no_answer, "the driver finds no device (RuntimeError: cudaErrorNoDevice: none)"),
-        (variant(devices=0), "the driver finds no device"),
-        (variant(driver=11040), "the driver supports CUDA 11.4, but 12.0 or newer is needed"),
-        (variant(driver=0), "the driver supports CUDA 0.0"),
+        (Arrays(), Double(), ""),
+        (Arrays(driver=13010), Double(), ""),
+        (None, Double(), "CuPy cannot be loaded (ModuleNotFoundError: "),
         (
-            variant(runtime=13000),
+            Arrays(),
+            broken(RuntimeError("no libnvrtc.so\nanywhere")),
+            "NVRTC cannot be loaded (RuntimeError: no libnvrtc.so anywhere): install",
+        ),
+        (
+            Arrays(),
+            broken(ImportError("No module named 'cuda'")),
+            "(ImportError: No module named 'cuda'): install mstflow[cuda12]",
+        ),
+        (
+            Arrays(),
+            Double(version=13010),
+            "NVRTC is built for CUDA 13.1, but the driver supports 12.9: install",
+        ),
+        (
+            no_answer(),
+            Double(),
+            "the driver finds no device (RuntimeError: cudaErrorNoDevice: none)",
+        ),
+        (Arrays(devices=0), Double(), "the driver finds no device"),
+        (
+            Arrays(driver=11040),
+            Double(),
+            "the driver supports CUDA 11.4, but 12.0 or newer is needed",
+        ),
+        (Arrays(driver=0), Double(), "the driver supports CUDA 0.0"),
+        (
+            Arrays(runtime=13000),
+            Double(),
             "CuPy is built for CUDA 13.0, but the driver supports 12.9: install mstflow[cuda12]",
         ),
-        (variant(capability="120"), "NVRTC 12.9 does not compile for this device, sm_120"),
+        (
+            Arrays(capability="120"),
+            Double(),
+            "NVRTC 12.9 does not compile for this device, sm_120",
+        ),
     ],
 )
-def test_why_not(library, monkeypatch, capsys, tmp_path, spoil, reason):
-    library(Arrays())
-    spoil(library, monkeypatch)
-    found = primitives.why_not("cupy")
-    assert reason in found
+def test_obstacles(library, monkeypatch, arrays, compiler, reason):
+    if arrays is None:
+        monkeypatch.setitem(sys.modules, "cupy", None)
+    else:
+        library(arrays)
+    found = cuda_device.find_obstacle("libc.so.6", compiler)
+    assert found == reason if not reason else reason in found
     assert "\n" not in found
-    assert "cupy" not in mstflow.backends()
-    assert primitives.resolve_backend("auto", 10**12) == "numba"
-    with pytest.raises(OptionError) as raised:
-        primitives.array_module(primitives.Backend("cupy"))
-    assert str(raised.value) == f"backend 'cupy' is not usable here: {found}"
+
+
+def test_a_host_without_driver():
+    found = cuda_device.find_obstacle("libnothing.so.1", Double())
+    assert found == "there is no NVIDIA driver: libnothing.so.1 cannot be loaded"
+
+
+@pytest.mark.parametrize("backend", mstflow.primitives.known_backends()[1:3])
+def test_backends_that_are_not_usable(backend, tmp_path):
+    """In a process that cannot import the package of the backend."""
     graph = tmp_path / "graph.txt"
     graph.write_text("0 1 3\n")
-    assert main(["solve", str(graph), "--backend", "cupy"]) == 2
-    assert capsys.readouterr() == ("", f"error: {raised.value}\n")
-    assert main(["solve", str(graph), "--quiet"]) == 0
-    assert main(["info"]) == 0
-    assert f"backend       cupy is not usable: {found}\n" in capsys.readouterr().out
+    program = f"""
+        import sys
+        sys.modules[{backend!r}] = None
+        from mstflow import backends, primitives
+        from mstflow.__main__ import main
+        print(primitives.why_not({backend!r}))
+        assert {backend!r} not in backends()
+        assert primitives.resolve_backend("auto", 10**12) != {backend!r}
+        try:
+            primitives.array_module(primitives.Backend({backend!r}))
+        except Exception as error:
+            print(error)
+        sys.stderr = sys.stdout
+        assert main(["solve", {str(graph)!r}, "--backend", {backend!r}]) == 2
+        assert main(["solve", {str(graph)!r}, "--quiet"]) == 0
+        assert main(["info"]) == 0
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    reason, error, shown, *rest = done.stdout.splitlines()
+    assert reason.startswith(f"it needs the package {backend}: mstflow[c")
+    assert error == f"backend {backend!r} is not usable here: {reason}"
+    assert shown == f"error: {error}"
+    assert f"backend       {backend} is not usable: {reason}" in rest
 
 
-def test_the_plan_advises_a_gpu_for_large_graphs_on_the_host(library, monkeypatch):
-    library(Arrays(driver=13010))
-    monkeypatch.setattr(cuda_device, "PAYS_FROM", limit := 10**10)
-    assert primitives.why_not("cupy") == ""
-    assert mstflow.backends()[:3] == ["numpy", "numba", "cupy"]
-    assert primitives.resolve_backend("cupy", 0) == "cupy"
-    assert primitives.resolve_backend("auto", 10**10) == "numba"
-    assert primitives.suggest_gpu(limit - 1) == ""
-    assert f"{limit:,} edges" in primitives.suggest_gpu(limit)
+@pytest.mark.skipif(not importlib.util.find_spec("cupy"), reason="without CuPy, no advice")
+def test_the_plan_advises_a_gpu_for_large_graphs_on_the_host():
+    with tuned(device_from=10**10):
+        assert primitives.suggest_gpu(10**10 - 1) == ""
+        assert "10,000,000,000 edges" in primitives.suggest_gpu(10**10)
 
 
-def test_info_of_devices(library, capsys):
+def test_a_description_of_devices(library):
     library(Arrays(driver=13010, devices=2))
-    assert main(["info"]) == 0
-    out = capsys.readouterr().out
-    assert "backend       cupy 14.0.0\n" in out
-    assert "cuda          driver 13.1, runtime 12.9, NVRTC 12.9\n" in out
-    assert out.count("device        A device, 16.0 GB, compute capability 8.0\n") == 2
+    device = {"name": "A device", "memory_bytes": 16 * 10**9, "compute_capability": "8.0"}
+    versions = {"driver": "13.1", "runtime": "12.9", "nvrtc": "12.9"}
+    assert cuda_device.describe_devices(Double()) == {**versions, "devices": [device] * 2}
 
 
 def test_cupy_is_not_imported_for_small_graphs():
@@ -450,7 +489,7 @@ def test_cupy_is_not_imported_for_small_graphs():
 def test_the_installed_package_has_the_sources():
     sources = Path(__file__).parents[2] / "primitives" / "cuda"
     installed, written = (
-        {path.name for path in folder.glob("*.cu*")} for folder in (cuda_device.SOURCES, sources)
+        {path.name for path in folder.glob("*.cu*")} for folder in (SOURCES, sources)
     )
     assert installed == written
     assert "common.cuh" in installed

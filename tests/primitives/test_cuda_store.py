@@ -1,4 +1,7 @@
-"""The kernel cache loads nothing that is damaged, renamed or writable by another user."""
+"""The kernel cache loads nothing that is damaged, renamed or writable by another user.
+
+Tests replace functions of the system that state owners and groups: only root could change those.
+"""
 
 import os
 import stat

@@ -100,9 +100,9 @@ def install():
     sys.modules["cupy.cuda.thrust"] = _thrust(driver)
     import cupy
 
-    from mstflow.primitives.cuda import device
+    from mstflow.primitives.cuda.compiler import Compiler
 
-    device.cached_kernel = _kernel
+    Compiler.cached = lambda _, *kernel: _kernel(*kernel)
     start(0)
     cupy.cuda.set_allocator(_allocate)
 
