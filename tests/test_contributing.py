@@ -59,7 +59,7 @@ def test_links_of_pages_lead_to_files():
 def test_folders_in_the_layout():
     folders = {str(path.parent.relative_to(ROOT)) for path in ROOT.glob("*/**/__init__.py")}
     package = {name for name in folders if not re.match("benchmarks|examples|build", name)}
-    listed = {name for name in re.findall(r"`([a-z/]+)/`", read("docs/layout.md"))}
+    listed = set(re.findall(r"`([a-z/]+)/`", read("docs/layout.md")))
     assert package <= listed
     assert not [name for name in listed if not (ROOT / name).is_dir()]
 
