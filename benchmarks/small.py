@@ -28,8 +28,7 @@ def measure(
     Parameters
     ----------
     edges : sequence of int
-        Numbers of edges of single graphs. Each is solved by the default and by `filter-boruvka`,
-        which has more stages.
+        Numbers of edges of single graphs.
     many : sequence of (int, int)
         Numbers of graphs that one call solves, and the number of edges of each.
     rounds : int
@@ -53,8 +52,7 @@ def measure(
         graph = mstflow.EdgeList(u, v, w)
         solve = partial(mstflow.minimum_spanning_forest, graph, backend="numba")
         codes: dict[str, Callable[[], dict[str, Any]]] = {
-            "default": partial(_by_part, solve),
-            "filter-boruvka": partial(_by_part, partial(solve, algorithm="filter-boruvka")),
+            "mstflow": partial(_by_part, solve),
             "scipy": partial(_whole, partial(minimum_spanning_tree, matrix)),
         }
         turns = rounds if count <= 10**5 else -(-rounds // 10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mstflow.pipeline.catalogue.algorithms import NAMES
 from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
 
@@ -71,16 +72,8 @@ def sequential(algorithm: str) -> str:
     return f"{solver(algorithm)},threads=1"
 
 
-ALGORITHMS = (
-    "filter-boruvka",
-    "boruvka-edgelist",
-    "boruvka-flatten",
-    "boruvka-sorted",
-    "boruvka-csr",
-    "boruvka-unionfind",
-    "kruskal-helpers",
-)
 SEQUENTIAL = ("filter-kruskal", "kruskal", "prim")
+PARALLEL = [name for name in NAMES if name not in SEQUENTIAL]
 ONE_TO_1000 = "weights=int:1:1000"
 
 #: The most important come first, because `record` can be stopped and continued later.
@@ -124,22 +117,10 @@ SUITE = {
         SOLVE,
         {
             "graphs": ["E"],
-            "codes": [*map(solver, ALGORITHMS), *map(sequential, SEQUENTIAL)],
+            "codes": [*map(solver, PARALLEL), *map(sequential, SEQUENTIAL)],
             "threads": [1, 2],
             "rounds": 3,
             "budget": 20,
-        },
-    ),
-    "sizes": Benchmark(
-        "mstflow, scipy, igraph and networkx on random graphs of a thousand to a million edges",
-        compare,
-        SOLVE,
-        {
-            "graphs": [f"random:n={m // 4},m={m}" for m in (10**3, 10**4, 10**5, 10**6)],
-            "codes": ["mstflow", "scipy", "igraph", "networkx"],
-            "threads": [1, 2],
-            "rounds": 5,
-            "budget": 10,
         },
     ),
     "primitives": Benchmark(
@@ -241,21 +222,6 @@ SUITE = {
         {"sides": [9], "dtypes": ["uint8", "float32"], "rounds": 1},
         usual=False,  # takes minutes
     ),
-    "papers-sousa": Benchmark(
-        "boruvka-csr on road graphs by threads",
-        compare,
-        SOLVE,
-        {
-            "graphs": [
-                "N",
-                f"grid:rows=1000,columns=1524,keep=0.64,{ONE_TO_1000}",
-                f"grid:rows=2500,columns=2500,keep=0.61,{ONE_TO_1000}",
-            ],
-            "codes": [solver("boruvka-csr"), solver("filter-boruvka")],
-            "threads": [1, 2],
-            "rounds": 3,
-        },
-    ),
     "papers-sousa-load": Benchmark(
         "load of boruvka-csr by rounds and partitions",
         imbalance.measure,
@@ -317,21 +283,6 @@ SUITE = {
             "rounds": 3,
         },
     ),
-    "papers-parallel-boruvka": Benchmark(
-        "boruvka-sorted on road graphs, beside codes without its sort",
-        compare,
-        SOLVE,
-        {
-            "graphs": ["N", f"grid:rows=1400,columns=1404,keep=0.7045,{ONE_TO_1000}"],
-            "codes": [
-                sequential("kruskal"),
-                solver("boruvka-sorted"),
-                solver("boruvka-edgelist"),
-            ],
-            "threads": [1, 2],
-            "rounds": 3,
-        },
-    ),
     "authors": Benchmark(
         "boruvka-csr and boruvka-sorted beside the programs of their authors",
         compare,
@@ -355,7 +306,7 @@ SUITE = {
         usual=False,  # needs --external
     ),
     "interpreted-gpu": Benchmark(
-        "calls, memory traffic and the host's time of solves on interpreted kernels of a GPU",
+        "calls and the host's time of solves on interpreted kernels of a GPU",
         model.measure,
         (*DEVICE, "tests/support/interpreted_gpu.py"),
         {"graphs": ["N", "rmat:scale=16"], "replays": 300},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +20,8 @@ if TYPE_CHECKING:
 
 #: If other programs used more processors than this, the line below a table reports it.
 DISTURBED = 0.1
-#: A stage has a row if it takes at least this share of the time on some graph.
-SHOWN = 0.05
-#: The model of a GPU: the bandwidth in the data sheet of an H100 (SXM), the bytes that a random
-#: access moves, and the passes of a radix sort and the bytes of an element in each.
-H100_BYTES_PER_SECOND, SECTOR = 3.35e12, 32
-SORT_PASSES, SORT_BYTES = 8, 16
+#: A primitive has a row if it takes at least these nanoseconds for each element.
+SHOWN = 5
 README_GRAPHS = ("E", "G", "R", "N")
 VERSIONS = ("python", "numpy", "numba", "scipy", "igraph", "networkx")
 
@@ -72,31 +66,51 @@ def label(code: str) -> str:
     return ", ".join(words) or name
 
 
-def ratios(result: Result, graphs: Iterable[str] = ()) -> Rows:
+def ratios(result: Result) -> Rows:
     """Yield times of the reference, and those of other codes divided by them."""
-    found, names = figures(result), list(graphs) or list(result["graphs"])
+    found = figures(result)
     columns = _columns(found)
     times = [each for each in columns if each[0] == result["reference"]]
     others = [each for each in columns if each[0] != result["reference"]]
     unit, factor = _unit(row for row in found if row.code == result["reference"])
-    described = any(name in GRAPHS for name in names)
     yield (
         "graph",
-        *(["description"] if described else []),
         "edges",
         *(f"{_column(*each, columns)}, {unit}" for each in times),
         *(_column(*each, columns) for each in others),
     )
-    for name in names:
-        if name not in result["graphs"]:
-            continue
+    for name, facts in result["graphs"].items():
         own = {(row.code, row.threads): row for row in found if row.graph == name}
         yield (
             _graph(name),
-            *([GRAPHS[name][0] if name in GRAPHS else ""] if described else []),
-            f"{result['graphs'][name]['edges']:,}",
+            f"{facts['edges']:,}",
             *(_time(own.get(each), factor) for each in times),
             *(_ratio(own.get(each)) for each in others),
+        )
+
+
+def codes(result: Result, names: Sequence[str] = (), with_memory: bool = False) -> Rows:
+    """Yield the times of all codes on named graphs, and the bytes that they take for each edge."""
+    found = figures(result)
+    columns = _columns(found)
+    unit, factor = _unit(found)
+    measuring = list(dict.fromkeys(row.code for row in found if row.peak)) if with_memory else []
+    yield (
+        "graph",
+        "description",
+        "edges",
+        *(f"{_column(*each, columns)}, {unit}" for each in columns),
+        *(f"{label(code)}, bytes per edge" for code in measuring),
+    )
+    for name in [each for each in result["graphs"] if not names or each in names]:
+        edges = result["graphs"][name]["edges"]
+        own = {(row.code, row.threads): row for row in found if row.graph == name}
+        yield (
+            name,
+            GRAPHS[name][0] if name in GRAPHS else "",
+            f"{edges:,}",
+            *(_time(own.get(each), factor) + _star(own.get(each)) for each in columns),
+            *(_bytes([own[each] for each in own if each[0] == code], edges) for code in measuring),
         )
 
 
@@ -105,56 +119,19 @@ def seconds(result: Result) -> Rows:
     found = figures(result)
     columns = _columns(found)
     unit, factor = _unit(found)
-    codes = list(dict.fromkeys(code for code, _ in columns))
-    threads = {code: [count for each, count in columns if each == code] for code in codes}
+    by_code = {code: [each for each in columns if each[0] == code] for code, _ in columns}
     heads = []
-    for code in codes:
-        heads += [f"{_column(code, count, columns)}, {unit}" for count in threads[code]]
-        heads += ["speed-up"] * (len(threads[code]) > 1)
+    for own in by_code.values():
+        heads += [f"{_column(*each, columns)}, {unit}" for each in own]
+        heads += ["speed-up"] * (len(own) > 1)
     yield "graph", "edges", *heads
     for name, facts in result["graphs"].items():
-        own = {(row.code, row.threads): row for row in found if row.graph == name}
+        rows = {(row.code, row.threads): row for row in found if row.graph == name}
         cells = []
-        for code in codes:
-            rows = [own.get((code, count)) for count in threads[code]]
-            cells += [_time(row, factor) for row in rows]
-            cells += [_speed_up(rows)] * (len(rows) > 1)
+        for own in by_code.values():
+            cells += [_time(rows.get(each), factor) for each in own]
+            cells += [_speed_up(list(map(rows.get, own)))] * (len(own) > 1)
         yield _graph(name), f"{facts['edges']:,}", *cells
-
-
-def memory(result: Result) -> Rows:
-    """Yield the peak of memory beyond the input, in bytes for each edge."""
-    peaks: dict[tuple[str, str], int] = {}
-    for row in figures(result):
-        if row.peak is not None:
-            peaks[row.graph, row.code] = max(row.peak, peaks.get((row.graph, row.code), 0))
-    codes = list(dict.fromkeys(code for _, code in peaks))
-    yield "graph", *map(label, codes)
-    for name, facts in result["graphs"].items():
-        shares = (peaks.get((name, code)) for code in codes)
-        yield _graph(name), *("-" if p is None else f"{p / facts['edges']:.0f}" for p in shares)
-
-
-def stages(result: Result) -> Rows:
-    """Yield the milliseconds of the reference's stages, by number of threads."""
-    runs = [run for run in result["runs"] if run["code"] == result["reference"] and "stages" in run]
-    threads = sorted({run["threads"] for run in runs})
-    graphs = list(dict.fromkeys(run["graph"] for run in runs))
-    yield "stage", *graphs
-    for stage in dict.fromkeys(name for run in runs for name in run["stages"]):
-        cells, share = [], 0.0
-        for graph in graphs:
-            medians = []
-            for count in threads:
-                own = [r for r in runs if (r["graph"], r["threads"]) == (graph, count)]
-                if own:
-                    medians.append(statistics.median(r["stages"].get(stage, 0.0) for r in own))
-                    whole = statistics.median(sum(r["stages"].values()) for r in own)
-                    share = max(share, medians[-1] / max(whole, 1e-9))
-            shown = " / ".join(f"{each * 1e3:.1f}" for each in medians)
-            cells.append(shown if any(medians) else "-")
-        if share >= SHOWN:
-            yield f"`{stage}`", *cells
 
 
 def by_code(result: Result) -> Rows:
@@ -166,9 +143,8 @@ def by_code(result: Result) -> Rows:
     yield "algorithm", *(f"{_threads(count)}, {unit}" for count in threads), "bytes per edge"
     for code in dict.fromkeys(row.code for row in found):
         own = {row.threads: row for row in found if row.code == code}
-        peak = max((row.peak for row in own.values() if row.peak is not None), default=None)
-        bytes_an_edge = "-" if peak is None else f"{peak / facts['edges']:.0f}"
-        yield label(code), *(_time(own.get(count), factor) for count in threads), bytes_an_edge
+        times = (_time(own.get(count), factor) for count in threads)
+        yield label(code), *times, _bytes(own.values(), facts["edges"])
 
 
 def on_disk(result: Result) -> Rows:
@@ -190,8 +166,7 @@ def on_disk(result: Result) -> Rows:
             for row in rows
         )
         peaks = (f"{row.peak / 1e6:.0f}" if row and row.peak else "-" for row in rows)
-        star = "\\*" if any(row and row.verdict == "differs" for row in rows) else ""
-        yield label(code) + star, *(_time(row, 1) for row in rows), *rates, *peaks
+        yield label(code), *(_time(row, 1) + _star(row) for row in rows), *rates, *peaks
 
 
 def helpers(result: Result) -> Rows:
@@ -239,21 +214,22 @@ def load(result: Result) -> Rows:
 
 
 def overrides(result: Result) -> Rows:
-    """Yield nanoseconds per element of the definition and the compiled version of primitives."""
+    """Yield nanoseconds per element of primitives, by their definition and compiled.
+
+    Primitives below `SHOWN` nanoseconds have no row.
+    """
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
-    heads = (
-        f"{kind}, {_threads(count)}" for count in threads for kind in ("definition", "compiled")
-    )
-    yield "primitive", *heads, *(f"ratio, {_threads(count)}" for count in threads)
+    kinds = [("definition", threads[0]), *(("override", count) for count in threads)]
+    yield "primitive", "definition", *(f"compiled, {_threads(c)}" for _, c in kinds[1:]), "ratio"
     for name in dict.fromkeys(row["primitive"] for row in result["rows"]):
         own = {row["threads"]: row for row in result["rows"] if row["primitive"] == name}
-        medians = [
-            [statistics.median(own[count]["seconds"][kind]) for kind in ("definition", "override")]
-            for count in threads
+        nanoseconds = [
+            statistics.median(own[count]["seconds"][kind]) / own[count]["elements"] * 1e9
+            for kind, count in kinds
         ]
-        elements = own[threads[0]]["elements"]
-        times = (f"{each / elements * 1e9:.1f}" for pair in medians for each in pair)
-        yield f"`{name}`", *times, *(f"{before / after:.1f}" for before, after in medians)
+        if nanoseconds[1] >= SHOWN:
+            ratio = nanoseconds[0] / nanoseconds[1]
+            yield f"`{name}`", *(f"{each:.1f}" for each in nanoseconds), f"{ratio:.1f}"
 
 
 def readers(result: Result) -> Rows:
@@ -407,17 +383,15 @@ def starts(result: Result) -> Rows:
 
 
 def small_calls(result: Result) -> Rows:
-    """Yield the microseconds of calls for one graph, by part; the median of the rounds."""
+    """Yield the microseconds of a call for one graph, by part, and those of scipy."""
     parts = ("plan", "dispatch", "stages", "answer", "whole")
-    yield "edges", "code", "stages", *(f"{part}, µs" for part in parts)
-    for row in result["rows"]:
-        medians = (row["median"].get(part, 0) for part in parts)
-        yield (
-            f"{row['edges']:,}",
-            row["code"],
-            f"{row.get('calls', '')}",
-            *(f"{1e6 * each:,.0f}" if each else "" for each in medians),
-        )
+    yield "edges", "stages", *(f"{part}, µs" for part in parts), "scipy, µs"
+    for edges in dict.fromkeys(row["edges"] for row in result["rows"]):
+        own = {row["code"]: row for row in result["rows"] if row["edges"] == edges}
+        medians = [own["mstflow"]["median"][part] for part in parts]
+        medians.append(own["scipy"]["median"]["whole"])
+        stages = f"{own['mstflow']['calls']}"
+        yield f"{edges:,}", stages, *(f"{1e6 * each:,.0f}" for each in medians)
 
 
 def many_graphs(result: Result) -> Rows:
@@ -454,43 +428,6 @@ def gpu_calls(result: Result) -> Rows:
         )
 
 
-def gpu_traffic(result: Result) -> Rows:
-    """Yield bytes and random accesses for each edge, by kernel, and the floor of an H100."""
-    heads = ("launches", "bytes", "random", "floor, ns")
-    solves = result["graphs"].values()
-    yield "kernel", *(f"{_graph(name)}: {head}" for name in result["graphs"] for head in heads)
-    found = [_by_kernel(solved) for solved in solves]
-    totals = [tuple(map(sum, zip(*kernels.values(), strict=True))) for kernels in found]
-    names = {name: -counted[1] for kernels in found for name, counted in kernels.items()}
-    for name in sorted(names, key=lambda name: names[name]):
-        counted = [kernels.get(name, (0, 0, 0)) for kernels in found]
-        yield name, *itertools.chain(*map(_floor, counted, solves))
-    yield "**all**", *itertools.chain(*map(_floor, totals, solves))
-
-
-def _by_kernel(solved: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return launches, bytes and random accesses by the name of the kernel."""
-    sorted_bytes = solved["calls"]["sorts"] * solved["edges"] * SORT_PASSES * SORT_BYTES
-    found: dict[str, tuple[int, ...]] = {
-        "sort (estimated)": (solved["calls"]["sorts"], sorted_bytes, 0)
-    }
-    for symbol, counted in solved["kernels"].items():
-        mangled = re.match(r"_Z(\d+)", symbol)
-        start = mangled.end() if mangled else 0
-        name = f"`{symbol[start : start + int(mangled[1])]}`" if mangled else "kernels of CuPy"
-        sums = zip(found.get(name, (0, 0, 0)), counted, strict=True)
-        found[name] = tuple(map(sum, sums))
-    return found
-
-
-def _floor(figures: Sequence[int], solved: Mapping[str, Any]) -> tuple[str, ...]:
-    launches, num_bytes, random = figures
-    edges = solved["edges"]
-    nanoseconds = (num_bytes + SECTOR * random) / H100_BYTES_PER_SECOND * 1e9
-    each = f"{num_bytes / edges:.0f}", f"{random / edges:.1f}", f"{nanoseconds / edges:.3f}"
-    return f"{launches}", *each
-
-
 def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
     return list(dict.fromkeys((row.code, row.threads) for row in found))
 
@@ -512,7 +449,7 @@ def _graph(name: str) -> str:
 def _unit(found: Iterable[Figures]) -> tuple[str, float]:
     """Return the unit of times, and the number of units in a second."""
     least = min((row.seconds for row in found if row.seconds is not None), default=1.0)
-    return ("ms", 1e3) if least < 0.01 else ("s", 1)
+    return ("ms", 1e3) if least < 0.1 else ("s", 1)
 
 
 def _time(row: Figures | None, factor: float) -> str:
@@ -525,7 +462,18 @@ def _time(row: Figures | None, factor: float) -> str:
 def _ratio(row: Figures | None) -> str:
     if row is None or row.ratio is None:
         return "-"
-    return _times(row.ratio) + ("\\*" if row.verdict == "differs" else "")
+    return _times(row.ratio) + _star(row)
+
+
+def _star(row: Figures | None) -> str:
+    """Return the mark of a code that returns another result than the reference."""
+    return "\\*" if row and row.verdict == "differs" else ""
+
+
+def _bytes(rows: Iterable[Figures], edges: int) -> str:
+    """Return the peak of memory beyond the input, in bytes for each edge."""
+    peak = max((row.peak for row in rows if row.peak is not None), default=None)
+    return "-" if peak is None else f"{peak / edges:.0f}"
 
 
 def _speed_up(rows: Sequence[Figures | None]) -> str:
@@ -537,11 +485,8 @@ def _speed_up(rows: Sequence[Figures | None]) -> str:
 
 #: The benchmark of each table that a page can quote, and the function of its rows.
 TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
-    "codes": ("codes", ratios),
-    "codes-readme": ("codes", lambda result: ratios(result, README_GRAPHS)),
-    "codes-memory": ("codes", memory),
-    "codes-stages": ("codes", stages),
-    "sizes": ("sizes", ratios),
+    "codes": ("codes", lambda result: codes(result, with_memory=True)),
+    "codes-readme": ("codes", lambda result: codes(result, README_GRAPHS)),
     "algorithms": ("algorithms", by_code),
     "disk": ("disk", on_disk),
     "files": ("files", readers),
@@ -554,15 +499,12 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "queries": ("queries", queries),
     "clusters": ("clusters", cluster_times),
     "grids": ("grids", grid_times),
-    "interpreted-gpu-calls": ("interpreted-gpu", gpu_calls),
-    "interpreted-gpu-traffic": ("interpreted-gpu", gpu_traffic),
+    "interpreted-gpu": ("interpreted-gpu", gpu_calls),
     **{name: ("device", rows) for name, rows in device_tables.TABLES.items()},
     "authors": ("authors", authors.rows),
     "authors-codes": ("authors", seconds),
-    "papers-sousa": ("papers-sousa", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),
     "papers-katsigiannis": ("papers-katsigiannis", helpers),
     "papers-algowiki": ("papers-algowiki", seconds),
     "papers-bhargava-zaia": ("papers-bhargava-zaia", ratios),
-    "papers-parallel-boruvka": ("papers-parallel-boruvka", seconds),
 }

@@ -17,6 +17,7 @@ from ..graphs.read import read
 from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.options import Options
+from ..primitives import why_not
 from ..progress import set_listener
 from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from ..forest.forest import Forest
     from ..pipeline.pipeline import Pipeline
 
+#: From this number of edges on, "auto" uses kernels that are already compiled.
+_LARGE = 500_000
+
 
 def run(options: argparse.Namespace) -> None:
     """Read the graph, compute and write its forest, and print a summary."""
@@ -54,16 +58,25 @@ def run(options: argparse.Namespace) -> None:
             check_output(output, places, has_names=options.ends is not None)
         stack.enter_context(set_listener(not options.quiet))
         forest = _find_forest(options, watch)
+        facts = _facts(forest)
+        watch.stop("solve")
         if output is not None:
             forest.save(output, coordinates=places)
-        watch.stop("write")
-        facts = _facts(forest)
-    watch.stop("weigh")
+            watch.stop("write")
     facts = {**facts, "seconds": watch.seconds, "peak_rss_bytes": peak_rss_bytes()}
     if options.json:
         print(json.dumps(facts))
     elif not options.quiet and options.output != STDOUT:
-        print_lines(_summary(facts, options.output).items())
+        print_lines({**_summary(facts, options.output), **_advice(facts, options)}.items())
+
+
+def _advice(facts: dict[str, Any], options: argparse.Namespace) -> dict[str, str]:
+    """Return a line that says how to solve faster, if compiled kernels were not used."""
+    if options.backend != "auto" or facts["backend"] != "numpy" or facts["edges"] < _LARGE:
+        return {}
+    if why_not("numba"):
+        return {"faster": "pip install 'mstflow[cpu]' adds compiled kernels"}
+    return {"faster": "mstflow info --compile compiles the kernels once"}
 
 
 def _check_files(options: argparse.Namespace) -> None:
@@ -90,7 +103,7 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
         graph = opened(options.inputs, format=options.format, weight=options.weight)
     watch.stop("read")
     with _cluster(options) as scheduler, within(options.memory) as memory:
-        forest = minimum_spanning_forest(
+        return minimum_spanning_forest(
             graph,
             maximum=options.maximum,
             algorithm=_algorithm(options),
@@ -102,8 +115,6 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
             memory=memory,
             checkpoint=options.checkpoint,
         )
-    watch.stop("solve")
-    return forest
 
 
 def _algorithm(options: argparse.Namespace) -> str | Pipeline:

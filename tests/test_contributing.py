@@ -56,6 +56,14 @@ def test_links_of_pages_lead_to_files():
     assert not [str(link) for link in links if not link.exists()]
 
 
+def test_folders_in_the_layout():
+    folders = {str(path.parent.relative_to(ROOT)) for path in ROOT.glob("*/**/__init__.py")}
+    package = {name for name in folders if not re.match("benchmarks|examples|build", name)}
+    listed = set(re.findall(r"`([a-z/]+)/`", read("docs/layout.md")))
+    assert package <= listed
+    assert not [name for name in listed if not (ROOT / name).is_dir()]
+
+
 def test_algorithms_in_the_catalogue():
     pages = {name.replace("-", "_"): mstflow.algorithm(name) for name in ALGORITHMS}
     assert modules_of("pipeline/catalogue/algorithms") == set(pages)

@@ -1,4 +1,4 @@
-"""Calls, memory traffic and the host's time of a solve on a GPU, counted without a GPU.
+"""Calls and the host's time of a solve on a GPU, counted without a GPU.
 
 CuPy runs on the fake driver of the tests. Its interpreter runs one solve and counts. Then the
 driver replays this solve: each call returns at once, so the time is that of Python and CuPy alone.
@@ -32,8 +32,7 @@ def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        `graphs`: for each graph its sizes, the calls of a solve, for each kernel the launches,
-        bytes and random accesses, and the seconds of each replay.
+        `graphs`: for each graph its sizes, the calls of a solve, and the seconds of each replay.
 
     Raises
     ------
@@ -62,7 +61,7 @@ def _measure_one(gpu: Any, graph: Graph, replays: int) -> dict[str, Any]:
     columns = tuple(cupy.asarray(column) for column in graph[:3])
     solve = partial(mstflow.minimum_spanning_forest, columns, num_vertices=graph.n)
     gpu.start(0, checks="bounds")
-    gpu.counts(), gpu.traffic()
+    gpu.counts()
     with gpu.recording():
         solve()
     counts, seconds = gpu.counts(), []
@@ -73,6 +72,5 @@ def _measure_one(gpu: Any, graph: Graph, replays: int) -> dict[str, Any]:
             seconds.append(time.perf_counter() - start)
     return {
         "calls": {name: getattr(counts, name) for name in COUNTS},
-        "kernels": gpu.traffic(),
         "seconds": seconds[WARM_UPS:],
     }

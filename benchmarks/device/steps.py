@@ -72,13 +72,6 @@ STEPS = (
         is_beside=True,
     ),
     Step(
-        "launches",
-        "launches by CuPy and by cuda.core",
-        kernels.launches,
-        0.04,
-        tiny={"count": 10},
-    ),
-    Step(
         "times",
         "solves beside compiled kernels and NumPy",
         times.solves,
@@ -97,10 +90,10 @@ STEPS = (
     ),
     Step(
         "limits",
-        "sizes from which a GPU and a filter pay, and sizes of blocks",
+        "sizes from which a GPU and a filter pay",
         times.limits,
         0.12,
-        tiny={"sizes": [1000], "graphs": ["tiny"], "small": [100], "stream": "tiny"},
+        tiny={"sizes": [1000], "graphs": ["tiny"], "small": [100]},
         takes_threads=True,
     ),
     Step(
@@ -109,15 +102,6 @@ STEPS = (
         threads.solves,
         0.25,
         tiny={"graphs": ["tiny"], "disk": ["tiny"], "seconds": 0.01},
-        takes_threads=True,
-    ),
-    Step(
-        "workers",
-        "two scans by number of Dask's workers",
-        threads.clusters,
-        0.12,
-        {"graph": "D"},
-        {"graph": "tiny"},
         takes_threads=True,
     ),
     *(

@@ -80,13 +80,6 @@ def kernels(result: Result) -> Rows:
     yield "**all**", *cells(None)
 
 
-def launches(result: Result) -> Rows:
-    """Yield the microseconds of a launch by each way."""
-    yield "way", "host's time of a launch, µs"
-    for row in _rows(result, "launches"):
-        yield row["way"], f"{median(row['host_microseconds']):.1f}"
-
-
 def sizes(result: Result) -> Rows:
     """Yield the milliseconds of a solve on the device and beside it, by number of edges."""
     rows = [row for row in _rows(result, "limits") if "on_device" in row]
@@ -107,15 +100,6 @@ def filters(result: Result) -> Rows:
         yield name, *(_ms(row["seconds"]) for row in rows if row["graph"] == name)
 
 
-def blocks(result: Result) -> Rows:
-    """Yield the milliseconds and the device's memory of two scans by edges of a block."""
-    yield "edges of a block", "threads", "ms", "memory of the device, GB"
-    for row in _rows(result, "limits"):
-        if "block" in row:
-            held = f"{row['held'] / 1e9:.2f}"
-            yield f"{row['block']:,}", f"{row['threads']}", _ms(row["seconds"]), held
-
-
 def threads(result: Result) -> Rows:
     """Yield the milliseconds of each algorithm by number of threads, and the speed-up."""
     rows = _rows(result, "threads")
@@ -128,13 +112,6 @@ def threads(result: Result) -> Rows:
     for (name, graph), own in found.items():
         best = min(map(median, own)) / median(own[0])
         yield f"`{name}`", graph, *map(_ms, own), f"{best:.2f}"
-
-
-def workers(result: Result) -> Rows:
-    """Yield the seconds of two scans by number of workers."""
-    yield "workers of one thread", "s"
-    for row in _rows(result, "workers"):
-        yield f"{row['workers']}", f"{median(row['seconds']):.2f}"
 
 
 def _rows(result: Result, step: str) -> list[dict[str, Any]]:
@@ -162,10 +139,7 @@ TABLES = {
     "device": facts,
     "device-times": times,
     "device-kernels": kernels,
-    "device-launches": launches,
     "device-sizes": sizes,
     "device-filters": filters,
-    "device-blocks": blocks,
     "device-threads": threads,
-    "device-workers": workers,
 }

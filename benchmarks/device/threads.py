@@ -1,4 +1,4 @@
-"""Solves by number of threads, and two scans by number of Dask's workers."""
+"""Solves by number of threads."""
 
 from __future__ import annotations
 
@@ -43,18 +43,3 @@ def solves(
                 with pinned(count):
                     found = repeated(solver(folder, None, **options), seconds)
                 yield {"graph": f"{name}, on disk", **options, "seconds": found}
-
-
-def clusters(graph: str, threads: Sequence[int], seconds: float = 3) -> Iterator[dict[str, Any]]:
-    """Yield the times of two scans of a graph on disk, with workers of one thread each."""
-    from distributed import Client, LocalCluster
-
-    folder = graph_list.ensure(graph)
-    for count in threads:
-        with (
-            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
-            options = {"strategy": "two-scan", "partitions": count, "scheduler": client}
-            found = repeated(solver(folder, None, threads=1, **options), seconds)
-        yield {"graph": graph, "workers": count, "seconds": found}

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import mstflow
-from mstflow.pipeline.streaming import scan
 
 from .. import graphs as graph_list
 from ..machine import pinned
@@ -17,16 +15,12 @@ from .gpu import Gpu
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-
 #: Calls that are measured, if the seconds suffice.
 ROUNDS = 7
 #: NumPy is not measured on more edges.
 NUMPY_EDGES = 20_000_000
 SIZES = tuple(2**power for power in range(14, 24))
 SMALL = (2**20, 2**22, 2**24)
-BLOCKS = (2**17, 2**19, 2**21)
-#: Bytes that a streamed solve may take.
-MEMORY = 2 * 10**9
 
 
 def solves(
@@ -61,10 +55,9 @@ def limits(
     sizes: Sequence[int] = SIZES,
     graphs: Sequence[str] = ("E", "rmat:scale=20", "rmat:scale=22"),
     small: Sequence[int] = SMALL,
-    stream: str = "rmat:scale=22",
     seconds: float = 0.5,
 ) -> Iterator[dict[str, Any]]:
-    """Yield times by number of edges, by the value of `small`, and by edges of a block."""
+    """Yield times by number of edges, and by the value of `small`."""
     gpu = Gpu()
     for size in sizes:
         graph = graph_list.load(graph_list.ensure(f"random:n={size // 4},m={size}"))
@@ -82,16 +75,6 @@ def limits(
         for limit in small:
             solve = solver(columns, graph.n, values={"small": limit})
             yield {"graph": name, "small": limit, "seconds": repeated(solve, seconds, gpu.finish)}
-    gpu.free()
-    graph = graph_list.load(graph_list.ensure(stream))
-    for block in BLOCKS:
-        for count in (1, threads[-1]):
-            with mock.patch.object(scan, "BLOCK_EDGES", block):
-                options = {"backend": "cupy", "strategy": "two-scan", "memory": MEMORY}
-                solve = solver(graph[:3], graph.n, threads=count, **options)
-                found = repeated(solve, seconds, gpu.finish)
-            row = {"graph": stream, "block": block, "threads": count, "seconds": found}
-            yield {**row, "held": gpu.held()}
 
 
 def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[], mstflow.Forest]:

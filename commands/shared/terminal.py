@@ -99,8 +99,10 @@ def counts(facts: dict[str, Any]) -> dict[str, str]:
 
 def costs(facts: dict[str, Any]) -> dict[str, str]:
     """Return the lines with the time and memory of the command."""
+    steps = facts["seconds"]
+    listed = ", ".join(f"{spent:.2f} {step}" for step, spent in steps.items())
     return {
-        "seconds": ", ".join(f"{spent:.3g} {step}" for step, spent in facts["seconds"].items()),
+        "seconds": f"{sum(steps.values()):.2f} ({listed})",
         "peak memory": f"{facts['peak_rss_bytes'] / 1e6:,.0f} MB",
     }
 
