@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mstflow.pipeline.catalogue.algorithms import NAMES
 from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
+from mstflow.pipeline.catalogue.algorithms import NAMES
 
 from . import clusters, files, fused, grids, networkx_calls, primitives, queries, small, start
 from .device import model
