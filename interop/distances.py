@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, issparse
 from sklearn.metrics import DistanceMetric, pairwise_distances
 from sklearn.neighbors import BallTree, KDTree, NearestNeighbors
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ..graphs.edge_list import EdgeList, concatenate
 from ..solve import minimum_spanning_forest
@@ -89,6 +90,15 @@ class Metric:
             distances = pairwise_distances(a, b, metric=self.name, **self.params)
         return distances
 
+    def of_pairs(self, samples: Any, u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the distance of each pair of samples, given by two arrays of row numbers."""
+        order = np.argsort(u, kind="stable")
+        firsts, starts = np.unique(u[order], return_index=True)
+        distances = np.empty(len(u))
+        for first, places in zip(firsts, np.split(order, starts[1:]), strict=True):
+            distances[places] = self.between(samples[[first]], samples[v[places]])[0]
+        return distances
+
     def nearest(self, samples: Any, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the distances and numbers of the `count` nearest samples, including itself."""
         search = NearestNeighbors(
@@ -151,7 +161,79 @@ def neighbors_forest(
     if min_samples is not None:
         core = distances[:, min_samples - 1]
         weight = np.maximum(weight, np.maximum(core[u], core[v]))
-    return minimum_spanning_forest(EdgeList(u, v, weight, num_vertices=n), progress=False)
+    is_edge = u != v
+    edges = EdgeList(u[is_edge], v[is_edge], weight[is_edge], num_vertices=n)
+    return minimum_spanning_forest(edges, progress=False)
+
+
+def connected_forest(metric: Metric | None, samples: Any, connectivity: Any) -> tuple[Forest, int]:
+    """Return the minimum spanning tree of the distances of connected pairs.
+
+    If these pairs do not connect all samples, components are joined by the tree of all pairs.
+
+    Parameters
+    ----------
+    metric : Metric, optional
+        None if `samples` are the distances of all pairs.
+    samples : array or sparse matrix of shape (n, features), or array of shape (n, n)
+    connectivity : array or sparse matrix of shape (n, n)
+        The nonzero entries are the pairs.
+
+    Returns
+    -------
+    forest : Forest
+    num_components : int
+        The number of components before they are joined.
+
+    Raises
+    ------
+    ValueError
+        If the shape of `connectivity` is wrong, or it has NaN or infinite values.
+    """
+    pairs = coo_array(check_array(connectivity, accept_sparse=["csr", "csc", "coo"]))
+    n = samples.shape[0]
+    if pairs.shape != (n, n):
+        message = (
+            f"connectivity must have shape {(n, n)}, a row and a column for each sample, not "
+            f"{pairs.shape}"
+        )
+        raise ValueError(message)
+    is_pair = (pairs.data != 0) & (pairs.row != pairs.col)
+    u, v = pairs.row[is_pair], pairs.col[is_pair]
+    weight = samples[u, v] if metric is None else metric.of_pairs(samples, u, v)
+    connected = minimum_spanning_forest(EdgeList(u, v, weight, num_vertices=n), progress=False)
+    count = connected.num_components
+    if count == 1:
+        return connected, count
+    if metric is None:
+        ends = np.triu_indices(n, 1)
+        every = EdgeList(*ends, samples[ends], num_vertices=n)
+        tree = minimum_spanning_forest(every, progress=False)
+    else:
+        tree = pairs_forest(metric, samples, None, 1.0)
+    # The lightest pairs that join the components are in the tree of all pairs.
+    label = connected.labels
+    between = EdgeList(label[tree.u], label[tree.v], tree.weight, num_vertices=count)
+    joining = minimum_spanning_forest(between, progress=False).edge_ids
+    added = EdgeList(tree.u[joining], tree.v[joining], tree.weight[joining], num_vertices=n)
+    known = EdgeList(connected.u, connected.v, connected.weight, num_vertices=n)
+    return minimum_spanning_forest(concatenate([known, added]), progress=False), count
+
+
+def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
+    """Warn if the hierarchy of a forest joins components at infinity."""
+    if forest.num_components == 1:
+        return
+    if n_neighbors is None:
+        graph, remedy = "graph of distances", "add finite distances between them"
+    else:
+        graph = f"graph of n_neighbors={n_neighbors}"
+        remedy = "pass a larger n_neighbors, or None for the exact tree of all pairs"
+    message = (
+        f"the {graph} has {forest.num_components} components, which the hierarchy joins at "
+        f"infinity; {remedy}"
+    )
+    warnings.warn(message, stacklevel=4)
 
 
 def given_distances(estimator: Any, distances: Any) -> EdgeList:

@@ -14,7 +14,7 @@ from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import Metric, given_distances, neighbors_forest, pairs_forest
+from .distances import Metric, given_distances, neighbors_forest, pairs_forest, warn_of_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,6 +226,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         else:
             neighbors = min(max(self.n_neighbors, count), len(finite))
             forest = neighbors_forest(metric, used, neighbors, count, self.alpha)
+            warn_of_components(forest, self.n_neighbors)
         if len(finite) == len(is_finite):
             return forest
         edges = (finite[forest.u], finite[forest.v], forest.weight)
@@ -262,6 +263,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
                 "a disconnected graph; add edges, or fit each component."
             )
             raise ValueError(message)
+        warn_of_components(forest, None)
         return forest
 
     def _find_centers(self, samples: Any) -> None:
