@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
     from .graphs.generate.grids import grid
+    from .graphs.generate.points import points
     from .graphs.read import read
     from .graphs.text.coordinates import read_coordinates
     from .pipeline.catalogue import algorithm, algorithms, strategies, strategy
@@ -42,6 +43,7 @@ __all__ = [
     "minimum_spanning_forest",
     "minimum_spanning_forests",
     "mutual_reachability",
+    "points",
     "progress",
     "read",
     "read_coordinates",
@@ -63,6 +65,7 @@ _MODULES = {
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
     "graphs.generate.grids": ("grid",),
+    "graphs.generate.points": ("points",),
     "graphs.read": ("read",),
     "graphs.text.coordinates": ("read_coordinates",),
     "pipeline.catalogue": ("algorithm", "algorithms", "strategies", "strategy"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MemoryBoundError, memory_errors
+from ..errors import MemoryBoundError, OptionError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
@@ -20,6 +20,7 @@ from ..runtime.team import sharing
 from ..stages.fields import rebuilt
 from .options import check_count, check_flag, parse_bytes
 from .plan import Candidates, Request, plan
+from .points import points_of, run_on_points
 from .run.execute import execute, forest_ids
 from .run.partitions import fingerprint_input, num_chunks, sized, split
 from .run.schedulers import Inline, Scheduler
@@ -81,6 +82,18 @@ def run_on(
             is_streamed=streams(memory, strategy, scheduler),
             is_bounded=bound is not None,
         )
+        points = points_of(opened)
+        if points is not None and (flow := candidates.for_points(points)) is not None:
+            refused = {
+                "maximum": maximum,
+                "partitions": partitions,
+                "strategy": strategy not in ("auto", "whole"),
+                "checkpoint": checkpoint,
+            }
+            return run_on_points(flow, opened, backend, where, memory=bound, **refused)
+        if candidates.pipeline.reads("points"):
+            name = candidates.pipeline.name
+            raise OptionError(f"algorithm {name!r} needs the points of mstflow.points")
         numbered = opened.nbytes if ends is not None and isinstance(opened, EdgeList) else 0
         with _beside(numbered, bound) as free:
             source = _measured(opened, where, free, may_check=num_vertices is None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
-from ..stages.fields import ANYTHING, EDGES
+from ..stages.fields import ANYTHING, EDGES, Field
 from .dataflow import Dataflow, Known
 from .engine import run_on
 from .plan import Candidates
@@ -25,6 +25,8 @@ INPUTS = {
     "columns": Known(ANYTHING, in_partitions=True),
     "edges": Known(EDGES, in_partitions=True),
     "weight_order": Known(ANYTHING),
+    "points": Known(ANYTHING),  # of graphs of `mstflow.points`, instead of edges
+    "min_samples": Known(Field("", "count")),
     **SHARED,
 }
 

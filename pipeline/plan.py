@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import resolve_backend, suggest_gpu
@@ -14,6 +14,8 @@ from .strategies import SCANNING
 from .streaming.bounds import FOLD_SHARE, LAST_SHARE, Graph, ScanMemory, tiles_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .dataflow import Dataflow
     from .run.schedulers import Workers
 
@@ -52,6 +54,14 @@ class Candidates(NamedTuple):
     on_numpy: Dataflow | None = None
     #: Replaces that for at most `FEW` edges.
     few: Dataflow | None = None
+    #: Chooses the pipeline for the points of `mstflow.points`.
+    on_points: Callable[[Any], Dataflow] | None = None
+
+    def for_points(self, points: Any) -> Dataflow | None:
+        """Return the pipeline for points; None if this one reads all pairs as edges."""
+        if self.on_points is not None:
+            return self.on_points(points)
+        return self.pipeline if self.pipeline.reads("points") else None
 
     def in_memory(self, backend: str, num_edges: int) -> Dataflow:
         """Return the pipeline for this number of edges in memory."""

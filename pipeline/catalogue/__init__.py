@@ -17,6 +17,7 @@ from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
 from .kruskal_helpers import kruskal_helpers
+from .points import boruvka_points, choose_for_points
 from .prim import prim
 
 _CATALOGUE = {
@@ -37,7 +38,10 @@ _CATALOGUE = {
 
 
 def algorithms() -> list[str]:
-    """Return the names of the algorithms, plugins last."""
+    """Return the names of the algorithms for any graph, plugins last.
+
+    "boruvka-points" is for graphs of `mstflow.points`.
+    """
     return [*_CATALOGUE, *_plugins()]
 
 
@@ -57,6 +61,8 @@ def algorithm(name: str) -> Pipeline:
         message = "algorithm 'kruskal-few' is now 'kruskal'"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return kruskal
+    if name == boruvka_points.name:
+        return boruvka_points
     if isinstance(name, str) and name in ("auto", *_CATALOGUE):
         return _CATALOGUE.get(name, filter_kruskal)
     if isinstance(name, str) and name in _plugins():
@@ -71,7 +77,9 @@ def candidates(chosen: str | Pipeline) -> Candidates:
     if isinstance(chosen, Pipeline):
         return Candidates(chosen, is_own=True)
     if chosen == "auto":
-        return Candidates(filter_kruskal, on_numpy=filter_boruvka, few=kruskal)
+        return Candidates(
+            filter_kruskal, on_numpy=filter_boruvka, few=kruskal, on_points=choose_for_points
+        )
     return Candidates(algorithm(chosen))
 
 
