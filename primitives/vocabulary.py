@@ -56,7 +56,7 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 
 An array module has five further groups of functions: the algorithm kernels (`primitives.joins`),
 hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), points
-(`primitives.points`), and its threads and memory (`runtime.host`).
+(`primitives.points`, `primitives.blocks`), and its threads and memory (`runtime.host`).
 
 Some positions do not exist, such as that of the minimum of an empty segment. They are represented
 by the length of the array; `gather` replaces them by a fill value. Positions have the dtype
@@ -69,6 +69,7 @@ from __future__ import annotations
 from typing import Any, Literal, Protocol
 
 from ..runtime.host import Resources
+from .blocks import Blocks
 from .hierarchies import Hierarchies
 from .joins import Joins
 from .paths import Paths
@@ -78,7 +79,7 @@ Array = Any
 DType = Any
 
 
-class ArrayModule(Joins, Hierarchies, Paths, Proximity, Resources, Protocol):
+class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Protocol):
     """The functions above, for the arrays of one library."""
 
     # 1. Functions of the array API standard.

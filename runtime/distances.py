@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,6 +40,9 @@ METRICS = {
     "haversine": Metric(SQUARES, ANGLE),  # of unit vectors in three dimensions
 }
 
+#: The number of pairs whose distances are entries of one block, if the metric is a function.
+_PAIRS = 16
+
 #: The arcsine of x is x + x * t * P(t) / Q(t) for t = x^2 up to 1/4, with these coefficients in
 #: ascending order. Source: fdlibm, `e_asin.c`.
 ASIN_P = (
@@ -57,18 +62,25 @@ ASIN_Q = (
 )
 
 
-def distances(metric: str, dtype: str, left: Iterable[Any], right: Iterable[Any]) -> Any:
+def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]) -> Any:
     """Return the distance of each pair of points, in binary64.
 
     Parameters
     ----------
-    metric : str
-        A key of `METRICS`.
+    metric : str or callable
+        A key of `METRICS`, or a function of two blocks of points; see `distance_block`.
     dtype : {"float32", "float64"}
         The dtype to which distances are rounded.
     left, right : iterable of float64 arrays of length m
         The coordinates of both points of each pair, one array for each axis.
     """
+    if callable(metric):
+        rows = [np.stack([*columns], axis=1) for columns in (left, right)]
+        found = [np.empty_like(rows[0][:0, 0])]
+        for start in range(0, len(rows[0]), _PAIRS):
+            block = distance_block(metric, dtype, *(each[start : start + _PAIRS] for each in rows))
+            found.append(block.diagonal())
+        return np.concatenate(found)
     length, convert = METRICS[metric]
     total: Any = 0.0
     for a, b in zip(left, right, strict=True):
@@ -86,6 +98,44 @@ def distances(metric: str, dtype: str, left: Iterable[Any], right: Iterable[Any]
     elif convert == ANGLE:
         total = _angle(total)
     return total.astype(dtype).astype("float64")
+
+
+def distance_block(metric: Any, dtype: str, left: Any, right: Any) -> Any:
+    """Return the distance of each row of one array to each row of another, in binary64.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A key of `METRICS`, or a function that returns these distances.
+    dtype : {"float32", "float64"}
+        The dtype to which distances are rounded.
+    left, right : float64 arrays of shape (a, d) and (b, d)
+
+    Returns
+    -------
+    float64 array of shape (a, b)
+
+    Raises
+    ------
+    OptionError
+        If a function returns another shape, or a distance that is negative or NaN.
+    """
+    if not callable(metric):
+        return distances(metric, dtype, left.T[:, :, None], right.T[:, None, :])
+    block, shape = metric(left, right), (len(left), len(right))
+    name = getattr(metric, "__name__", metric)
+    if getattr(block, "shape", None) != shape:
+        found = getattr(block, "shape", type(block).__name__)
+        raise OptionError(
+            f"metric {name} must return an array of shape {shape} for blocks of {shape[0]} and "
+            f"{shape[1]} points, not {found}"
+        )
+    if not (block >= 0).all():
+        raise OptionError(
+            f"metric {name} returned a distance that is negative or NaN; distances must be at "
+            "least 0"
+        )
+    return block.astype(dtype).astype("float64")
 
 
 def _angle(square: Any) -> Any:

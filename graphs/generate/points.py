@@ -16,14 +16,14 @@ import numpy as np
 
 from ...errors import GraphError, OptionError
 from ...runtime.device import refuse_device
-from ...runtime.distances import METRICS, SQUARES, distances
+from ...runtime.distances import METRICS, SQUARES, distance_block, distances
 from ...runtime.team import in_shares
 from ..files import digest
 from ..segments import Range
 from ..source import EdgeSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -36,23 +36,33 @@ _MOST = math.isqrt(2**63 - 1)
 _BLOCK = 2**18
 
 
-def points(X: ArrayLike, *, metric: str = "euclidean", min_samples: int = 1) -> EdgeSource:  # noqa: N803
+def points(
+    X: ArrayLike,  # noqa: N803
+    *,
+    metric: str | Callable[[Any, Any], Any] = "euclidean",
+    min_samples: int = 1,
+) -> EdgeSource:
     """Return the graph of all pairs of points, whose edges are computed as they are needed.
 
-    `minimum_spanning_forest` finds its tree without computing all distances, by a search tree over
-    the points.
+    `minimum_spanning_forest` finds the tree of points of up to 20 dimensions by a search tree over
+    the points ("boruvka-points"), which does not compute all distances. For more dimensions, and if
+    the metric is a function, it computes all distances, a block at a time ("boruvka-blocks"). Both
+    take memory in proportion to `X`. Pass one of these names as `algorithm` to choose it.
 
     Parameters
     ----------
     X : array of shape (n, d), list of points or table
         One row for each point. float32 and float64 are used as they are. float16 becomes float32,
         and other numbers become float64. float64 arrays in C order are not copied.
-    metric : {"euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "haversine"}
+    metric : str or callable
+        "euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "haversine", or a function.
         The distance of two points. "sqeuclidean" is the square of the Euclidean distance. "cosine"
         is 1 minus the cosine of the angle, computed from the squared distance of unit vectors.
         "haversine" is the angle in radians between two points on a sphere, given by latitude and
         longitude in radians; multiply it by the radius. It is computed from unit vectors in three
-        dimensions, with an error of about 1e-16 radians.
+        dimensions, with an error of about 1e-16 radians. A function gets two float64 arrays of
+        shape (a, d) and (b, d), and returns the distances of all their pairs of rows, of shape
+        (a, b). They must be symmetric, at least 0, and not depend on other rows of the arrays.
     min_samples : int
         If larger than 1, weights are mutual reachability distances, as in HDBSCAN: the largest of
         the distance and the core distances of both points. The core distance of a point is the
@@ -72,7 +82,7 @@ def points(X: ArrayLike, *, metric: str = "euclidean", min_samples: int = 1) -> 
     OptionError
         If the metric is unknown or does not suit `X`, or `min_samples` is out of range.
     """
-    if metric not in METRICS:
+    if not callable(metric) and metric not in METRICS:
         known = ", ".join(METRICS)
         raise OptionError(f"metric {metric!r} is not known; choose from: {known}")
     values = _checked(X)
@@ -151,7 +161,7 @@ def _check_values(values: NDArray[Any], metric: str) -> None:
         if is_zero.any():
             row = int(is_zero.argmax())
             raise GraphError(f"X is zero in row {row}, so it has no direction; drop such points")
-    else:
+    elif not callable(metric):
         widest = np.finfo(values.dtype).max
         power = 2 if METRICS[metric].length == SQUARES else 1
         if values.shape[1] * (2.0 * float(largest) / widest ** (1 / power)) ** power >= 1:
@@ -183,8 +193,8 @@ class PointSegment(Range):
 
     #: float64 array of shape (n, d).
     rows: NDArray[np.float64]
-    #: See `runtime.distances.METRICS`.
-    metric: str
+    #: A key of `runtime.distances.METRICS`, or a function of two blocks of rows.
+    metric: Any
     min_samples: int
     #: The dtype of the weights.
     dtype: str
@@ -202,14 +212,13 @@ class PointSegment(Range):
         if self.known_core is not None:
             return self.known_core
         count, rank = len(self.rows), self.min_samples - 1
-        found, columns = np.empty(count), self.rows.T
+        found = np.empty(count)
 
         def fill(start: int, stop: int) -> None:
             step = max(1, _BLOCK // count)
             for first in range(start, stop, step):
                 last = min(first + step, stop)
-                own = (column[first:last, None] for column in columns)
-                block = distances(self.metric, self.dtype, own, columns)
+                block = distance_block(self.metric, self.dtype, self.rows[first:last], self.rows)
                 found[first:last] = np.partition(block, rank, axis=1)[:, rank]
 
         in_shares(fill, count, each=count)
@@ -218,8 +227,7 @@ class PointSegment(Range):
     def pairs(self, edge_ids: NDArray[np.int64]) -> Columns:
         """Return u, v and weight of edges."""
         u, v = np.divmod(edge_ids, len(self.rows))
-        left, right = (self.rows[end].T for end in (u, v))
-        weight = distances(self.metric, self.dtype, left, right)
+        weight = distances(self.metric, self.dtype, self.rows[u].T, self.rows[v].T)
         if self.min_samples > 1:
             weight = np.maximum(weight, np.maximum(self.core[u], self.core[v]))
         return u, v, weight.astype(self.dtype)

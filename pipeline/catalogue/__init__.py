@@ -8,6 +8,7 @@ from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import STRATEGIES, Candidates
 from ..strategies import SCANNING, strategy_flow
+from .blocks import boruvka_blocks, choose_for_points
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
@@ -17,7 +18,7 @@ from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
 from .kruskal_helpers import kruskal_helpers
-from .points import boruvka_points, choose_for_points
+from .points import boruvka_points
 from .prim import prim
 
 _CATALOGUE = {
@@ -40,7 +41,7 @@ _CATALOGUE = {
 def algorithms() -> list[str]:
     """Return the names of the algorithms for any graph, plugins last.
 
-    "boruvka-points" is for graphs of `mstflow.points`.
+    "boruvka-points" and "boruvka-blocks" are for graphs of `mstflow.points`.
     """
     return [*_CATALOGUE, *_plugins()]
 
@@ -61,8 +62,9 @@ def algorithm(name: str) -> Pipeline:
         message = "algorithm 'kruskal-few' is now 'kruskal'"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return kruskal
-    if name == boruvka_points.name:
-        return boruvka_points
+    for pipeline in (boruvka_points, boruvka_blocks):
+        if name == pipeline.name:
+            return pipeline
     if isinstance(name, str) and name in ("auto", *_CATALOGUE):
         return _CATALOGUE.get(name, filter_kruskal)
     if isinstance(name, str) and name in _plugins():

@@ -20,8 +20,6 @@ Promise: the forest of all pairs that is minimal under (weight, edge id), on any
 any number of threads.
 """
 
-from typing import Any
-
 from ...stages import fragments
 from ...stages.points import tree
 from ..pipeline import Pipeline
@@ -46,8 +44,3 @@ boruvka_points = Pipeline(
     tree.list_core_distances,
     summary="Boruvka on the points of mstflow.points, by a k-d tree",
 )
-
-
-def choose_for_points(points: Any) -> Pipeline:
-    """Return the pipeline for a `PointSegment`."""
-    return boruvka_points

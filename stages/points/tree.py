@@ -16,7 +16,8 @@ def drop_copies(ops: ArrayModule, points: Any, min_samples: Count) -> tuple[Any,
     point. Write the other points, the ids of the copies, and the ids of the first equal points.
     """
     first, count = ops.count_equal(points)
-    is_copy = count >= min_samples
+    # A function may return any distance for equal points.
+    is_copy = (count >= min_samples) & isinstance(points.metric, str)
     copies = ops.compact(is_copy, points.ids, ops.gather(points.ids, first))
     if not len(copies[0]):
         return points, copies
@@ -62,9 +63,9 @@ def find_core_distances(
 
 
 @stage(writes=("fragment", "num_vertices"))
-def start_fragments(ops: ArrayModule, tree: Any) -> tuple[Index, Count]:
+def start_fragments(ops: ArrayModule, distinct: Any) -> tuple[Index, Count]:
     """Make each point a fragment."""
-    size = len(tree.ids)
+    size = len(distinct.ids)
     return ops.arange(size, dtype=ops.index_dtype(size)), size
 
 
