@@ -137,7 +137,7 @@ def _checked(values: Any) -> NDArray[Any]:
     return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
 
 
-def _check_values(values: NDArray[Any], metric: str) -> None:
+def _check_values(values: NDArray[Any], metric: Any) -> None:
     """Check that all distances are finite, and that points suit the metric."""
     largest = np.max(in_shares(lambda start, stop: abs(values[start:stop]).max(), len(values)))
     if not np.isfinite(largest):
@@ -172,7 +172,7 @@ def _check_values(values: NDArray[Any], metric: str) -> None:
             )
 
 
-def _transformed(values: NDArray[Any], metric: str) -> NDArray[Any]:
+def _transformed(values: NDArray[Any], metric: Any) -> NDArray[Any]:
     """Return the points for which the length of a difference gives the distance."""
     if metric == "cosine":
         rows = values.astype(np.float64)

@@ -62,9 +62,9 @@ def algorithm(name: str) -> Pipeline:
         message = "algorithm 'kruskal-few' is now 'kruskal'"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return kruskal
-    for pipeline in (boruvka_points, boruvka_blocks):
-        if name == pipeline.name:
-            return pipeline
+    for known in (boruvka_points, boruvka_blocks):
+        if name == known.name:
+            return known
     if isinstance(name, str) and name in ("auto", *_CATALOGUE):
         return _CATALOGUE.get(name, filter_kruskal)
     if isinstance(name, str) and name in _plugins():

@@ -50,24 +50,19 @@ class BlockArrays(BaseArrays):
         neighbor = np.full((len(own), k), size, index)
         blocks = _Blocks(points, self._team.share)
         facts = plain(core), plain(fragment.astype(index, copy=False))
-
-        def search(block: Array, rows: Array, at: int, first: int) -> None:
-            stop = at + len(rows)
-            half = blocks.half[first : first + block.shape[1]]
-            limit = np.empty(len(rows), block.dtype)
-            given = block, half, blocks.half, limit, rows, first, *blocks.exact, *facts
-            found = weight[at:stop], neighbor[at:stop]
-            self._team.share(keep_nearest, len(rows), *given, *found, each=4 * _SIDE)
-
+        limit = np.full(len(own), -math.inf, blocks.half.dtype)
+        given = blocks.half, *blocks.exact, *facts, limit, weight, neighbor
         for start in _reported(len(own)):
             rows = own[start : start + _SIDE]
             left = blocks.rows[rows]
             for first in range(start if is_whole else 0, size, _SIDE):
-                columns = slice(first, first + _SIDE)
-                block = blocks.between(left, blocks.rows[columns])
-                search(block, rows, start, first)
+                block = blocks.between(left, blocks.rows[first : first + _SIDE])
+                height, width = block.shape
+                places = block, rows, start, first
+                self._team.share(keep_for_rows, height, *places, *given, each=4 * _SIDE)
                 if is_whole and first > start:
-                    search(np.ascontiguousarray(block.T), own[columns], first, start)
+                    places = block, start, first
+                    self._team.share(keep_for_columns, width, *places, *given, each=4 * _SIDE)
         if len(own) > len(sought):
             weight, neighbor = weight[sought], neighbor[sought]
         return weight.ravel(), neighbor.ravel()
@@ -83,13 +78,13 @@ class BlockArrays(BaseArrays):
         limit[:, :: count + 1] = -math.inf  # no edge is inside a fragment
         found = Each(limit), Each(weight), Each(edge_id)
         facts = plain(core), plain(fragment.astype(index, copy=False)), plain(points.ids)
+        given = *blocks.exact, *facts, points.num_ids, count, *found
         for start in _reported(size):
             left = blocks.rows[start : start + _SIDE]
             for first in range(start, size, _SIDE):
                 block = blocks.between(left, blocks.rows[first : first + _SIDE])
-                given = block, blocks.half, start, first, *blocks.exact, *facts
-                given += (points.num_ids, count, *found)
-                self._team.share(keep_lightest, len(left), *given, each=4 * _SIDE)
+                places = block, blocks.half, start, first
+                self._team.share(keep_lightest, len(left), *places, *given, each=4 * _SIDE)
         best = weight.min(axis=0)
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
@@ -150,7 +145,7 @@ def _weight(u, v, product, coordinates, convert, is_single, core):
     if convert == _EXACT:
         distance = -np.float64(product)
     else:
-        distance = 0.0
+        distance = np.float64(0.0)
         for axis in range(coordinates.shape[1]):
             difference = coordinates[u, axis] - coordinates[v, axis]
             distance += difference * difference
@@ -176,49 +171,85 @@ def _limit(weight, convert, scale, margin):
     return length * margin * scale + LEAST
 
 
+@helper
+def _insert(place, found, other, weight, neighbor):
+    """Insert a neighbor into the list of a point; return whether it belongs to the list."""
+    rank = weight.shape[1] - 1
+    if found > weight[place, rank] or (
+        found == weight[place, rank] and other >= neighbor[place, rank]
+    ):
+        return False
+    while rank > 0 and (
+        found < weight[place, rank - 1]
+        or (found == weight[place, rank - 1] and other < neighbor[place, rank - 1])
+    ):
+        weight[place, rank] = weight[place, rank - 1]
+        neighbor[place, rank] = neighbor[place, rank - 1]
+        rank -= 1
+    weight[place, rank], neighbor[place, rank] = found, other
+    return True
+
+
 @kernel
-def keep_nearest(
-    start, stop, block, half, halves, limit, rows, first, coordinates, convert, is_single, scale,
-    margin, core, fragment, weight, neighbor,
+def keep_for_rows(
+    start, stop, block, rows, at, first, half, coordinates, convert, is_single, scale, margin, core,
+    fragment, limit, weight, neighbor,
 ):  # fmt: skip
-    """Insert the columns of a block into the lists of nearest points of its rows."""
+    """Insert the columns of a block into the lists of its rows."""
     width, last = block.shape[1], weight.shape[1] - 1
     for i in range(start, stop):
-        own = rows[i]
-        mine = fragment[own]
-        limit[i] = np.float64(halves[own]) - _limit(weight[i, last], convert, scale, margin)
-        least = limit[i]
+        own, place = np.int64(rows[i]), at + i
+        mine, least = fragment[own], limit[place]
         for begin in range(0, width, _RUN):
             end = min(begin + _RUN, width)
-            is_near = False
-            for j in range(begin, end):
-                is_outside = fragment[first + j] != mine
-                is_near |= (block[i, j] - half[j] >= least) & is_outside
-            if not is_near:
+            # Indices from 0 need no test for negative ones, so the loop becomes vectors.
+            run, bound = block[i, begin:end], half[first + begin : first + end]
+            labels, near = fragment[first + begin : first + end], np.int32(0)
+            for j in range(len(run)):
+                near |= np.int32((run[j] - bound[j] >= least) & (labels[j] != mine))
+            if not near:
                 continue
             for j in range(begin, end):
                 other = first + j
-                if block[i, j] - half[j] < least or fragment[other] == mine:
+                if block[i, j] - half[other] < least or fragment[other] == mine:
                     continue
-                if core[other] > weight[i, last]:
+                if core[other] > weight[place, last]:
                     continue
                 found = _weight(own, other, block[i, j], coordinates, convert, is_single, core)
-                place = last
-                if found > weight[i, place] or (
-                    found == weight[i, place] and other >= neighbor[i, place]
-                ):
+                if _insert(place, found, other, weight, neighbor):
+                    bound = _limit(weight[place, last], convert, scale, margin)
+                    limit[place] = np.float64(half[own]) - bound
+                    least = limit[place]
+
+
+@kernel
+def keep_for_columns(
+    start, stop, block, row, first, half, coordinates, convert, is_single, scale, margin, core,
+    fragment, limit, weight, neighbor,
+):  # fmt: skip
+    """Insert the rows of a block into the lists of its columns."""
+    last = weight.shape[1] - 1
+    for i in range(len(block)):
+        own = row + i
+        mine, height = fragment[own], half[own]
+        for begin in range(start, stop, _RUN):
+            end = min(begin + _RUN, stop)
+            run, least = block[i, begin:end], limit[first + begin : first + end]
+            labels, near = fragment[first + begin : first + end], np.int32(0)
+            for j in range(len(run)):
+                near |= np.int32((run[j] - height >= least[j]) & (labels[j] != mine))
+            if not near:
+                continue
+            for j in range(begin, end):
+                other = first + j
+                if block[i, j] - height < limit[other] or fragment[other] == mine:
                     continue
-                while place > 0 and (
-                    weight[i, place - 1] > found
-                    or (weight[i, place - 1] == found and neighbor[i, place - 1] > other)
-                ):
-                    weight[i, place] = weight[i, place - 1]
-                    neighbor[i, place] = neighbor[i, place - 1]
-                    place -= 1
-                weight[i, place], neighbor[i, place] = found, other
-                bound = _limit(weight[i, last], convert, scale, margin)
-                limit[i] = np.float64(halves[own]) - bound
-                least = limit[i]
+                if core[own] > weight[other, last]:
+                    continue
+                found = _weight(other, own, block[i, j], coordinates, convert, is_single, core)
+                if _insert(other, found, own, weight, neighbor):
+                    bound = _limit(weight[other, last], convert, scale, margin)
+                    limit[other] = np.float64(half[other]) - bound
 
 
 @kernel
