@@ -221,8 +221,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         metric = Metric.of(self, samples)
         used = samples[finite]
         if self.n_neighbors is None:
-            core = metric.nearest(used, count)[0][:, -1]
-            forest = pairs_forest(metric, used, core, self.alpha)
+            forest = pairs_forest(metric, used, count, self.alpha)
         else:
             neighbors = min(max(self.n_neighbors, count), len(finite))
             forest = neighbors_forest(metric, used, neighbors, count, self.alpha)

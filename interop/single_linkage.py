@@ -171,10 +171,10 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
             samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
             metric = Metric.of(self, samples)
             if self.n_neighbors is None:
-                forest = pairs_forest(metric, samples, None, 1.0)
+                forest = pairs_forest(metric, samples, 1, 1.0)
             else:
                 count = min(self.n_neighbors, samples.shape[0])
-                forest = neighbors_forest(metric, samples, count, None, 1.0)
+                forest = neighbors_forest(metric, samples, count, 1, 1.0)
         self.n_connected_components_ = forest.num_components
         warn_of_components(forest, self.n_neighbors)
         return forest

@@ -41,6 +41,7 @@ boruvka_blocks = Pipeline(
     "boruvka-blocks",
     tree.drop_copies,
     blocks.find_neighbors_in_blocks,
+    blocks.weigh_candidates,
     tree.start_fragments,
     blocks.choose_candidates,
     Loop(

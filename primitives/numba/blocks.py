@@ -61,8 +61,8 @@ class BlockArrays(BaseArrays):
                 places = block, rows, start, first
                 self._team.share(keep_for_rows, height, *places, *given, each=4 * _SIDE)
                 if is_whole and first > start:
-                    places = block, start, first
-                    self._team.share(keep_for_columns, width, *places, *given, each=4 * _SIDE)
+                    beside = block, start, first
+                    self._team.share(keep_for_columns, width, *beside, *given, each=4 * _SIDE)
         if len(own) > len(sought):
             weight, neighbor = weight[sought], neighbor[sought]
         return weight.ravel(), neighbor.ravel()

@@ -41,24 +41,36 @@ def find_neighbors_in_blocks(
     One pass over all pairs finds a few more neighbors than the core distance needs.
     """
     size, k = len(distinct.ids), min_samples - 1 + SPARE
-    index = ops.index_dtype(size)
-    position, zero = ops.arange(size, index), ops.full(size, 0.0, dtype="float64")
-    distance, neighbor = ops.nearest_in_blocks(distinct, zero, position, position, k)
-    reach, last = distance[k - 1 :: k], neighbor[k - 1 :: k]
+    position = ops.arange(size, ops.index_dtype(size))
+    core = ops.full(size, 0.0, dtype="float64")
+    distance, neighbor = ops.nearest_in_blocks(distinct, core, position, position, k)
+    candidates = Candidates(distance, neighbor, distance[k - 1 :: k], neighbor[k - 1 :: k])
+    if min_samples > 1:
+        core = ops.gather(distance, ops.asarray(position, "int64") * k + (min_samples - 2))
+    return core, candidates
+
+
+@stage(writes="candidates")
+def weigh_candidates(
+    ops: ArrayModule, distinct: Any, core: Any, candidates: Any, min_samples: Count
+) -> Any:
+    """Sort the candidates by mutual reachability distance, instead of distance."""
     if min_samples == 1:
-        return zero, Candidates(distance, neighbor, reach, last)
-    # Sort the candidates by mutual reachability distance. The order of others is not known.
-    core = ops.gather(distance, position * k + (min_samples - 2))
-    place = ops.arange(size * k, ops.index_dtype(size * k))
-    point = ops.segmented_broadcast(position, ops.arange(size + 1, place.dtype) * k)
+        return candidates
+    distance, neighbor, reach, _ = candidates
+    size = len(distinct.ids)
+    k = len(distance) // size
+    position = ops.arange(size, ops.index_dtype(size))
+    point = ops.segmented_broadcast(position, ops.arange(size + 1, "int64") * k)
     weight = ops.maximum(distance, ops.gather(core, point))
     weight = ops.maximum(weight, ops.gather(core, neighbor, fill=0.0))
     order = ops.argsort(neighbor)
     for column in (ops.order_key(weight, signed=False), point):
         order = ops.gather(order, ops.argsort(ops.gather(column, order)))
+    # Points that are not candidates may have the same weight as the last one, in any order.
+    unknown = ops.full(size, -1, dtype=position.dtype)
     weight, neighbor = ops.gather(weight, order), ops.gather(neighbor, order)
-    unknown = ops.full(size, -1, dtype=index)
-    return core, Candidates(weight, neighbor, ops.maximum(reach, core), unknown)
+    return Candidates(weight, neighbor, ops.maximum(reach, core), unknown)
 
 
 @stage(writes=("best_end", "best_id", "num_chosen", "unsure"))
