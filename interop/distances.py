@@ -18,7 +18,7 @@ from ..graphs.generate.points import points
 from ..pipeline.catalogue.blocks import boruvka_blocks
 from ..solve import minimum_spanning_forest
 from ..stages import stage
-from ..stages.fields import Number
+from ..stages.fields import Number  # noqa: TC001
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

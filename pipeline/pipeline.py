@@ -85,7 +85,7 @@ class Pipeline(Dataflow):
         values: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
-        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
+        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys() - {"min_samples"}):
             names = ", ".join(sorted(hidden))
             problem = f"every run has a field {names}; rename the value"
             raise PipelineError(f"pipeline {name!r}: {problem}")

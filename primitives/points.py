@@ -233,7 +233,9 @@ class Proximity(Protocol):
                     boxes[first + side * axes + axis : 2 * first : 2 * axes] = bound
         return boxes
 
-    def nearest_neighbors(self: Any, tree: Tree, boxes: Array, k: int, /) -> tuple[Array, Array]:
+    def nearest_neighbors(
+        self: Any, tree: Tree, boxes: Array, k: int, rank: int, /
+    ) -> tuple[Array, Array, Array]:
         """Find the k nearest other points of each point.
 
         Parameters
@@ -243,39 +245,51 @@ class Proximity(Protocol):
             The result of `bound_nodes`.
         k : int
             At least 1 and less than the number of points.
+        rank : int
+            At most `k`.
 
         Returns
         -------
-        distance : float64 array of length n k
-            Those of one place after those of another, ascending.
+        core : float64 array of length n
+            The distance to the neighbor of this rank, counting from 1; for rank 0 it is 0.
+        reach : float64 array of length n
+            The distance to the last neighbor.
         neighbor : index array of length n k
-            The places of these points; ties go to the smaller id.
+            The places of the neighbors of each place, ascending by distance and then by id.
         """
         size, columns = len(tree.ids), _columns(self, tree)
         place = self.arange(size, dtype=self.index_dtype(size))
         none = (math.inf, tree.num_ids, size)
         found = [
-            [self.full(size, value, dtype) for value, dtype in zip(none, _dtypes(place, tree))]
+            [
+                self.full(size, value, dtype)
+                for value, dtype in zip(none, _dtypes(place, tree), strict=True)
+            ]
             for _ in range(k)
         ]
         for shift in range(1, size):
             other = (place + shift) % size
             given = [_distances(self, tree, columns, other), self.gather(tree.ids, other), other]
-            for rank in range(k):
-                old = found[rank]
+            for position in range(k):
+                old = found[position]
                 is_first = _precedes(given, old)
-                found[rank] = [self.where(is_first, x, y) for x, y in zip(given, old)]
-                given = [self.where(is_first, y, x) for x, y in zip(given, old)]
-        distance, neighbor = self.empty(size * k, "float64"), self.empty(size * k, place.dtype)
-        for rank, (own, _, other) in enumerate(found):
-            distance[rank::k], neighbor[rank::k] = own, other
-        return distance, neighbor
+                found[position] = [
+                    self.where(is_first, x, y) for x, y in zip(given, old, strict=True)
+                ]
+                given = [self.where(is_first, y, x) for x, y in zip(given, old, strict=True)]
+        neighbor = self.empty(size * k, place.dtype)
+        for position, (_, _, other) in enumerate(found):
+            neighbor[position::k] = other
+        core = found[rank - 1][0] if rank else self.full(size, 0.0, dtype="float64")
+        return core, found[-1][0], neighbor
 
     def nearest_outside(
         self: Any,
         tree: Tree,
         boxes: Array,
         core: Array,
+        reach: Array,
+        neighbor: Array,
         fragment: Array,
         count: int,
         nearest: Array,
@@ -291,6 +305,9 @@ class Proximity(Protocol):
             The result of `bound_nodes`.
         core : float64 array of length n
             The core distance of the point at each place; zeros for plain distances.
+        reach : float64 array of length n
+        neighbor : index array of length n k
+            As `nearest_neighbors` returns them. They affect the speed, not the lightest edges.
         fragment : index array of length n
             The fragment of each place, below `count`.
         count : int
@@ -308,7 +325,9 @@ class Proximity(Protocol):
         place = self.arange(size, dtype=self.index_dtype(size))
         weight, near, nearest = (
             self.full(size, value, dtype)
-            for value, dtype in zip((math.inf, tree.num_ids, size), _dtypes(place, tree))
+            for value, dtype in zip(
+                (math.inf, tree.num_ids, size), _dtypes(place, tree), strict=True
+            )
         )
         for shift in range(1, size):
             other = (place + shift) % size
@@ -317,7 +336,7 @@ class Proximity(Protocol):
             new = [reach, self.gather(tree.ids, other), other]
             is_new = (fragment != self.gather(fragment, other)) & _precedes(new, [weight, near])
             weight, near, nearest = (
-                self.where(is_new, x, y) for x, y in zip(new, (weight, near, nearest))
+                self.where(is_new, x, y) for x, y in zip(new, (weight, near, nearest), strict=True)
             )
         has_edge = nearest < size
         place, edge, reach, target = self.compact(

@@ -42,7 +42,7 @@ boruvka_blocks = Pipeline(
     tree.drop_copies,
     blocks.find_neighbors_in_blocks,
     blocks.weigh_candidates,
-    tree.start_fragments,
+    blocks.start_fragments,
     blocks.choose_candidates,
     Loop(
         When(

@@ -18,7 +18,7 @@ from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
 from . import elements, kruskal, pairs, scatter, shared_trees, sorting, trees
 from .base import ids_of
-from .blocks import BlockArrays
+from .points.blocks import BlockArrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -73,6 +73,13 @@ def weigh_candidates(
     return Candidates(weight, neighbor, ops.maximum(reach, core), unknown)
 
 
+@stage(writes=("fragment", "num_vertices"))
+def start_fragments(ops: ArrayModule, distinct: Any) -> tuple[Index, Count]:
+    """Make each point a fragment."""
+    size = len(distinct.ids)
+    return ops.arange(size, dtype=ops.index_dtype(size)), size
+
+
 @stage(writes=("best_end", "best_id", "num_chosen", "unsure"))
 def choose_candidates(
     ops: ArrayModule, distinct: Any, candidates: Any, fragment: Index, num_vertices: Count

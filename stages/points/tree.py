@@ -42,31 +42,29 @@ def bound_nodes(ops: ArrayModule, tree: Any) -> Any:
     return ops.bound_nodes(tree)
 
 
-@stage(writes=("core", "nearest", "bound"))
+@stage(writes=("core", "reach", "neighbor"))
 def find_core_distances(
-    ops: ArrayModule, tree: Any, boxes: Any, min_samples: Count
-) -> tuple[Any, Index, Any]:
+    ops: ArrayModule, tree: Any, boxes: Any, min_samples: Count, num_listed: Count
+) -> tuple[Any, Any, Index]:
     """Find the distance of each point to its `min_samples`-th nearest point, counting itself.
 
-    It is 0 for one sample. No edge of a point is lighter than its core distance, so this is the
-    first lower bound.
+    It is 0 for one sample. Keep the list of nearest points for the first rounds.
     """
     size = len(tree.ids)
-    nearest = ops.full(size, size, dtype=ops.index_dtype(size))
-    core = ops.full(size, 0.0, dtype="float64")
-    if min_samples > 1:
-        distance, _ = ops.nearest_neighbors(tree, boxes, min_samples - 1)
-        core = ops.segmented_broadcast(
-            distance[min_samples - 2 :: min_samples - 1], ops.arange(size + 1, nearest.dtype)
-        )
-    return core, nearest, core
+    if size == 1:
+        zero = ops.full(1, 0.0, dtype="float64")
+        return zero, zero, ops.empty(0, ops.index_dtype(size))
+    k = min(size - 1, max(num_listed, min_samples))
+    found: tuple[Any, Any, Any] = ops.nearest_neighbors(tree, boxes, k, min_samples - 1)
+    return found
 
 
-@stage(writes=("fragment", "num_vertices"))
-def start_fragments(ops: ArrayModule, distinct: Any) -> tuple[Index, Count]:
-    """Make each point a fragment."""
-    size = len(distinct.ids)
-    return ops.arange(size, dtype=ops.index_dtype(size)), size
+@stage(writes=("fragment", "num_vertices", "nearest", "bound"))
+def start_fragments(ops: ArrayModule, tree: Any, core: Any) -> tuple[Index, Count, Index, Any]:
+    """Make each point a fragment. Its core distance is a lower bound of its edges."""
+    size = len(tree.ids)
+    place = ops.arange(size, dtype=ops.index_dtype(size))
+    return place, size, ops.full(size, size, dtype=place.dtype), core
 
 
 @stage(writes=("best_end", "best_id", "nearest", "bound"))
@@ -75,6 +73,8 @@ def find_nearest_outside(
     tree: Any,
     boxes: Any,
     core: Any,
+    reach: Any,
+    neighbor: Index,
     fragment: Index,
     num_vertices: Count,
     nearest: Index,
@@ -89,7 +89,8 @@ def find_nearest_outside(
     a fragment, which are skipped; Prokopenko, Sao and Lebrun-Grandie, "A Single-Tree Algorithm to
     Compute the Euclidean Minimum Spanning Tree on GPUs", ICPP 2022, for one search for each point.
     """
-    found = ops.nearest_outside(tree, boxes, core, fragment, num_vertices, nearest, bound)
+    lists = reach, neighbor
+    found = ops.nearest_outside(tree, boxes, core, *lists, fragment, num_vertices, nearest, bound)
     return found.other, found.edge_id, found.nearest, found.bound
 
 

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...progress import report_progress
-from ...runtime.distances import HALF, LARGEST, METRICS, ROOT, SAME, distance_block
-from ...runtime.kernels import helper, kernel, plain
-from ...runtime.team import Each
-from ..blocks import LEAST, screen_of, uses_products
-from .base import BaseArrays
+from ....progress import report_progress
+from ....runtime.distances import HALF, LARGEST, METRICS, ROOT, SAME, distance_block
+from ....runtime.kernels import helper, kernel, plain
+from ....runtime.team import Each
+from ...blocks import LEAST, screen_of, uses_products
+from .primitives import PointArrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from ..points import Points
+    from ...points import Points
 
     Array = NDArray[Any]
 
@@ -36,7 +36,7 @@ _RUN = 128
 _EXACT = -1
 
 
-class BlockArrays(BaseArrays):
+class BlockArrays(PointArrays):
     """The primitives of `primitives.blocks`."""
 
     def nearest_in_blocks(
