@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .graphs.edge_list import EdgeList
     from .graphs.formats.text.coordinates import read_coordinates
     from .graphs.generate.grids import grid
+    from .graphs.generate.points import points
     from .graphs.read import read
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
@@ -42,6 +43,7 @@ __all__ = [
     "minimum_spanning_forest",
     "minimum_spanning_forests",
     "mutual_reachability",
+    "points",
     "progress",
     "read",
     "read_coordinates",
@@ -64,6 +66,7 @@ _MODULES = {
     "graphs.edge_list": ("EdgeList",),
     "graphs.formats.text.coordinates": ("read_coordinates",),
     "graphs.generate.grids": ("grid",),
+    "graphs.generate.points": ("points",),
     "graphs.read": ("read",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),

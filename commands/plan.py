@@ -10,10 +10,10 @@ from ..errors import OptionError
 from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import candidates
-from ..pipeline.facts import GraphFacts
 from ..pipeline.options import Options, check_count, parse_bytes
 from ..pipeline.plan import Rates, Request, plan
 from ..pipeline.schedulers.scheduler import Workers
+from ..pipeline.streaming.facts import GraphFacts
 from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads

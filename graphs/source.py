@@ -333,6 +333,13 @@ class EdgeSource:
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
+        if len(self.segments) == 1 and self.is_checked and self.removed is None:
+            segment: Any = self.segments[0]
+            if hasattr(segment, "pairs") and not self.unweighted:  # points need no scan
+                taken: tuple[NDArray[Any], ...] = segment.pairs(
+                    host_array(edge_ids) + (segment.start - self.first_id)
+                )
+                return taken
         found, low, known = [], 0, host_array(edge_ids)
         for first, count, read in self.blocks():
             high = int(np.searchsorted(known, first + count))

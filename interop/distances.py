@@ -1,29 +1,47 @@
-"""Graphs of samples for the estimators: all pairs, nearest neighbors, or given distances."""
+"""Graphs of samples for the estimators: all pairs, nearest or connected ones, given distances."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import coo_array, issparse
-from sklearn.metrics import DistanceMetric, pairwise_distances
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import BallTree, KDTree, NearestNeighbors
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ..graphs.edge_list import EdgeList, concatenate
+from ..graphs.generate.points import points
+from ..pipeline.catalogue.points.boruvka_blocks import boruvka_blocks
 from ..solve import minimum_spanning_forest
+from ..stages import stage
+from ..stages.fields import Number  # noqa: TC001
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from ..forest.forest import Forest
+    from ..graphs.source import EdgeSource
 
-#: The number of pairs whose distances are computed at once.
-BLOCK_PAIRS = 2**21
 _TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
+#: The metrics of `mstflow.points`, and other names that scikit-learn has for them.
+_NAMES = {
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "sqeuclidean": "sqeuclidean",
+    "manhattan": "manhattan",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "chebyshev": "chebyshev",
+    "infinity": "chebyshev",
+    "cosine": "cosine",
+    "haversine": "haversine",
+}
+#: These metrics as Minkowski distances, by p.
+_MINKOWSKI = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 
 @dataclass(frozen=True)
@@ -79,15 +97,28 @@ class Metric:
         params = estimator.metric_params or {}
         return cls(name, params, algorithm, estimator.leaf_size, estimator.n_jobs)
 
-    def between(self, a: Any, b: Any) -> NDArray[np.float64]:
-        """Return the distance of each row of `a` to each row of `b`."""
-        if self.algorithm in _TREES:  # the same formula as in the trees, so that ties are equal
-            distances: NDArray[np.float64] = DistanceMetric.get_metric(
-                self.name, **self.params
-            ).pairwise(a, b)
-        else:
-            distances = pairwise_distances(a, b, metric=self.name, **self.params)
-        return distances
+    def graph(self, samples: Any, min_samples: int = 1) -> EdgeSource:
+        """Return the graph of all pairs of samples, as `mstflow.points` does.
+
+        A metric that `mstflow.points` does not have, or one of sparse samples, becomes a function
+        of the numbers of rows.
+        """
+        name = _NAMES.get(self.name) if isinstance(self.name, str) else None
+        if self.name in ("minkowski", "p") and not self.params.keys() - {"p"}:
+            name = _MINKOWSKI.get(self.params.get("p", 2))
+        elif self.params:
+            name = None
+        if name is not None and not issparse(samples):
+            return points(samples, metric=name, min_samples=min_samples)
+
+        def between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+            rows = (samples[each[:, 0].astype(np.int64)] for each in (a, b))
+            found: NDArray[Any] = pairwise_distances(*rows, metric=self.name, **self.params)
+            return found
+
+        between.__name__ = str(self.name)
+        numbers = np.arange(samples.shape[0], dtype=np.float64).reshape(-1, 1)
+        return points(numbers, metric=between, min_samples=min_samples)
 
     def nearest(self, samples: Any, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the distances and numbers of the `count` nearest samples, including itself."""
@@ -104,54 +135,128 @@ class Metric:
         return distances, neighbors
 
 
-def pairs_forest(
-    metric: Metric, samples: Any, core: NDArray[np.float64] | None, alpha: float
-) -> Forest:
-    """Return the minimum spanning tree of the distances of all pairs, in memory linear in n.
+@stage(writes="core")
+def scale_core_distances(core: Any, alpha: Number) -> Any:
+    """Multiply the core distances, instead of dividing all other distances."""
+    return core * alpha
 
-    Blocks of pairs are solved together with the forest of the blocks before them.
+
+def pairs_forest(metric: Metric, samples: Any, min_samples: int, alpha: float) -> Forest:
+    """Return the minimum spanning tree of the mutual reachability distances of all pairs.
 
     Parameters
     ----------
     metric : Metric
     samples : array or sparse matrix of shape (n, features)
-    core : float64 array of length n, optional
-        Core distances: least values of the distances at either end.
+    min_samples : int
+        The core distance is the distance to the nearest sample of this rank, counting itself.
     alpha : float
-        Divides the distances.
+        Divides the distances, but not the core distances.
     """
-    n = samples.shape[0]
-    nothing = np.empty(0, np.int32)
-    graph = EdgeList(nothing, nothing, np.empty(0), num_vertices=n)
-    forest = minimum_spanning_forest(graph, progress=False)
-    for block in _blocks(metric, samples, core, alpha):
-        known = EdgeList(forest.u, forest.v, forest.weight, num_vertices=n)
-        forest = minimum_spanning_forest(concatenate([known, block]), progress=False)
-    return forest
+    graph = metric.graph(samples, min_samples)
+    if alpha == 1.0:
+        return minimum_spanning_forest(graph, progress=False)
+    scaled = boruvka_blocks.insert_after("find_neighbors_in_blocks", scale_core_distances)
+    forest = minimum_spanning_forest(graph, algorithm=scaled.given(alpha=alpha), progress=False)
+    edges = EdgeList(forest.u, forest.v, forest.weight / alpha, num_vertices=forest.num_vertices)
+    return minimum_spanning_forest(edges, progress=False)
 
 
 def neighbors_forest(
-    metric: Metric, samples: Any, count: int, min_samples: int | None, alpha: float
+    metric: Metric, samples: Any, count: int, min_samples: int, alpha: float
 ) -> Forest:
     """Return the minimum spanning forest of the edges from each sample to its nearest samples.
 
     Parameters
     ----------
-    metric, samples, alpha
+    metric, samples, min_samples, alpha
         As for `pairs_forest`.
     count : int
         Number of nearest samples, including the sample itself.
-    min_samples : int, optional
-        The core distance is the distance to the nearest sample of this rank.
     """
     distances, neighbors = metric.nearest(samples, count)
     n = len(distances)
     u, v = np.repeat(np.arange(n), count), neighbors.ravel()
     weight = distances.ravel() / alpha
-    if min_samples is not None:
+    if min_samples > 1:
         core = distances[:, min_samples - 1]
         weight = np.maximum(weight, np.maximum(core[u], core[v]))
-    return minimum_spanning_forest(EdgeList(u, v, weight, num_vertices=n), progress=False)
+    is_edge = u != v
+    edges = EdgeList(u[is_edge], v[is_edge], weight[is_edge], num_vertices=n)
+    return minimum_spanning_forest(edges, progress=False)
+
+
+def connected_forest(metric: Metric | None, samples: Any, connectivity: Any) -> tuple[Forest, int]:
+    """Return the minimum spanning tree of the distances of connected pairs.
+
+    If these pairs do not connect all samples, components are joined by the tree of all pairs.
+
+    Parameters
+    ----------
+    metric : Metric, optional
+        None if `samples` are the distances of all pairs.
+    samples : array or sparse matrix of shape (n, features), or array of shape (n, n)
+    connectivity : array or sparse matrix of shape (n, n)
+        The nonzero entries are the pairs.
+
+    Returns
+    -------
+    forest : Forest
+    num_components : int
+        The number of components before they are joined.
+
+    Raises
+    ------
+    ValueError
+        If the shape of `connectivity` is wrong, or it has NaN or infinite values.
+    """
+    pairs = coo_array(check_array(connectivity, accept_sparse=["csr", "csc", "coo"]))
+    n = samples.shape[0]
+    if pairs.shape != (n, n):
+        message = (
+            f"connectivity must have shape {(n, n)}, a row and a column for each sample, not "
+            f"{pairs.shape}"
+        )
+        raise ValueError(message)
+    is_pair = (pairs.data != 0) & (pairs.row != pairs.col)
+    ends = pairs.row[is_pair].astype(np.int64), pairs.col[is_pair].astype(np.int64)
+    ids = np.unique(np.minimum(*ends) * n + np.maximum(*ends))
+    graph: Any
+    if metric is None:
+        u, v = np.divmod(ids, n)
+        weight = samples[u, v]
+        graph = EdgeList(*np.triu_indices(n, 1), samples[np.triu_indices(n, 1)], num_vertices=n)
+    else:
+        graph = metric.graph(samples)
+        u, v, weight = graph.take(ids)
+    connected = minimum_spanning_forest(EdgeList(u, v, weight, num_vertices=n), progress=False)
+    count = connected.num_components
+    if count == 1:
+        return connected, count
+    # The lightest pairs that join the components are in the tree of all pairs.
+    tree = minimum_spanning_forest(graph, progress=False)
+    label = connected.labels
+    between = EdgeList(label[tree.u], label[tree.v], tree.weight, num_vertices=count)
+    joining = minimum_spanning_forest(between, progress=False).edge_ids
+    added = EdgeList(tree.u[joining], tree.v[joining], tree.weight[joining], num_vertices=n)
+    known = EdgeList(connected.u, connected.v, connected.weight, num_vertices=n)
+    return minimum_spanning_forest(concatenate([known, added]), progress=False), count
+
+
+def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
+    """Warn if the hierarchy of a forest joins components at infinity."""
+    if forest.num_components == 1:
+        return
+    if n_neighbors is None:
+        graph, remedy = "graph of distances", "add finite distances between them"
+    else:
+        graph = f"graph of n_neighbors={n_neighbors}"
+        remedy = "pass a larger n_neighbors, or None for the exact tree of all pairs"
+    message = (
+        f"the {graph} has {forest.num_components} components, which the hierarchy joins at "
+        f"infinity; {remedy}"
+    )
+    warnings.warn(message, stacklevel=4)
 
 
 def given_distances(estimator: Any, distances: Any) -> EdgeList:
@@ -192,20 +297,3 @@ def given_distances(estimator: Any, distances: Any) -> EdgeList:
         raise ValueError(message)
     u, v = np.nonzero(np.triu(np.isfinite(checked), 1))
     return EdgeList(u, v, checked[u, v], num_vertices=n)
-
-
-def _blocks(
-    metric: Metric, samples: Any, core: NDArray[np.float64] | None, alpha: float
-) -> Iterator[EdgeList]:
-    """Yield all pairs of samples, the rows of a block with all samples from its first row on."""
-    n, start = samples.shape[0], 0
-    ids = np.arange(n, dtype=np.int32)
-    while start < n - 1:
-        stop = min(n, start + max(1, BLOCK_PAIRS // (n - start)))
-        weight = metric.between(samples[start:stop], samples[start:]) / alpha
-        if core is not None:
-            np.maximum(weight, core[start:stop, None], out=weight)
-            np.maximum(weight, core[start:], out=weight)
-        u, v = np.repeat(ids[start:stop], n - start), np.tile(ids[start:], stop - start)
-        yield EdgeList(u, v, weight.ravel(), num_vertices=n)
-        start = stop

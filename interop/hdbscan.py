@@ -14,7 +14,7 @@ from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import Metric, given_distances, neighbors_forest, pairs_forest
+from .distances import Metric, given_distances, neighbors_forest, pairs_forest, warn_of_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,11 +221,11 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         metric = Metric.of(self, samples)
         used = samples[finite]
         if self.n_neighbors is None:
-            core = metric.nearest(used, count)[0][:, -1]
-            forest = pairs_forest(metric, used, core, self.alpha)
+            forest = pairs_forest(metric, used, count, self.alpha)
         else:
             neighbors = min(max(self.n_neighbors, count), len(finite))
             forest = neighbors_forest(metric, used, neighbors, count, self.alpha)
+            warn_of_components(forest, self.n_neighbors)
         if len(finite) == len(is_finite):
             return forest
         edges = (finite[forest.u], finite[forest.v], forest.weight)
@@ -262,6 +262,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
                 "a disconnected graph; add edges, or fit each component."
             )
             raise ValueError(message)
+        warn_of_components(forest, None)
         return forest
 
     def _find_centers(self, samples: Any) -> None:

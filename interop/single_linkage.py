@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,14 @@ from sklearn.utils.validation import validate_data
 
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import Metric, given_distances, neighbors_forest, pairs_forest
+from .distances import (
+    Metric,
+    connected_forest,
+    given_distances,
+    neighbors_forest,
+    pairs_forest,
+    warn_of_components,
+)
 
 if TYPE_CHECKING:
     from ..forest.forest import Forest
@@ -18,6 +26,17 @@ if TYPE_CHECKING:
 
 class SingleLinkage(ClusterMixin, BaseEstimator):
     """Single-linkage clustering, with the parameters of scikit-learn's `AgglomerativeClustering`.
+
+    Differences from `AgglomerativeClustering`:
+
+    - There is no `linkage`, because it is always "single". There are no `memory`,
+      `compute_full_tree` and `compute_distances`: the whole tree and its distances are always
+      computed.
+    - `metric_params`, `n_neighbors`, `algorithm`, `leaf_size` and `n_jobs` are additional, and so
+      is a sparse graph of distances as `X`.
+    - Clusters are numbered by their first samples. Samples at equal distances join in the order of
+      their pairs.
+    - `connectivity` may be used with every metric, and it may have any number of components.
 
     Parameters
     ----------
@@ -29,6 +48,11 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         missing pairs, or is a sparse graph whose stored entries are the edges.
     metric_params : dict, optional
         Further arguments of the metric.
+    connectivity : array or sparse matrix of shape (n, n), or callable, optional
+        Only samples whose entry is not zero are joined directly, in either direction; a callable
+        computes this matrix from `X`, as `sklearn.neighbors.kneighbors_graph` does. If the matrix
+        has several components, a warning states their number, and the nearest samples of different
+        components are joined.
     distance_threshold : float, optional
         Clusters are joined by distances below this one.
     n_neighbors : int, optional
@@ -58,6 +82,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         *,
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
+        connectivity: Any = None,
         distance_threshold: float | None = None,
         n_neighbors: int | None = None,
         algorithm: str = "auto",
@@ -67,6 +92,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
+        self.connectivity = connectivity
         self.distance_threshold = distance_threshold
         self.n_neighbors = n_neighbors
         self.algorithm = algorithm
@@ -96,6 +122,9 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         if (self.n_clusters is None) == (self.distance_threshold is None):
             message = "pass exactly one of n_clusters and distance_threshold; set the other to None"
             raise ValueError(message)
+        if self.connectivity is not None and self.n_neighbors is not None:
+            message = "pass either connectivity or n_neighbors; set the other to None"
+            raise ValueError(message)
         forest = self._forest(X)
         n = forest.num_vertices
         if n < 2:
@@ -115,18 +144,40 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         self.labels_ = forest.cut(k=max(k or 1, forest.num_components))
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.n_leaves_ = n
-        self.n_connected_components_ = forest.num_components
         return self
 
     def _forest(self, samples: Any) -> Forest:
-        if self.metric == "precomputed":
-            return minimum_spanning_forest(given_distances(self, samples), progress=False)
-        samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
-        metric = Metric.of(self, samples)
-        if self.n_neighbors is None:
-            return pairs_forest(metric, samples, None, 1.0)
-        count = min(self.n_neighbors, samples.shape[0])
-        return neighbors_forest(metric, samples, count, None, 1.0)
+        """Return the forest of all pairs, of neighbors or of connected pairs."""
+        is_given = self.metric == "precomputed"
+        if self.connectivity is not None:
+            checked = validate_data(
+                self, samples, accept_sparse=() if is_given else "csr", dtype=np.float64
+            )
+            pairs = self.connectivity
+            if callable(pairs):
+                pairs = pairs(checked)
+            metric = None if is_given else Metric.of(self, checked)
+            forest, self.n_connected_components_ = connected_forest(metric, checked, pairs)
+            if self.n_connected_components_ > 1:
+                message = (
+                    f"connectivity has {self.n_connected_components_} components, which are joined "
+                    "by their nearest samples; connect them to choose the samples"
+                )
+                warnings.warn(message, stacklevel=3)
+            return forest
+        if is_given:
+            forest = minimum_spanning_forest(given_distances(self, samples), progress=False)
+        else:
+            samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
+            metric = Metric.of(self, samples)
+            if self.n_neighbors is None:
+                forest = pairs_forest(metric, samples, 1, 1.0)
+            else:
+                count = min(self.n_neighbors, samples.shape[0])
+                forest = neighbors_forest(metric, samples, count, 1, 1.0)
+        self.n_connected_components_ = forest.num_components
+        warn_of_components(forest, self.n_neighbors)
+        return forest
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

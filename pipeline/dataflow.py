@@ -110,8 +110,14 @@ class Dataflow:
 
     @cached_property
     def moves_edges(self) -> bool:
-        """Whether stages write the edges as fields, so rounds run over them instead of scans."""
-        return any({"columns", "edges"} & stage.writes.keys() for stage in self.stages())
+        """Whether stages write the edges or fragments, so rounds run over them instead of scans."""
+        return any(
+            {"columns", "edges", "fragment"} & stage.writes.keys() for stage in self.stages()
+        )
+
+    def reads(self, field: str) -> bool:
+        """Return whether a stage reads a field."""
+        return any(field in stage.reads for stage in self.stages())
 
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values for a backend."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import MemoryBoundError, memory_errors
+from ..errors import MemoryBoundError, OptionError, memory_errors
 from ..graphs.edge_list import EdgeList
 from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
@@ -19,12 +19,13 @@ from ..runtime.team import sharing
 from ..stages.fields import rebuilt
 from .catalogue.strategies import from_columns, strategy_flow
 from .execute import execute, forest_ids
-from .facts import GraphFacts, device_bytes
 from .partitions import fingerprint_input, num_chunks, sized, split
 from .plan import Candidates, Request, plan
+from .points import points_of, run_on_points
 from .schedulers.scheduler import Inline, Scheduler
 from .streaming.bounds import check_reading
 from .streaming.checkpoint import fingerprint, open_checkpoint
+from .streaming.facts import GraphFacts, device_bytes
 from .streaming.scan import Scanner
 from .streaming.solver import Solver
 from .streaming.tiles import TileJoiner
@@ -71,6 +72,13 @@ def run(candidates: Candidates, graph: Any, options: Options) -> Run:
             is_streamed=options.streams,
             is_bounded=options.bound is not None,
         )
+        if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
+            flow = candidates.for_points(points)
+            if flow is not None:
+                return Run(*run_on_points(flow, opened, options, scheduler))
+        if candidates.pipeline.reads("points"):
+            name = candidates.pipeline.name
+            raise OptionError(f"algorithm {name!r} needs the points of mstflow.points")
         numbered = opened.nbytes if options.ends is not None and isinstance(opened, EdgeList) else 0
         with _reserve(numbered, options.bound) as free:
             source = _measure(opened, scheduler, options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
 from ..stages.declare import current_name
-from ..stages.fields import COLUMNS, EDGES, Field
+from ..stages.fields import ANYTHING, COLUMNS, EDGES, Field
 from .catalogue.strategies import OF_EVERY_RUN, SHARED
 from .dataflow import Dataflow, FieldState
 from .engine import run
@@ -27,6 +27,8 @@ INPUTS = {
     "columns": FieldState(COLUMNS, in_partitions=True),
     "edges": FieldState(EDGES, in_partitions=True),
     "weight_order": FieldState(Field("", "weight order")),
+    "points": FieldState(ANYTHING),  # of graphs of `mstflow.points`, instead of edges
+    "min_samples": FieldState(Field("", "count")),
     **SHARED,
 }
 
@@ -88,7 +90,7 @@ class Pipeline(Dataflow):
         values: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
-        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
+        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys() - {"min_samples"}):
             names = ", ".join(sorted(hidden))
             problem = f"every run has a field {names}; rename the value"
             raise PipelineError(f"pipeline {name!r}: {problem}")

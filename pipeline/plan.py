@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import suggest_gpu
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .dataflow import Dataflow
-    from .facts import GraphFacts
     from .options import Options
     from .schedulers.scheduler import Workers
+    from .streaming.facts import GraphFacts
 
 #: Up to this number of edges, the calls of a pipeline's stages take longer than their work, so the
 #: fewest stages are the fastest: `python -m benchmarks record small`.
@@ -111,6 +111,14 @@ class Candidates(NamedTuple):
     on_numpy: Dataflow | None = None
     #: Replaces that for at most `FEW` edges.
     few: Dataflow | None = None
+    #: Chooses the pipeline for the points of `mstflow.points`.
+    on_points: Callable[[Any], Dataflow] | None = None
+
+    def for_points(self, points: Any) -> Dataflow | None:
+        """Return the pipeline for points; None if this one reads all pairs as edges."""
+        if self.on_points is not None:
+            return self.on_points(points)
+        return self.pipeline if self.pipeline.reads("points") else None
 
     def in_memory(self, backend: str, num_edges: int) -> Dataflow:
         """Return the pipeline for this number of edges in memory."""

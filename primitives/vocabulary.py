@@ -54,9 +54,9 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
 | sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
 
-An array module has four further groups of functions: the algorithm kernels (`primitives.joins`),
-hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), and its
-threads and memory (`runtime.host`).
+An array module has five further groups of functions: the algorithm kernels (`primitives.joins`),
+hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), points
+(`primitives.points`, `primitives.blocks`), and its threads and memory (`runtime.host`).
 
 Some positions do not exist, such as that of the minimum of an empty segment. They are represented
 by the length of the array; `gather` replaces them by a fill value. Positions have the dtype
@@ -69,15 +69,17 @@ from __future__ import annotations
 from typing import Any, Literal, Protocol
 
 from ..runtime.host import Resources
+from .blocks import Blocks
 from .hierarchies import Hierarchies
 from .joins import Joins
 from .paths import Paths
+from .points import Proximity
 
 Array = Any
 DType = Any
 
 
-class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
+class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Protocol):
     """The functions above, for the arrays of one library."""
 
     # 1. Functions of the array API standard.

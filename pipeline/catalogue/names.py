@@ -9,6 +9,8 @@ from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import Candidates
 from . import algorithms as folder
+from .points.boruvka_blocks import boruvka_blocks, choose_for_points
+from .points.boruvka_points import boruvka_points
 from .strategies import SCANNING, STRATEGIES, strategy_flow
 
 #: The default with kernels, the default on NumPy, and the default on NumPy for few edges.
@@ -16,7 +18,10 @@ DEFAULT, ON_NUMPY, ON_FEW_EDGES = "filter-kruskal", "filter-boruvka", "kruskal"
 
 
 def algorithms() -> list[str]:
-    """Return the names of the algorithms, plugins last."""
+    """Return the names of the algorithms for any graph, plugins last.
+
+    "boruvka-points" and "boruvka-blocks" are for graphs of `mstflow.points`.
+    """
     return [*folder.NAMES, *_plugins()]
 
 
@@ -39,8 +44,11 @@ def algorithm(name: str) -> Pipeline:
     name = DEFAULT if name == "auto" else name
     if name in folder.NAMES:
         file = name.replace("-", "_")
-        pipeline: Pipeline = getattr(importlib.import_module(f"{folder.__name__}.{file}"), file)
-        return pipeline
+        found: Pipeline = getattr(importlib.import_module(f"{folder.__name__}.{file}"), file)
+        return found
+    for pipeline in (boruvka_points, boruvka_blocks):
+        if name == pipeline.name:
+            return pipeline
     if isinstance(name, str) and name in _plugins():
         loaded: Pipeline = _plugins()[name].load(Pipeline)
         return loaded
@@ -53,8 +61,12 @@ def candidates(chosen: str | Pipeline) -> Candidates:
     if isinstance(chosen, Pipeline):
         return Candidates(chosen, is_own=True)
     if chosen == "auto":
-        others = algorithm(ON_NUMPY), algorithm(ON_FEW_EDGES)
-        return Candidates(algorithm(DEFAULT), on_numpy=others[0], few=others[1])
+        return Candidates(
+            algorithm(DEFAULT),
+            on_numpy=algorithm(ON_NUMPY),
+            few=algorithm(ON_FEW_EDGES),
+            on_points=choose_for_points,
+        )
     return Candidates(algorithm(chosen))
 
 

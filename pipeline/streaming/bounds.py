@@ -14,8 +14,8 @@ from ...graphs.segments import File
 from ...graphs.source import BLOCK_EDGES, EdgeSource
 
 if TYPE_CHECKING:
-    from ..facts import GraphFacts
     from ..schedulers.scheduler import Workers
+    from .facts import GraphFacts
 
 #: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
 _KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES

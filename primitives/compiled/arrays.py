@@ -17,7 +17,8 @@ from ..joins import helper_parts
 from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
 from . import elements, kruskal, pairs, scatter, shared_trees, sorting, trees
-from .base import BaseArrays, ids_of
+from .base import ids_of
+from .points.blocks import BlockArrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ _LINE = 8
 _NO_ORDER = np.empty(0, np.uint32)
 
 
-class NumbaArrays(BaseArrays):
+class NumbaArrays(BlockArrays):
     """The primitives of `NumpyArrays`, some of them compiled and divided among threads."""
 
     def __init__(self, threads: int = 1) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ import sklearn.cluster
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.datasets import make_blobs
+from sklearn.feature_extraction.image import grid_to_graph
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import kneighbors_graph
@@ -26,7 +29,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mstflow.cluster import HDBSCAN, SingleLinkage
-from mstflow.interop import distances
 
 X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)
 D = pairwise_distances(X)
@@ -49,7 +51,10 @@ def test_tests_of_scikit_learn_pass(tmp_path):
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
 
 
-@pytest.mark.parametrize("estimator", [HDBSCAN(n_neighbors=20), SingleLinkage()], ids=repr)
+@pytest.mark.filterwarnings("ignore:the graph of n_neighbors=20 has")
+@pytest.mark.parametrize(
+    "estimator", [HDBSCAN(), HDBSCAN(n_neighbors=20), SingleLinkage()], ids=repr
+)
 def test_checks_of_scikit_learn_pass(estimator):
     check_estimator(estimator, on_skip=None)
 
@@ -83,14 +88,58 @@ def test_single_linkage_equals_that_of_others(metric):
     between = expected[-8:-6, 2].mean()
     for how in ({"n_clusters": 5}, {"n_clusters": None, "distance_threshold": between}):
         ours = SingleLinkage(**how, metric=metric).fit(X)
-        theirs = sklearn.cluster.AgglomerativeClustering(
-            **how, metric=metric, linkage="single"
-        ).fit(X)
+        theirs = AgglomerativeClustering(**how, metric=metric, linkage="single").fit(X)
         assert is_same_partition(ours.labels_, theirs.labels_)
         assert ours.n_clusters_ == theirs.n_clusters_
     np.testing.assert_allclose(ours.distances_, expected[:, 2])
     np.testing.assert_array_equal(ours.children_, np.sort(expected[:, :2]))
     assert (ours.n_leaves_, ours.n_connected_components_, ours.n_features_in_) == (300, 1, 3)
+
+
+def test_connectivity_is_that_of_scikit_learn():
+    grid = grid_to_graph(15, 20)
+    near = kneighbors_graph(X, 2)  # several components
+    for given, how in ((grid, {}), (near, {}), (near.toarray(), {"metric": "manhattan"})):
+        options = {"n_clusters": 7, "connectivity": given, **how}
+        theirs = AgglomerativeClustering(**options, linkage="single", compute_distances=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ours, theirs = SingleLinkage(**options).fit(X), theirs.fit(X)
+        assert is_same_partition(ours.labels_, theirs.labels_)
+        np.testing.assert_allclose(ours.distances_, theirs.distances_)
+        count = theirs.n_connected_components_
+        assert ours.n_connected_components_ == count
+        assert any(f"connectivity has {count} components" in str(w.message) for w in caught) == (
+            count > 1
+        )
+    called = SingleLinkage(7, connectivity=lambda samples: kneighbors_graph(samples, 99)).fit(X)
+    known = SingleLinkage(7, connectivity=kneighbors_graph(X, 99), metric="precomputed").fit(D)
+    np.testing.assert_array_equal(called.labels_, known.labels_)
+    np.testing.assert_allclose(called.distances_, known.distances_)
+
+
+def test_given_distances_join_the_components_of_connectivity():
+    pairs = np.zeros((4, 4))
+    pairs[0, 1] = pairs[3, 2] = 1
+    given = pairwise_distances([[0.0], [1.0], [3.0], [7.0]])
+    with pytest.warns(UserWarning, match="connectivity has 2 components"):
+        found = SingleLinkage(metric="precomputed", connectivity=pairs).fit(given)
+    assert found.distances_.tolist() == [1.0, 2.0, 4.0]
+    with pytest.raises(ValueError, match=r"connectivity must have shape \(4, 4\)"):
+        SingleLinkage(metric="precomputed", connectivity=pairs[:3, :3]).fit(given)
+
+
+@pytest.mark.parametrize("estimator", [HDBSCAN(min_samples=2), SingleLinkage()], ids=repr)
+def test_neighbor_graphs_with_several_components(estimator):
+    for count in (3, 15, 16, 32):  # of equal samples, any may come first
+        samples = np.repeat(X, 2, axis=0)
+        with pytest.warns(UserWarning, match=rf"n_neighbors={count} has \d+ components.*larger"):
+            found = clone(estimator).set_params(n_neighbors=count).fit(samples)
+        assert np.isinf(found.distances_).any()
+    with pytest.warns(UserWarning, match="graph of distances has 2 components"):
+        clone(estimator).set_params(metric="precomputed").fit(
+            np.where(np.eye(2, dtype=bool).repeat(9, 0).repeat(9, 1), 1.0, np.inf)
+        )
 
 
 def test_samples_at_the_threshold_are_not_joined():
@@ -102,21 +151,19 @@ FITS = [HDBSCAN(), HDBSCAN(min_samples=2, alpha=0.8), SingleLinkage(6)]
 
 
 @pytest.mark.parametrize("estimator", FITS, ids=repr)
-def test_all_ways_to_find_distances_agree(estimator, monkeypatch):
+def test_all_ways_to_find_distances_agree(estimator):
     expected = clone(estimator).fit(X)
     changes = [
         {"n_neighbors": len(X)},
         {"algorithm": "ball_tree", "leaf_size": 5},
         {"algorithm": "brute"},
         {"metric": "minkowski", "metric_params": {"p": 2}, "n_jobs": 2},
+        {"metric": lambda a, b: np.sqrt(((a - b) ** 2).sum())},
     ]
     fits = [clone(estimator).set_params(**change).fit(X) for change in changes]
     fits.append(clone(estimator).fit(csr_array(X)))
     if estimator.get_params().get("alpha", 1.0) == 1.0:
         fits.append(clone(estimator).set_params(metric="precomputed").fit(D))
-    monkeypatch.setattr(distances, "BLOCK_PAIRS", 1000)
-    fits.append(clone(estimator).fit(X))
-    np.testing.assert_array_equal(fits[-1].children_, expected.children_)
     for found in fits:
         np.testing.assert_array_equal(found.labels_, expected.labels_)
         np.testing.assert_allclose(found.distances_, expected.distances_)
@@ -132,10 +179,12 @@ def test_sparse_graphs_of_neighbors():
             np.testing.assert_array_equal(found.labels_, expected.labels_)
             np.testing.assert_allclose(found.distances_, expected.distances_)
     zero = coo_array(([0.0, 2.0], ([0, 1], [1, 2])), shape=(4, 4))
-    found = SingleLinkage(2, metric="precomputed").fit(zero)
+    with pytest.warns(UserWarning, match="has 2 components, which the hierarchy joins at infinity"):
+        found = SingleLinkage(2, metric="precomputed").fit(zero)
     assert found.distances_.tolist() == [0.0, 2.0, np.inf]
     assert found.labels_.tolist() == [0, 0, 0, 1]
-    assert SingleLinkage(1, metric="precomputed").fit(zero).n_clusters_ == 2
+    with pytest.warns(UserWarning, match="has 2 components"):
+        assert SingleLinkage(1, metric="precomputed").fit(zero).n_clusters_ == 2
 
 
 def test_values_that_are_not_finite_are_isolated():

@@ -18,11 +18,11 @@ from mstflow.graphs.open import open_files
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
 from mstflow.pipeline.catalogue.names import candidates
-from mstflow.pipeline.facts import GraphFacts
 from mstflow.pipeline.options import Options
 from mstflow.pipeline.plan import Candidates, Request, plan
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
+from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
 from mstflow.primitives.vocabulary import ArrayModule

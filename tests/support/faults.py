@@ -222,7 +222,7 @@ FAULTS = [
     ),
     Fault(
         "eight bytes of each edge that is held are not counted",
-        "pipeline/facts.py", "self.weight + 8\n\n", "self.weight\n\n",
+        "pipeline/streaming/facts.py", "self.weight + 8\n\n", "self.weight\n\n",
         "tests/pipeline/test_plan.py", "bytes",
     ),
     # Graphs and formats.

@@ -12,12 +12,12 @@ from mstflow.errors import MemoryBoundError
 from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import SCANNING
-from mstflow.pipeline.facts import GraphFacts
 from mstflow.pipeline.options import parse_bytes
 from mstflow.pipeline.plan import edges_taken, num_light
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.checkpoint import Record
+from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
 from oracle import kruskal

@@ -1,0 +1,253 @@
+"""Points: a graph of all pairs, whose edges are computed from the points as they are read.
+
+The edges are the entries of the matrix of all distances, row by row: edge ``i * n + j`` joins the
+points i and j. So each pair occurs twice, of which the entry with i < j has the smaller id, and
+each point has a loop. No entry is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import GraphError, OptionError
+from ...runtime.device import refuse_device
+from ...runtime.distances import METRICS, SQUARES, distance_block, distances
+from ...runtime.team import in_shares
+from ..file_checks import digest
+from ..segments import Range
+from ..source import EdgeSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..edge_list import Columns
+    from ..segments import Read
+
+#: The largest number of points: edge ids are less than 2^63.
+_MOST = math.isqrt(2**63 - 1)
+#: The number of distances that a thread computes at a time for core distances.
+_BLOCK = 2**18
+
+
+def points(
+    X: ArrayLike,  # noqa: N803
+    *,
+    metric: str | Callable[[Any, Any], Any] = "euclidean",
+    min_samples: int = 1,
+) -> EdgeSource:
+    """Return the graph of all pairs of points, whose edges are computed as they are needed.
+
+    `minimum_spanning_forest` finds the tree of points of up to 20 dimensions by a search tree over
+    the points ("boruvka-points"), which does not compute all distances. For more dimensions, and if
+    the metric is a function, it computes all distances, a block at a time ("boruvka-blocks"). Both
+    take memory in proportion to `X`. Pass one of these names as `algorithm` to choose it.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), list of points or table
+        One row for each point. float32 and float64 are used as they are. float16 becomes float32,
+        and other numbers become float64. float64 arrays in C order are not copied.
+    metric : str or callable
+        "euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "haversine", or a function.
+        The distance of two points. "sqeuclidean" is the square of the Euclidean distance. "cosine"
+        is 1 minus the cosine of the angle, computed from the squared distance of unit vectors.
+        "haversine" is the angle in radians between two points on a sphere, given by latitude and
+        longitude in radians; multiply it by the radius. It is computed from unit vectors in three
+        dimensions, with an error of about 1e-16 radians. A function gets two float64 arrays of
+        shape (a, d) and (b, d), and returns the distances of all their pairs of rows, of shape
+        (a, b). They must be symmetric, at least 0, and not depend on other rows of the arrays.
+    min_samples : int
+        If larger than 1, weights are mutual reachability distances, as in HDBSCAN: the largest of
+        the distance and the core distances of both points. The core distance of a point is the
+        distance to its nearest point of this rank, counting the point itself.
+
+    Returns
+    -------
+    EdgeSource
+        Any function of mstflow takes it as a graph. A vertex is a row of `X`. The edge between rows
+        i < j has the id ``i * n + j`` and the dtype of `X`, float32 or float64.
+
+    Raises
+    ------
+    GraphError
+        If `X` is empty, not two-dimensional, sparse or complex, or has a value that is missing,
+        infinite or too large. Names the row and the column.
+    OptionError
+        If the metric is unknown or does not suit `X`, or `min_samples` is out of range.
+    """
+    if not callable(metric) and metric not in METRICS:
+        known = ", ".join(METRICS)
+        raise OptionError(f"metric {metric!r} is not known; choose from: {known}")
+    values = _checked(X)
+    _check_values(values, metric)
+    count = len(values)
+    if isinstance(min_samples, bool) or not isinstance(min_samples, int | np.integer):
+        raise OptionError(f"min_samples must be an integer, not {min_samples!r}")
+    if not 1 <= min_samples <= count:
+        raise OptionError(f"min_samples must be from 1 to the {count} points, not {min_samples}")
+    rows = np.ascontiguousarray(_transformed(values, metric), np.float64)
+    name = str(values.dtype)
+    whole = PointSegment(rows, metric, int(min_samples), name, stop=count * count)
+    return EdgeSource((whole,), count, is_checked=True, weight_dtype=values.dtype, unsigned=True)
+
+
+def _checked(values: Any) -> NDArray[Any]:
+    """Return points as a two-dimensional array of float32 or float64."""
+    refuse_device(values, "X")
+    if hasattr(values, "tocsr") or hasattr(values, "todense"):
+        raise GraphError(
+            "X is sparse, but a search tree needs all coordinates; pass X.toarray(), or reduce the "
+            "dimensions first (sklearn.decomposition.TruncatedSVD)"
+        )
+    if isinstance(values, np.ma.MaskedArray):
+        raise GraphError("X must not be a masked array; drop the points with missing values")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            if array.dtype.kind == "c":
+                raise GraphError("X is complex; pass real and imaginary parts as two columns")
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, GraphError):
+            raise
+        raise GraphError(f"X is not an array of numbers: {error}") from error
+    if array.ndim == 1:
+        raise GraphError(
+            "X must have shape (points, dimensions), not one axis; pass X.reshape(-1, 1) for "
+            "points on a line, or X.reshape(1, -1) for a single point"
+        )
+    if array.ndim != 2:
+        raise GraphError(f"X must have shape (points, dimensions), not {array.shape}")
+    if not array.size:
+        raise GraphError(f"X has shape {array.shape}; pass at least one point with one coordinate")
+    if len(array) > _MOST:
+        raise GraphError(
+            f"{len(array):,} points have {len(array) ** 2:,} pairs, more than edge ids can number; "
+            f"pass at most {_MOST:,} points"
+        )
+    if array.dtype in (np.float32, np.float64):
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+
+
+def _check_values(values: NDArray[Any], metric: Any) -> None:
+    """Check that all distances are finite, and that points suit the metric."""
+    largest = np.max(in_shares(lambda start, stop: abs(values[start:stop]).max(), len(values)))
+    if not np.isfinite(largest):
+        row, column = np.argwhere(~np.isfinite(values))[0].tolist()
+        name = "NaN" if np.isnan(values[row, column]) else "infinite"
+        raise GraphError(f"X is {name} in row {row}, column {column}; drop or fill such points")
+    if metric == "haversine":
+        if values.shape[1] != 2:
+            raise OptionError(
+                "metric 'haversine' needs two columns, latitude and longitude in radians, not "
+                f"{values.shape[1]}"
+            )
+        latitude = float(abs(values[:, 0]).max())
+        if latitude > math.pi / 2 + 1e-6 or largest > 2 * math.pi + 1e-6:
+            raise OptionError(
+                f"metric 'haversine' needs latitude and longitude in radians, but X has values up "
+                f"to {largest:.6g}; convert degrees by numpy.radians(X)"
+            )
+    elif metric == "cosine":
+        is_zero = ~values.any(axis=1)
+        if is_zero.any():
+            row = int(is_zero.argmax())
+            raise GraphError(f"X is zero in row {row}, so it has no direction; drop such points")
+    elif not callable(metric):
+        widest = np.finfo(values.dtype).max
+        power = 2 if METRICS[metric].length == SQUARES else 1
+        if values.shape[1] * (2.0 * float(largest) / widest ** (1 / power)) ** power >= 1:
+            row, column = np.argwhere(abs(values) == largest)[0].tolist()
+            raise GraphError(
+                f"X is {values[row, column]:.6g} in row {row}, column {column}; distances would "
+                f"exceed {values.dtype}; scale X"
+            )
+
+
+def _transformed(values: NDArray[Any], metric: Any) -> NDArray[Any]:
+    """Return the points for which the length of a difference gives the distance."""
+    if metric == "cosine":
+        rows = values.astype(np.float64)
+        rows /= abs(rows).max(axis=1, keepdims=True)  # squares must not overflow
+        rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        return rows
+    if metric == "haversine":
+        latitude, longitude = values.astype(np.float64).T
+        across = np.cos(latitude)
+        columns = across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)
+        return np.stack(columns, axis=1)
+    return values
+
+
+@dataclass(frozen=True)
+class PointSegment(Range):
+    """Entries `start` to `stop` - 1 of the matrix of all distances."""
+
+    #: float64 array of shape (n, d).
+    rows: NDArray[np.float64]
+    #: A key of `runtime.distances.METRICS`, or a function of two blocks of rows.
+    metric: Any
+    min_samples: int
+    #: The dtype of the weights.
+    dtype: str
+    #: The core distance of each point, if a run has found them.
+    known_core: NDArray[np.float64] | None = None
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of points."""
+        return len(self.rows)
+
+    @cached_property
+    def core(self) -> NDArray[np.float64]:
+        """The core distance of each point, from all distances if it is not known."""
+        if self.known_core is not None:
+            return self.known_core
+        count, rank = len(self.rows), self.min_samples - 1
+        found = np.empty(count)
+
+        def fill(start: int, stop: int) -> None:
+            step = max(1, _BLOCK // count)
+            for first in range(start, stop, step):
+                last = min(first + step, stop)
+                block = distance_block(self.metric, self.dtype, self.rows[first:last], self.rows)
+                found[first:last] = np.partition(block, rank, axis=1)[:, rank]
+
+        in_shares(fill, count, each=count)
+        return found
+
+    def pairs(self, edge_ids: NDArray[np.int64]) -> Columns:
+        """Return u, v and weight of edges."""
+        u, v = np.divmod(edge_ids, len(self.rows))
+        weight = distances(self.metric, self.dtype, self.rows[u].T, self.rows[v].T)
+        if self.min_samples > 1:
+            weight = np.maximum(weight, np.maximum(self.core[u], self.core[v]))
+        return u, v, weight.astype(self.dtype)
+
+    def reads(self, size: int) -> Iterator[Read]:
+        """Yield functions that compute blocks of `size` edges."""
+        for start in range(self.start, self.stop, size):
+            stop = min(start + size, self.stop)
+            yield stop - start, partial(self._block, start, stop)
+
+    def _block(self, start: int, stop: int) -> Columns:
+        return self.pairs(np.arange(start, stop))
+
+    def fingerprint(self) -> str:
+        """Return a digest of the points and the metric."""
+        facts = self.rows.shape, self.metric, self.min_samples, self.dtype, self.start, self.stop
+        return digest(repr(facts).encode(), self.rows.data)
+
+
+def with_core(source: EdgeSource, core: NDArray[np.float64]) -> EdgeSource:
+    """Return a graph of points with its core distances."""
+    (segment,) = source.segments
+    return replace(source, segments=(replace(segment, known_core=core),))

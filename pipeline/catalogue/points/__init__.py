@@ -1,0 +1,1 @@
+"""The algorithms for the points of `mstflow.points`, one file each."""

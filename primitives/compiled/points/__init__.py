@@ -1,0 +1,1 @@
+"""Compiled primitives for points: the tree, and the searches in it."""

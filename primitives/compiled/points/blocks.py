@@ -1,0 +1,296 @@
+"""Compiled searches in blocks of distances, and the array module's functions that use them.
+
+A block has 512 rows and columns, so it stays in a cache. Matrix products are NumPy's, on the
+threads of its BLAS library: OPENBLAS_NUM_THREADS and the like set their number. Then the threads of
+the team take shares of the rows of the block. Both never run at the same time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....progress import report_progress
+from ....runtime.distances import HALF, LARGEST, METRICS, ROOT, SAME, distance_block
+from ....runtime.kernels import helper, kernel, plain
+from ....runtime.team import Each
+from ...blocks import LEAST, screen_of, uses_products
+from .primitives import PointArrays
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ...points import Points
+
+    Array = NDArray[Any]
+
+#: The number of rows and columns of a block.
+_SIDE = 512
+#: The number of entries that are compared before a branch.
+_RUN = 128
+#: Entries of blocks that are distances, not products. The other values are ways to convert squares.
+_EXACT = -1
+
+
+class BlockArrays(PointArrays):
+    """The primitives of `primitives.blocks`."""
+
+    def nearest_in_blocks(
+        self, points: Points, core: Array, fragment: Array, sought: Array, k: int, /
+    ) -> tuple[Array, Array]:
+        size, index = len(points.ids), self.index_dtype(len(points.ids))
+        # If most points are sought, search for all: a block serves its rows and its columns.
+        is_whole = 2 * len(sought) > size or not isinstance(points.metric, str)
+        own = self.arange(size, index) if is_whole else sought.astype(index, copy=False)
+        weight = np.full((len(own), k), math.inf)
+        neighbor = np.full((len(own), k), size, index)
+        blocks = _Blocks(points, self._team.share)
+        facts = plain(core), plain(fragment.astype(index, copy=False))
+        limit = np.full(len(own), -math.inf, blocks.half.dtype)
+        given = blocks.half, *blocks.exact, *facts, limit, weight, neighbor
+        for start in _reported(len(own)):
+            rows = own[start : start + _SIDE]
+            left = blocks.rows[rows]
+            for first in range(start if is_whole else 0, size, _SIDE):
+                block = blocks.between(left, blocks.rows[first : first + _SIDE])
+                height, width = block.shape
+                places = block, rows, start, first
+                self._team.share(keep_for_rows, height, *places, *given, each=4 * _SIDE)
+                if is_whole and first > start:
+                    beside = block, start, first
+                    self._team.share(keep_for_columns, width, *beside, *given, each=4 * _SIDE)
+        if len(own) > len(sought):
+            weight, neighbor = weight[sought], neighbor[sought]
+        return weight.ravel(), neighbor.ravel()
+
+    def lightest_between(
+        self, points: Points, core: Array, fragment: Array, count: int, /
+    ) -> tuple[Array, Array]:
+        size, index, shares = len(points.ids), self.index_dtype(len(points.ids)), self._team.size
+        blocks = _Blocks(points, self._team.share)
+        weight = np.full((shares, count * count), math.inf)
+        edge_id = np.full((shares, count * count), self.largest(np.int64))
+        limit = np.full((shares, count * count), math.inf, blocks.half.dtype)
+        limit[:, :: count + 1] = -math.inf  # no edge is inside a fragment
+        found = Each(limit), Each(weight), Each(edge_id)
+        facts = plain(core), plain(fragment.astype(index, copy=False)), plain(points.ids)
+        given = *blocks.exact, *facts, points.num_ids, count, *found
+        for start in _reported(size):
+            left = blocks.rows[start : start + _SIDE]
+            for first in range(start, size, _SIDE):
+                block = blocks.between(left, blocks.rows[first : first + _SIDE])
+                places = block, blocks.half, start, first
+                self._team.share(keep_lightest, len(left), *places, *given, each=4 * _SIDE)
+        best = weight.min(axis=0)
+        return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
+
+
+class _Blocks:
+    """Blocks of products or negative distances of points.
+
+    Attributes
+    ----------
+    rows : array of shape (n, d)
+    half : array of length n
+        See `Screen`; zeros for distances.
+    exact : tuple
+        The arguments of kernels for distances: the coordinates, how to convert squares or `_EXACT`,
+        whether distances are rounded to float32, and the two factors of `Screen.limit`.
+    """
+
+    def __init__(self, points: Points, share: Any) -> None:
+        self._points, self._share = points, share
+        is_single = points.dtype == "float32"
+        coordinates = plain(points.coordinates).reshape(-1, points.num_axes)
+        self._is_product = uses_products(points)
+        if self._is_product:
+            screen = screen_of(np, points)
+            self.rows, self.half = screen.rows, screen.half
+            convert, scale, margin = METRICS[points.metric].convert, screen.scale, screen.margin
+        else:
+            self.rows, self.half = coordinates, np.zeros(len(coordinates))
+            convert, scale, margin = _EXACT, 1.0, 1.0
+        self.exact = coordinates, convert, is_single, scale, margin
+
+    def between(self, left: Array, right: Array) -> Array:
+        """Return the block of two ranges of rows."""
+        block: Array
+        if self._is_product:
+            block = left @ right.T
+        elif isinstance(self._points.metric, str):
+            block, is_single = np.empty((len(left), len(right))), self.exact[2]
+            is_largest = METRICS[self._points.metric].length == LARGEST
+            given = left, np.ascontiguousarray(right.T), is_single, is_largest, block
+            self._share(sum_lengths, len(left), *given, each=4 * _SIDE)
+        else:
+            block = -distance_block(self._points.metric, self._points.dtype, left, right)
+        return block
+
+
+def _reported(size: int) -> Iterator[int]:
+    """Yield the first row of each block of rows, and report the progress."""
+    for start in range(0, size, _SIDE):
+        report_progress("search in blocks", start, size)
+        yield start
+    report_progress("search in blocks", size, size)
+
+
+@helper
+def _weight(u, v, product, coordinates, convert, is_single, core):
+    """Return the weight of an edge: its exact distance, or a core distance that is larger."""
+    if convert == _EXACT:
+        distance = -np.float64(product)
+    else:
+        distance = np.float64(0.0)
+        for axis in range(coordinates.shape[1]):
+            difference = coordinates[u, axis] - coordinates[v, axis]
+            distance += difference * difference
+        if convert == ROOT:
+            distance = np.sqrt(distance)
+        elif convert == HALF:
+            distance *= 0.5
+        if is_single:
+            distance = np.float64(np.float32(distance))
+    return max(distance, max(core[u], core[v]))
+
+
+@helper
+def _limit(weight, convert, scale, margin):
+    """Return the largest value of half a scaled square, or of a distance, for a weight."""
+    if convert == _EXACT:
+        return weight
+    length = weight * margin
+    if convert == ROOT:
+        length *= length
+    elif convert != SAME:
+        length *= 2.0
+    return length * margin * scale + LEAST
+
+
+@helper
+def _insert(place, found, other, weight, neighbor):
+    """Insert a neighbor into the list of a point; return whether it belongs to the list."""
+    rank = weight.shape[1] - 1
+    if found > weight[place, rank] or (
+        found == weight[place, rank] and other >= neighbor[place, rank]
+    ):
+        return False
+    while rank > 0 and (
+        found < weight[place, rank - 1]
+        or (found == weight[place, rank - 1] and other < neighbor[place, rank - 1])
+    ):
+        weight[place, rank] = weight[place, rank - 1]
+        neighbor[place, rank] = neighbor[place, rank - 1]
+        rank -= 1
+    weight[place, rank], neighbor[place, rank] = found, other
+    return True
+
+
+@kernel
+def keep_for_rows(
+    start, stop, block, rows, at, first, half, coordinates, convert, is_single, scale, margin, core,
+    fragment, limit, weight, neighbor,
+):  # fmt: skip
+    """Insert the columns of a block into the lists of its rows."""
+    width, last = block.shape[1], weight.shape[1] - 1
+    for i in range(start, stop):
+        own, place = np.int64(rows[i]), at + i
+        mine, least = fragment[own], limit[place]
+        for begin in range(0, width, _RUN):
+            end = min(begin + _RUN, width)
+            # Indices from 0 need no test for negative ones, so the loop becomes vectors.
+            run, bound = block[i, begin:end], half[first + begin : first + end]
+            labels, near = fragment[first + begin : first + end], np.int32(0)
+            for j in range(len(run)):
+                near |= np.int32((run[j] - bound[j] >= least) & (labels[j] != mine))
+            if not near:
+                continue
+            for j in range(begin, end):
+                other = first + j
+                if block[i, j] - half[other] < least or fragment[other] == mine:
+                    continue
+                if core[other] > weight[place, last]:
+                    continue
+                found = _weight(own, other, block[i, j], coordinates, convert, is_single, core)
+                if _insert(place, found, other, weight, neighbor):
+                    bound = _limit(weight[place, last], convert, scale, margin)
+                    limit[place] = np.float64(half[own]) - bound
+                    least = limit[place]
+
+
+@kernel
+def keep_for_columns(
+    start, stop, block, row, first, half, coordinates, convert, is_single, scale, margin, core,
+    fragment, limit, weight, neighbor,
+):  # fmt: skip
+    """Insert the rows of a block into the lists of its columns."""
+    last = weight.shape[1] - 1
+    for i in range(len(block)):
+        own = row + i
+        mine, height = fragment[own], half[own]
+        for begin in range(start, stop, _RUN):
+            end = min(begin + _RUN, stop)
+            run, least = block[i, begin:end], limit[first + begin : first + end]
+            labels, near = fragment[first + begin : first + end], np.int32(0)
+            for j in range(len(run)):
+                near |= np.int32((run[j] - height >= least[j]) & (labels[j] != mine))
+            if not near:
+                continue
+            for j in range(begin, end):
+                other = first + j
+                if block[i, j] - height < limit[other] or fragment[other] == mine:
+                    continue
+                if core[own] > weight[other, last]:
+                    continue
+                found = _weight(other, own, block[i, j], coordinates, convert, is_single, core)
+                if _insert(other, found, own, weight, neighbor):
+                    bound = _limit(weight[other, last], convert, scale, margin)
+                    limit[other] = np.float64(half[other]) - bound
+
+
+@kernel
+def keep_lightest(
+    start, stop, block, half, row, first, coordinates, convert, is_single, scale, margin, core,
+    fragment, ids, num_ids, count, limit, weight, edge_id,
+):  # fmt: skip
+    """Find lightest edges between fragments, among the entries of a block above the diagonal."""
+    for i in range(start, stop):
+        own = row + i
+        mine = np.int64(fragment[own])
+        for j in range(max(0, own + 1 - first), block.shape[1]):
+            other = first + j
+            theirs = np.int64(fragment[other])
+            if half[own] + half[other] - block[i, j] > limit[mine * count + theirs]:
+                continue
+            found = _weight(own, other, block[i, j], coordinates, convert, is_single, core)
+            edge = np.int64(ids[own]) * num_ids + np.int64(ids[other])
+            place = min(mine, theirs) * count + max(mine, theirs)
+            if found > weight[place] or (found == weight[place] and edge >= edge_id[place]):
+                continue
+            weight[place], edge_id[place] = found, edge
+            bound = _limit(found, convert, scale, margin)
+            limit[mine * count + theirs] = limit[theirs * count + mine] = bound
+
+
+@kernel
+def sum_lengths(start, stop, left, right, is_single, largest, block):
+    """Write the negative Manhattan distances of a block, or the largest differences."""
+    width = right.shape[1]
+    for i in range(start, stop):
+        for j in range(width):
+            block[i, j] = 0.0
+        for axis in range(len(right)):
+            value = left[i, axis]
+            if largest:
+                for j in range(width):
+                    block[i, j] = max(block[i, j], abs(value - right[axis, j]))
+            else:
+                for j in range(width):
+                    block[i, j] += abs(value - right[axis, j])
+        for j in range(width):
+            distance = block[i, j]
+            block[i, j] = -np.float64(np.float32(distance)) if is_single else -distance

@@ -1,0 +1,129 @@
+"""The primitives for points by kernels, whose pieces the threads of a team take in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....runtime.kernels import plain
+from ....runtime.memory import empty
+from ...points import Lightest, Points, Tree
+from ..base import BaseArrays
+from . import search, tree
+from .space import space_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+#: The number of points of a piece, which a thread processes before it takes the next one. The
+#: points of a subtree of this size fit in the cache while it is built.
+_PIECE = 2**14
+
+
+class PointArrays(BaseArrays):
+    """The primitives of `primitives.points`."""
+
+    def count_equal(self, points: Points, /) -> tuple[Array, Array]:
+        """Sort only if two points have equal hashes."""
+        size, rows = len(points.ids), plain(points.coordinates)
+        hashes = empty(size, np.uint64)
+        self._in_pieces(tree.hash_rows, size, 1, rows, points.num_axes, hashes)
+        hashes.sort()
+        if (hashes[1:] == hashes[:-1]).any():
+            return super().count_equal(points)
+        index = self.index_dtype(size)
+        return self.arange(size, index), self.full(size, 0, index)
+
+    def build_tree(self, points: Points, depth: int, /) -> Tree:
+        size, axes = len(points.ids), points.num_axes
+        rows = np.array(points.coordinates, order="C")
+        ids = np.array(points.ids)
+        top = max(0, min(depth, (size // _PIECE).bit_length()))
+        for level in range(top):
+            self._in_pieces(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
+        self._in_pieces(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
+        coordinates = empty(size * axes, np.float64)
+        arguments = depth, rows, ids, axes, coordinates
+        self._in_pieces(tree.arrange_leaves, 2**depth, size >> depth, *arguments)
+        return Tree(coordinates, ids, *points[2:], depth)
+
+    def bound_nodes(self, given: Tree, /) -> Array:
+        depth, axes, count = given.depth, given.num_axes, 2**given.depth
+        boxes = empty(4 * count * axes, np.float64)
+        boxes[: 2 * axes] = 0.0
+        size = len(given.ids)
+        arguments = depth, size, axes, plain(given.coordinates), boxes
+        self._in_pieces(tree.bound_leaves, count, size >> depth, *arguments)
+        tree.bound_inner_nodes(depth, axes, boxes)
+        return boxes
+
+    def nearest_neighbors(
+        self, given: Tree, boxes: Array, k: int, rank: int, /
+    ) -> tuple[Array, Array, Array]:
+        size, space = len(given.ids), space_of(given, boxes)
+        core, reach = empty(size, np.float64), empty(size, np.float64)
+        neighbor = empty(size * k, self.index_dtype(size))
+        arguments = space, k, rank, core, reach, neighbor
+        self._in_pieces(search.find_neighbors, 2**given.depth, size >> given.depth, *arguments)
+        return core, reach, neighbor
+
+    def nearest_outside(
+        self,
+        given: Tree,
+        boxes: Array,
+        core: Array,
+        reach: Array,
+        neighbor: Array,
+        fragment: Array,
+        count: int,
+        nearest: Array,
+        bound: Array,
+        /,
+    ) -> Lightest:
+        space, size, depth = space_of(given, boxes), len(given.ids), given.depth
+        index = self.index_dtype(size)
+        nearest, bound = np.array(nearest, index), np.array(bound)
+        core, reach = plain(core), plain(reach)
+        label, least = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
+        lightest, own = np.full(count, np.inf), plain(np.asarray(fragment, index))
+        leaves, each, k = 2**depth, size >> depth, len(neighbor) // max(size, 1)
+        self._in_pieces(search.label_leaves, leaves, each, depth, own, label)
+        search.label_inner_nodes(depth, label)
+        search.lower_cores(depth, core, least)
+        lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
+        self._in_pieces(search.read_lists, size, 1, space, core, own, *lists)
+        arguments = space, core, own, nearest, lightest
+        self._in_pieces(search.bound_by_order, size, 1, *arguments)
+        arguments = space, core, least, own, label, nearest, bound, lightest
+        self._in_pieces(search.search_outside, leaves, each, *arguments)
+        weight = np.full(count, np.inf)
+        edge_id = self.full(count, self.largest("int64"), "int64")
+        other = self.arange(count, index)
+        search.choose_edges(space, own, nearest, bound, weight, edge_id, other)
+        return Lightest(weight, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
+
+    def _in_pieces(
+        self, kernel: Callable[..., Any], length: int, each: int, *arguments: Any
+    ) -> None:
+        """Call a kernel on pieces of a range; each place stands for `each` points.
+
+        Between pieces, the calling thread returns to Python, so the user can interrupt it.
+        """
+        step = max(1, _PIECE // max(1, each))
+        pieces = iter(range(0, length, step))
+
+        def work() -> None:
+            try:
+                for start in pieces:
+                    kernel(start, min(start + step, length), *arguments)
+            except BaseException:
+                for _ in pieces:  # the other threads end
+                    pass
+                raise
+
+        self._team.run(work, max(1, min(self._team.size, -(-length // step))))

@@ -1,0 +1,161 @@
+"""The distance of two points: one order of operations, the same for every array library.
+
+The *length* of a difference is the sum of the squares of its coordinates, the sum of their absolute
+values, or the largest absolute value. Coordinates are added in order, in binary64. The distance is
+an increasing function of the length, made of the operations that IEEE 754 rounds correctly. So
+every backend computes the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: The lengths of differences.
+SQUARES, ABSOLUTE, LARGEST = range(3)
+#: The functions that convert a length to a distance.
+SAME, ROOT, HALF, ANGLE = range(4)
+
+
+class Metric(NamedTuple):
+    """A distance: the length of a difference, and the function that converts it."""
+
+    length: int
+    convert: int
+
+
+METRICS = {
+    "euclidean": Metric(SQUARES, ROOT),
+    "sqeuclidean": Metric(SQUARES, SAME),
+    "manhattan": Metric(ABSOLUTE, SAME),
+    "chebyshev": Metric(LARGEST, SAME),
+    "cosine": Metric(SQUARES, HALF),  # of unit vectors
+    "haversine": Metric(SQUARES, ANGLE),  # of unit vectors in three dimensions
+}
+
+#: The number of pairs whose distances are entries of one block, if the metric is a function.
+_PAIRS = 16
+
+#: The arcsine of x is x + x * t * P(t) / Q(t) for t = x^2 up to 1/4, with these coefficients in
+#: ascending order. Source: fdlibm, `e_asin.c`.
+ASIN_P = (
+    1.66666666666666657415e-01,
+    -3.25565818622400915405e-01,
+    2.01212532134862925881e-01,
+    -4.00555345006794114027e-02,
+    7.91534994289814532176e-04,
+    3.47933107596021167570e-05,
+)
+ASIN_Q = (
+    1.0,
+    -2.40339491173441421878e00,
+    2.02094576023350569471e00,
+    -6.88283971605453293030e-01,
+    7.70381505559019352791e-02,
+)
+
+
+def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]) -> Any:
+    """Return the distance of each pair of points, in binary64.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A key of `METRICS`, or a function of two blocks of points; see `distance_block`.
+    dtype : {"float32", "float64"}
+        The dtype to which distances are rounded.
+    left, right : iterable of float64 arrays of length m
+        The coordinates of both points of each pair, one array for each axis.
+    """
+    if callable(metric):
+        rows = [np.stack([*columns], axis=1) for columns in (left, right)]
+        found = [np.empty_like(rows[0][:0, 0])]
+        for start in range(0, len(rows[0]), _PAIRS):
+            block = distance_block(metric, dtype, *(each[start : start + _PAIRS] for each in rows))
+            found.append(block.diagonal())
+        return np.concatenate(found)
+    length, convert = METRICS[metric]
+    total: Any = 0.0
+    for a, b in zip(left, right, strict=True):
+        difference = a - b
+        if length == SQUARES:
+            total = total + difference * difference
+        elif length == ABSOLUTE:
+            total = total + abs(difference)
+        else:
+            total = np.maximum(total, abs(difference))
+    if convert == ROOT:
+        total = np.sqrt(total)
+    elif convert == HALF:
+        total = total * 0.5
+    elif convert == ANGLE:
+        total = _angle(total)
+    return total.astype(dtype).astype("float64")
+
+
+def distance_block(metric: Any, dtype: str, left: Any, right: Any) -> Any:
+    """Return the distance of each row of one array to each row of another, in binary64.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A key of `METRICS`, or a function that returns these distances.
+    dtype : {"float32", "float64"}
+        The dtype to which distances are rounded.
+    left, right : float64 arrays of shape (a, d) and (b, d)
+
+    Returns
+    -------
+    float64 array of shape (a, b)
+
+    Raises
+    ------
+    OptionError
+        If a function returns another shape, or a distance that is negative or NaN.
+    """
+    if not callable(metric):
+        return distances(metric, dtype, left.T[:, :, None], right.T[:, None, :])
+    block, shape = metric(left, right), (len(left), len(right))
+    name = getattr(metric, "__name__", metric)
+    if getattr(block, "shape", None) != shape:
+        found = getattr(block, "shape", type(block).__name__)
+        raise OptionError(
+            f"metric {name} must return an array of shape {shape} for blocks of {shape[0]} and "
+            f"{shape[1]} points, not {found}"
+        )
+    if not (block >= 0).all():
+        raise OptionError(
+            f"metric {name} returned a distance that is negative or NaN; distances must be at "
+            "least 0"
+        )
+    return block.astype(dtype).astype("float64")
+
+
+def _angle(square: Any) -> Any:
+    """Return the angle between unit vectors from the square of the distance between them.
+
+    The sine x of half the angle is half the distance. Up to 1/2, the angle is twice the arcsine of
+    x. Beyond, it is pi minus four times the arcsine of the square root of (1 - x) / 2.
+    """
+    t = square * 0.25
+    x = np.sqrt(t)
+    is_small = t <= 0.25
+    rest = np.maximum((1.0 - x) * 0.5, 0.0)
+    t = np.where(is_small, t, rest)
+    x = np.where(is_small, x, np.sqrt(rest))
+    arc = x + x * (t * _polynomial(ASIN_P, t) / _polynomial(ASIN_Q, t))
+    return np.where(is_small, 2.0 * arc, math.pi - 4.0 * arc)
+
+
+def _polynomial(coefficients: tuple[float, ...], t: Any) -> Any:
+    value: Any = coefficients[-1]
+    for each in reversed(coefficients[:-1]):
+        value = value * t + each
+    return value

@@ -1,0 +1,1 @@
+"""Stages of algorithms for points, whose edges are all pairs."""

@@ -1,0 +1,135 @@
+"""Stages that search a tree over points for the lightest edges of fragments."""
+
+from typing import Any
+
+from ...primitives.points import tree_depth
+from ...primitives.vocabulary import ArrayModule
+from ..declare import stage
+from ..fields import Chosen, Count, Index, Verdict, VertexIndex
+
+
+@stage(writes=("distinct", "copies"))
+def drop_copies(ops: ArrayModule, points: Any, min_samples: Count) -> tuple[Any, Any]:
+    """Drop points that equal `min_samples` points before them; `attach_copies` adds them again.
+
+    The core distance of such a point is 0, and so is the weight of its edge to the first equal
+    point. Write the other points, the ids of the copies, and the ids of the first equal points.
+    """
+    first, count = ops.count_equal(points)
+    # A function may return any distance for equal points.
+    is_copy = (count >= min_samples) & isinstance(points.metric, str)
+    copies = ops.compact(is_copy, points.ids, ops.gather(points.ids, first))
+    if not len(copies[0]):
+        return points, copies
+    (position,) = ops.compact(~is_copy, ops.arange(len(is_copy), dtype=first.dtype))
+    axes = range(points.num_axes)
+    coordinates = ops.empty(len(position) * points.num_axes, points.coordinates.dtype)
+    for axis in axes:
+        column = points.coordinates[axis :: points.num_axes]
+        coordinates[axis :: points.num_axes] = ops.gather(column, position)
+    return points._replace(coordinates=coordinates, ids=ops.gather(points.ids, position)), copies
+
+
+@stage(writes="tree")
+def build_tree(ops: ArrayModule, distinct: Any) -> Any:
+    """Order the points by a balanced k-d tree."""
+    return ops.build_tree(distinct, tree_depth(len(distinct.ids)))
+
+
+@stage(writes="boxes")
+def bound_nodes(ops: ArrayModule, tree: Any) -> Any:
+    """Find a box around the points of each node, from the leaves up."""
+    return ops.bound_nodes(tree)
+
+
+@stage(writes=("core", "reach", "neighbor"))
+def find_core_distances(
+    ops: ArrayModule, tree: Any, boxes: Any, min_samples: Count, num_listed: Count
+) -> tuple[Any, Any, Index]:
+    """Find the distance of each point to its `min_samples`-th nearest point, counting itself.
+
+    It is 0 for one sample. Keep the list of nearest points for the first rounds.
+    """
+    size = len(tree.ids)
+    if size == 1:
+        zero = ops.full(1, 0.0, dtype="float64")
+        return zero, zero, ops.empty(0, ops.index_dtype(size))
+    k = min(size - 1, max(num_listed, min_samples))
+    found: tuple[Any, Any, Any] = ops.nearest_neighbors(tree, boxes, k, min_samples - 1)
+    return found
+
+
+@stage(writes=("fragment", "num_vertices", "nearest", "bound"))
+def start_fragments(ops: ArrayModule, tree: Any, core: Any) -> tuple[Index, Count, Index, Any]:
+    """Make each point a fragment. Its core distance is a lower bound of its edges."""
+    size = len(tree.ids)
+    place = ops.arange(size, dtype=ops.index_dtype(size))
+    return place, size, ops.full(size, size, dtype=place.dtype), core
+
+
+@stage(writes=("best_end", "best_id", "nearest", "bound"))
+def find_nearest_outside(
+    ops: ArrayModule,
+    tree: Any,
+    boxes: Any,
+    core: Any,
+    reach: Any,
+    neighbor: Index,
+    fragment: Index,
+    num_vertices: Count,
+    nearest: Index,
+    bound: Any,
+) -> tuple[VertexIndex, VertexIndex, Index, Any]:
+    """Find the lightest edge of each fragment: the nearest points outside of its points.
+
+    A point keeps its nearest point while this stays outside. Otherwise its weight remains a lower
+    bound.
+
+    Source: March, Ram and Gray, "Fast Euclidean Minimum Spanning Tree", KDD 2010, for nodes within
+    a fragment, which are skipped; Prokopenko, Sao and Lebrun-Grandie, "A Single-Tree Algorithm to
+    Compute the Euclidean Minimum Spanning Tree on GPUs", ICPP 2022, for one search for each point.
+    """
+    lists = reach, neighbor
+    found = ops.nearest_outside(tree, boxes, core, *lists, fragment, num_vertices, nearest, bound)
+    return found.other, found.edge_id, found.nearest, found.bound
+
+
+@stage(writes="fragment")
+def relabel_points(ops: ArrayModule, fragment: Index, label: VertexIndex) -> Index:
+    """Replace the fragment of each point by the one that it was joined to."""
+    return ops.gather(label, fragment)
+
+
+@stage(writes="all_joined")
+def all_joined(num_vertices: Count) -> Verdict:
+    """Return whether all points are in one fragment."""
+    return num_vertices <= 1
+
+
+@stage(writes="forest")
+def attach_copies(ops: ArrayModule, forest: Chosen, copies: Any, points: Any) -> Chosen:
+    """Join each dropped point to the first point at distance 0.
+
+    This is the first equal point, or one before it: distances that are too small for their dtype
+    are 0. Then an edge of weight 0 joins both in the forest.
+    """
+    copy, first = copies
+    size = points.num_ids
+    if not len(copy):
+        return ops.empty(0, "int64")
+    # The forest of the other points is known.
+    edge = ops.concat([ops.asarray(ids, "int64") for ids in forest] or [ops.empty(0, "int64")])
+    u, v = edge // size, edge % size
+    (u, v) = ops.compact(ops.point_distances(points, u, v) == 0, u, v)
+    nearest = ops.scatter_reduce(ops.concat([u, v]), ops.concat([v, u]), size, "min", size)
+    first, copy = ops.asarray(first, "int64"), ops.asarray(copy, "int64")
+    end = ops.minimum(ops.gather(nearest, first), first)
+    return ops.minimum(end, copy) * size + ops.maximum(end, copy)
+
+
+@stage(writes="core_distance")
+def list_core_distances(ops: ArrayModule, tree: Any, core: Any, copies: Any) -> Any:
+    """Return the core distances in the order of the ids; copies have core distance 0."""
+    ids = ops.concat([tree.ids, copies[0]])
+    values = ops.concat([core, ops.full(len(copies[0]), 0.0, dtype="float64")])
+    return ops.scatter(ids, values, tree.num_ids, 0.0, dtype="float64")
