@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..forest.hierarchy.thresholds import check_thresholds
-from ..graphs.open import open_files
-from ..graphs.read import read
 from ..graphs.write import check_output, check_overwrite, replacing
 from ..pipeline.report.plot import pyplot
 from ..progress import set_listener
@@ -17,7 +14,7 @@ from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     Stopwatch,
     costs,
-    open_named,
+    open_inputs,
     peak_rss_bytes,
     print_lines,
     within,
@@ -68,20 +65,14 @@ def run(options: argparse.Namespace) -> None:
 
 def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read the pairs and solve."""
-    with contextlib.ExitStack() as stack:
-        how: dict[str, Any] = {"format": options.format, "weight": options.weight}
-        if options.ends is not None:
-            graph: Any = open_named(options, options.inputs, **how)
-        elif options.memory is None:
-            graph = read(options.inputs, **how)
-        else:
-            graph = open_files(options.inputs, is_bounded=True, **how)
-        watch.stop("read")
+    graph = open_inputs(options, is_streamed=options.memory is not None)
+    watch.stop("read")
+    with within(options.memory) as memory:
         forest = minimum_spanning_forest(
             graph,
             maximum=options.similarity,
             threads=options.threads,
-            memory=stack.enter_context(within(options.memory)),
+            memory=memory,
             checkpoint=options.checkpoint,
         )
     watch.stop("solve")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..progress import set_listener
 from .shared.machine import compile_kernels, describe_machine
 from .shared.summary import summarise
-from .shared.terminal import open_inputs, print_lines
+from .shared.terminal import open_measured, print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
         lines = _machine_lines(facts)
     else:
         with set_listener(True):
-            found = summarise(open_inputs(options))
+            found = summarise(open_measured(options))
         facts = dataclasses.asdict(found)
         for name in ("lightest", "heaviest"):  # infinity is not valid JSON
             facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue import candidates
 from ..pipeline.engine import streams
@@ -17,7 +16,7 @@ from ..pipeline.run.schedulers import Workers
 from ..pipeline.streaming.bounds import Graph
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
-from .shared.terminal import SLACK, open_named, print_lines, rss_bytes, within
+from .shared.terminal import SLACK, open_inputs, print_lines, rss_bytes, within
 
 if TYPE_CHECKING:
     import argparse
@@ -107,15 +106,11 @@ def _graph(options: argparse.Namespace) -> Graph:
         if sizes != (None, None):
             message = "plan takes either files or --vertices and --edges"
             raise OptionError(message)
-        how = {"format": options.format, "weight": options.weight}
-        if options.ends is not None:
-            named = open_named(options, options.inputs, **how)
-            return Graph.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
-        opened = open_files(options.inputs, is_bounded=options.memory is not None, **how)
-        graph = Graph.of(opened.with_sizes())
-        if streams(options.memory, options.strategy, _where(options).name):
-            return graph
-        return replace(graph, is_in_memory=True)
+        source = EdgeSource.of(open_inputs(options, is_streamed=True))
+        graph = Graph.of(source.with_sizes())
+        is_streamed = streams(options.memory, options.strategy, _where(options).name)
+        is_loaded = options.ends is None and not is_streamed
+        return replace(graph, is_in_memory=True) if is_loaded else graph
     if None in sizes:
         message = "plan needs either files or --vertices and --edges"
         raise OptionError(message)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import VerificationError
 from ..forest.verify import verify
-from ..graphs.open import open_files
-from ..graphs.read import read
 from ..progress import set_listener
 from .shared.terminal import (
     Stopwatch,
     costs,
     counts,
+    open_inputs,
     peak_rss_bytes,
     print_lines,
 )
@@ -29,11 +28,7 @@ def run(options: argparse.Namespace) -> int:
     watch.stop("start")
     try:
         with set_listener(not options.quiet):
-            how = {"format": options.format, "weight": options.weight}
-            if options.ends is None:
-                graph: Any = open_files(options.inputs, **how)
-            else:
-                graph = read(options.inputs, ends=options.ends, **how)
+            graph = open_inputs(options, is_streamed=True)
             watch.stop("read")
             found = verify(graph, options.forest, maximum=options.maximum)
     except VerificationError as error:

@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 BLOCK_EDGES = 2**19
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
-#: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
-#: counts them from this number of bytes on.
-_VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
+#: Arrays of indices over the vertices that any algorithm needs at once.
+_VERTEX_ARRAYS = 10
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -291,11 +290,18 @@ class EdgeSource:
             first = end
         return np.concatenate(found)
 
-    def check_vertices(self) -> None:
-        """Check that the available memory can hold arrays over the vertices, before any is made."""
+    def check_vertices(self, negligible: int = 10**9, available: int | None = None) -> None:
+        """Check that memory can hold arrays over the vertices, before any is made.
+
+        `available` are the bytes of memory, by default those of the system. Fewer bytes than
+        `negligible` are not compared with it.
+        """
         count = self.num_vertices or 0
         needed = count * _VERTEX_ARRAYS * (4 if count <= 2**31 else 8)
-        if needed < _NEGLIGIBLE or (known := available_bytes()) is None or needed <= known:
+        if needed < negligible:
+            return
+        available = available_bytes() if available is None else available
+        if available is None or needed <= available:
             return
         largest, place = self._largest_id()
         cause = f"{self.counted_in}: " if self.counted_in else ""
@@ -303,8 +309,8 @@ class EdgeSource:
             cause = f"{place}: vertex id {largest}: "
         raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
-            f"({show_bytes(needed)}; available are {show_bytes(known)}); if vertex ids are sparse, "
-            "renumber them from 0, or take them as names by ends=; if the graph has that "
+            f"({show_bytes(needed)}; available are {show_bytes(available)}); if vertex ids are "
+            "sparse, renumber them from 0, or take them as names by ends=; if the graph has that "
             "number of vertices, pass num_vertices="
         )
 
