@@ -65,8 +65,8 @@ def test_batches():
     assert [*map(len, batches([GOOD] * 20, most_edges=4))] == [4] * 5
     assert [*batches([])] == []
     graphs = iter(range(20))  # of unknown size
-    assert next(batches(graphs, most_edges=SMALL)) == [0]
-    assert next(graphs) == 1
+    assert next(batches(graphs, most_edges=SMALL)) == [0, 1]
+    assert next(graphs) == 2
 
 
 def test_weights_that_need_all_bits_to_be_sorted():
