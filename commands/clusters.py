@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     facts = {
         "vertices": forest.num_vertices,
         "pairs": forest.graph.num_edges,
-        "thresholds": [each._asdict() for each in table.counts],
+        "thresholds": [counts._asdict() for counts in table.counts],
         "seconds": watch.seconds,
         "peak_rss_bytes": peak_rss_bytes(),
     }
@@ -97,8 +97,8 @@ def _suffix(path: str) -> str:
 def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> None:
     print_lines([(name, f"{facts[name]:,}") for name in ("vertices", "pairs")])
     print(f"\n{'threshold':>12} {'clusters':>15} {'singletons':>15} {'largest':>15}")
-    for each in table.counts:
-        numbers = (each.clusters, each.singletons, each.largest)
-        print(f"{each.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
+    for counts in table.counts:
+        numbers = (counts.clusters, counts.singletons, counts.largest)
+        print(f"{counts.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
     print()
     print_lines([*costs(facts).items(), *[("written to", path) for path in outputs]])

@@ -40,16 +40,16 @@ def run(options: argparse.Namespace) -> None:
             partitions=options.partitions,
             memory=memory,
         )
-        found = plan(request, graph, where, rates)
-    facts = _facts(found, where, graph.num_edges, own)
+        decided = plan(request, graph, where, rates)
+    facts = _facts(decided, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))
         return
     print_lines(
         {
             "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
-            "strategy": f"{found.strategy} ({found.reason}); partitions: {found.partitions}",
-            "by": f"{found.algorithm} on {found.backend}, {found.scheduler}",
+            "strategy": f"{decided.strategy} ({decided.reason}); partitions: {decided.partitions}",
+            "by": f"{decided.algorithm} on {decided.backend}, {decided.scheduler}",
             **_costs(facts, each=" for each task" if where.is_cluster else ""),
         }.items()
     )
@@ -67,20 +67,20 @@ def _where(options: argparse.Namespace) -> Workers:
     return Workers(name, workers, eager=False)
 
 
-def _facts(found: Plan, where: Workers, num_edges: int, own: int) -> dict[str, Any]:
+def _facts(planned: Plan, where: Workers, num_edges: int, own: int) -> dict[str, Any]:
     """Return a plan, ready for JSON; `own` is the memory of the process before it solves."""
-    estimate = {} if found.estimate is None else found.estimate._asdict()
+    estimate = {} if planned.estimate is None else planned.estimate._asdict()
     return {
-        "algorithm": found.algorithm,
-        "backend": found.backend,
-        "strategy": found.strategy,
-        "reason": found.reason,
-        "scheduler": found.scheduler,
+        "algorithm": planned.algorithm,
+        "backend": planned.backend,
+        "strategy": planned.strategy,
+        "reason": planned.reason,
+        "scheduler": planned.scheduler,
         "threads": where.task_threads,
-        "partitions": found.partitions,
-        "peak": None if found.memory is None else found.memory + own,
-        "least": None if found.least_memory is None else found.least_memory + own,
-        "task_edges": min(found.capacity, num_edges),
+        "partitions": planned.partitions,
+        "peak": None if planned.memory is None else planned.memory + own,
+        "least": None if planned.least_memory is None else planned.least_memory + own,
+        "task_edges": min(planned.capacity, num_edges),
         **estimate,
     }
 

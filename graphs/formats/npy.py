@@ -236,11 +236,11 @@ def _in_memory(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[
     summaries: list[list[Any]] = [[] for _ in files]
 
     def read(start: int, stop: int) -> None:
-        for file, values, found in zip(files, columns, summaries, strict=True):
+        for file, values, summary in zip(files, columns, summaries, strict=True):
             cuts = [*range(start, stop, _CACHED // file.dtype.itemsize), stop]
             blocks = [values[low:high] for low, high in itertools.pairwise(cuts)]
             for block in file.reading(start, blocks):
-                found.append(file.summary(block))
+                summary.append(file.summary(block))
 
     in_shares(read, files[0].length)
     for values in columns:

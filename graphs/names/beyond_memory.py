@@ -212,16 +212,16 @@ def _code(connection: Any, folder: Path, parts: int) -> None:
     """
     for part in range(parts):
         report_progress("number names", part, parts)
-        found = [block / f"part={part}" for block in (folder / "names").iterdir()]
+        folders = [block / f"part={part}" for block in (folder / "names").iterdir()]
         codes = folder / "codes" / f"part={part}"
-        if not codes.exists() and any(path.exists() for path in found):
+        if not codes.exists() and any(path.exists() for path in folders):
             with (
                 _replacing(codes) as draft,  # renamed last: then the part is complete
                 _replacing(folder / "dictionaries" / f"{part}.parquet") as dictionary,
             ):
                 names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
                 _execute(connection, _CODE, found=names, dictionary=dictionary, draft=draft)
-        for path in found:
+        for path in folders:
             shutil.rmtree(path, ignore_errors=True)
     report_progress("number names", parts, parts)
     if not (folder / "names.parquet").exists():

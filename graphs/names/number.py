@@ -67,9 +67,9 @@ def number_graph(
             rest = named_pairs(graph, names, weight, format, first=done)
             return number_beyond_memory(rest, memory, folder, identity, spill)
     pairs, held, size = named_pairs(graph, names, weight, format), deque[Any](), 0
-    for each in pairs:
-        held.append(each)
-        size += each.nbytes
+    for table in pairs:
+        held.append(table)
+        size += table.nbytes
         if memory is not None and size * spill.growth > memory:
             dropped = (held.popleft() for _ in range(len(held)))
             return number_beyond_memory(chain(dropped, pairs), memory, folder, identity, spill)
@@ -79,9 +79,9 @@ def number_graph(
 def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     """Return named pairs as an edge list with `names`, and drop the pairs."""
     num_edges = sum(map(len, pairs))
-    chunks: list[Any] = [chunk for end in "lr" for each in pairs for chunk in each[end].chunks]
-    weighted = (each for each in pairs if "weight" in each.column_names)
-    weights = [arrow_values("weight", each["weight"]) for each in weighted]
+    chunks: list[Any] = [chunk for end in "lr" for table in pairs for chunk in table[end].chunks]
+    weighted = (table for table in pairs if "weight" in table.column_names)
+    weights = [arrow_values("weight", table["weight"]) for table in weighted]
     pairs.clear()
     report_progress("number names", 0, 2 * num_edges)
     codes, values = _encoded(chunks)

@@ -70,13 +70,13 @@ class VertexNames:
         """
         try:
             known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
-            found = compute.index_in(known.cast(self.type), value_set=self.values)
+            numbers = compute.index_in(known.cast(self.type), value_set=self.values)
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise OptionError(f"names of vertices must be of type {self.type}: {error}") from error
-        if found.null_count:
-            unknown = known[found.is_null().index(True).as_py()].as_py()
+        if numbers.null_count:
+            unknown = known[numbers.is_null().index(True).as_py()].as_py()
             raise OptionError(f"no vertex has the name {unknown!r}")
-        return np.asarray(found).astype(np.int64)
+        return np.asarray(numbers).astype(np.int64)
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
