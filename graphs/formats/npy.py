@@ -46,6 +46,7 @@ _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.
 _ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
 #: Bytes that are read and then checked while they are in the cache.
+#: `python -m benchmarks record files` measures it.
 _CACHED = 2**20
 #: Readers of headers, by version. Later versions differ only in named fields.
 _HEADERS = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Slices = tuple[slice, ...]
 
 #: The approximate number of vertices of a tile. With more vertices, fewer edges remain; with fewer
-#: vertices, their edges fit in a smaller cache.
+#: vertices, their edges fit in a smaller cache. `python -m benchmarks record grids` measures it.
 VERTICES = 2**16
 #: The number of shapes to keep: those of one plane of tiles.
 _SHAPES = 9
