@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: The code that a solve in memory runs, from the call to the edge ids.
 SOLVE = (
     "solve.py",
-    "graphs/read.py",
+    "graphs/open.py",
+    "graphs/adopters.py",
     "graphs/edge_list.py",
     "pipeline",
     "pipeline/catalogue",

@@ -137,7 +137,8 @@ def generate(parser: argparse.ArgumentParser) -> None:
 def parameters(family: Any) -> list[inspect.Parameter]:
     """Return the parameters of a function of `families.FAMILIES` that are its own."""
     signature = inspect.signature(family, eval_str=True)
-    return [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    options = inspect.Parameter.VAR_KEYWORD
+    return [parameter for parameter in signature.parameters.values() if parameter.kind != options]
 
 
 def convert(parser: argparse.ArgumentParser) -> None:
@@ -213,8 +214,8 @@ def _value(text: str) -> tuple[str, Any]:
     """Parse NAME=VALUE, where the value is a number, True or False."""
     name, _, value = text.partition("=")
     with contextlib.suppress(ValueError, SyntaxError):
-        if name.isidentifier() and isinstance(found := ast.literal_eval(value), int | float):
-            return name, found
+        if name.isidentifier() and isinstance(number := ast.literal_eval(value), int | float):
+            return name, number
     message = f"expected NAME=VALUE with a number, True or False, found {text!r}"
     raise argparse.ArgumentTypeError(message)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..forest.hierarchy.thresholds import check_thresholds
-from ..graphs.open import open_files
-from ..graphs.read import read
 from ..graphs.write import check_output, check_overwrite, replacing
 from ..pipeline.report.plot import pyplot
 from ..progress import set_listener
@@ -17,7 +14,7 @@ from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     Stopwatch,
     costs,
-    open_named,
+    open_inputs,
     peak_rss_bytes,
     print_lines,
     within,
@@ -56,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     facts = {
         "vertices": forest.num_vertices,
         "pairs": forest.graph.num_edges,
-        "thresholds": [each._asdict() for each in table.counts],
+        "thresholds": [counts._asdict() for counts in table.counts],
         "seconds": watch.seconds,
         "peak_rss_bytes": peak_rss_bytes(),
     }
@@ -68,20 +65,14 @@ def run(options: argparse.Namespace) -> None:
 
 def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read the pairs and solve."""
-    with contextlib.ExitStack() as stack:
-        how: dict[str, Any] = {"format": options.format, "weight": options.weight}
-        if options.ends is not None:
-            graph: Any = open_named(options, options.inputs, **how)
-        elif options.memory is None:
-            graph = read(options.inputs, **how)
-        else:
-            graph = open_files(options.inputs, is_bounded=True, **how)
-        watch.stop("read")
+    graph = open_inputs(options, is_streamed=options.memory is not None)
+    watch.stop("read")
+    with within(options.memory) as memory:
         forest = minimum_spanning_forest(
             graph,
             maximum=options.similarity,
             threads=options.threads,
-            memory=stack.enter_context(within(options.memory)),
+            memory=memory,
             checkpoint=options.checkpoint,
         )
     watch.stop("solve")
@@ -106,8 +97,8 @@ def _suffix(path: str) -> str:
 def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> None:
     print_lines([(name, f"{facts[name]:,}") for name in ("vertices", "pairs")])
     print(f"\n{'threshold':>12} {'clusters':>15} {'singletons':>15} {'largest':>15}")
-    for each in table.counts:
-        numbers = (each.clusters, each.singletons, each.largest)
-        print(f"{each.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
+    for counts in table.counts:
+        numbers = (counts.clusters, counts.singletons, counts.largest)
+        print(f"{counts.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
     print()
     print_lines([*costs(facts).items(), *[("written to", path) for path in outputs]])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graphs.write import check_output, check_overwrite, write_graph
 from ..progress import set_listener
-from .shared.terminal import open_inputs, output_path, print_size
+from .shared.terminal import open_measured, output_path, print_size
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +18,6 @@ def run(options: argparse.Namespace) -> None:
     with output_path(options.output) as output:
         check_output(output, has_names=options.ends is not None)
         with set_listener(not options.quiet):
-            graph = open_inputs(options)
+            graph = open_measured(options)
             write_graph(output, graph)
     print_size(options, graph)

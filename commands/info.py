@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..progress import set_listener
 from .shared.machine import compile_kernels, describe_machine
 from .shared.summary import summarise
-from .shared.terminal import open_inputs, print_lines
+from .shared.terminal import open_measured, print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -27,34 +27,34 @@ def run(options: argparse.Namespace) -> None:
         lines = _machine_lines(facts)
     else:
         with set_listener(True):
-            found = summarise(open_inputs(options))
-        facts = dataclasses.asdict(found)
+            summary = summarise(open_measured(options))
+        facts = dataclasses.asdict(summary)
         for name in ("lightest", "heaviest"):  # infinity is not valid JSON
             facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None
-        lines = _graph_lines(found)
+        lines = _graph_lines(summary)
     if options.json:
         print(json.dumps(facts))
     else:
         print_lines(lines)
 
 
-def _graph_lines(found: Summary) -> list[tuple[str, Any]]:
+def _graph_lines(summary: Summary) -> list[tuple[str, Any]]:
     lines = [
-        ("vertices", f"{found.num_vertices:,}"),
-        ("edges", f"{found.num_edges:,}, of which {found.num_loops:,} loops"),
-        ("components", f"{found.num_components:,}"),
-        ("weights", _weights(found)),
+        ("vertices", f"{summary.num_vertices:,}"),
+        ("edges", f"{summary.num_edges:,}, of which {summary.num_loops:,} loops"),
+        ("components", f"{summary.num_components:,}"),
+        ("weights", _weights(summary)),
     ]
-    for least, number in found.degrees:
+    for least, number in summary.degrees:
         name = str(least) if least < 2 else f"{least} to {2 * least - 1}"
         lines.append(("degree", f"{name}: {number:,} vertices"))
     return lines
 
 
-def _weights(found: Summary) -> str:
-    if not found.num_edges:
+def _weights(summary: Summary) -> str:
+    if not summary.num_edges:
         return "none"
-    return f"{found.lightest} to {found.heaviest}, {found.num_tied:,} edges tied"
+    return f"{summary.lightest} to {summary.heaviest}, {summary.num_tied:,} edges tied"
 
 
 def _kernel_lines(kernels: dict[str, Any] | None) -> list[tuple[str, Any]]:
@@ -72,9 +72,9 @@ def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     lines = [
         (name, facts[name]) for name in ("mstflow", "python", "platform", "processors", "threads")
     ]
-    for name, found in facts["backends"].items():
-        reason = found["why_not"]
-        state = f"is not usable: {reason}" if reason else found["version"] or "from a plugin"
+    for name, backend in facts["backends"].items():
+        reason = backend["why_not"]
+        state = f"is not usable: {reason}" if reason else backend["version"] or "from a plugin"
         lines.append(("backend", f"{name} {state}"))
     if cuda := facts["cuda"]:
         versions = f"driver {cuda['driver']}, runtime {cuda['runtime']}, NVRTC {cuda['nvrtc']}"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from ..graphs.open import open_files
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import candidates
 from ..pipeline.options import Options, check_count, parse_bytes
@@ -17,7 +16,7 @@ from ..pipeline.streaming.facts import GraphFacts
 from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
-from .shared.terminal import SLACK, open_named, print_lines, rss_bytes, within
+from .shared.terminal import SLACK, open_inputs, print_lines, rss_bytes, within
 
 if TYPE_CHECKING:
     import argparse
@@ -40,16 +39,16 @@ def run(options: argparse.Namespace) -> None:
             memory=memory,
         )
         backend = resolve_backend("auto", graph.num_edges)
-        found = plan(Request(candidates("auto"), of_run, graph, where, backend), rates)
-    facts = _facts(found, where, graph.num_edges, own)
+        decided = plan(Request(candidates("auto"), of_run, graph, where, backend), rates)
+    facts = _facts(decided, where, graph.num_edges, own)
     if options.json:
         print(json.dumps(facts))
         return
     print_lines(
         {
             "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
-            "strategy": f"{found.strategy} ({found.reason}); partitions: {found.partitions}",
-            "by": f"{found.algorithm} on {found.backend}, {found.scheduler}",
+            "strategy": f"{decided.strategy} ({decided.reason}); partitions: {decided.partitions}",
+            "by": f"{decided.algorithm} on {decided.backend}, {decided.scheduler}",
             **_costs(facts, each=" for each task" if where.is_cluster else ""),
         }.items()
     )
@@ -67,20 +66,20 @@ def _where(options: argparse.Namespace) -> Workers:
     return Workers(name, workers, eager=False)
 
 
-def _facts(found: Plan, where: Workers, num_edges: int, own: int) -> dict[str, Any]:
+def _facts(planned: Plan, where: Workers, num_edges: int, own: int) -> dict[str, Any]:
     """Return a plan, ready for JSON; `own` is the memory of the process before it solves."""
-    estimate = {} if found.estimate is None else found.estimate._asdict()
+    estimate = {} if planned.estimate is None else planned.estimate._asdict()
     return {
-        "algorithm": found.algorithm,
-        "backend": found.backend,
-        "strategy": found.strategy,
-        "reason": found.reason,
-        "scheduler": found.scheduler,
+        "algorithm": planned.algorithm,
+        "backend": planned.backend,
+        "strategy": planned.strategy,
+        "reason": planned.reason,
+        "scheduler": planned.scheduler,
         "threads": where.task_threads,
-        "partitions": found.partitions,
-        "peak": None if found.memory is None else found.memory + own,
-        "least": None if found.least_memory is None else found.least_memory + own,
-        "task_edges": min(found.capacity, num_edges),
+        "partitions": planned.partitions,
+        "peak": None if planned.memory is None else planned.memory + own,
+        "least": None if planned.least_memory is None else planned.least_memory + own,
+        "task_edges": min(planned.capacity, num_edges),
         **estimate,
     }
 
@@ -106,16 +105,12 @@ def _graph(options: argparse.Namespace) -> GraphFacts:
         if sizes != (None, None):
             message = "plan takes either files or --vertices and --edges"
             raise OptionError(message)
-        how = {"format": options.format, "weight": options.weight}
-        if options.ends is not None:
-            named = open_named(options, options.inputs, **how)
-            return GraphFacts.of(named if isinstance(named, EdgeSource) else EdgeSource.of(named))
-        opened = open_files(options.inputs, is_bounded=options.memory is not None, **how)
-        graph = GraphFacts.of(opened.with_sizes())
+        source = EdgeSource.of(open_inputs(options, is_streamed=True))
+        graph = GraphFacts.of(source.with_sizes())
         names = {"strategy": options.strategy, "scheduler": _where(options).name}
-        if Options(memory=options.memory, **names).streams:
-            return graph
-        return replace(graph, is_in_memory=True)
+        is_streamed = Options(memory=options.memory, **names).streams
+        is_loaded = options.ends is None and not is_streamed
+        return replace(graph, is_in_memory=True) if is_loaded else graph
     if None in sizes:
         message = "plan needs either files or --vertices and --edges"
         raise OptionError(message)

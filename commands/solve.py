@@ -7,13 +7,10 @@ import json
 import math
 import signal
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..graphs.formats.text.coordinates import read_coordinates
-from ..graphs.open import open_files
-from ..graphs.read import read
 from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.options import Options
@@ -26,7 +23,7 @@ from .shared.terminal import (
     Stopwatch,
     costs,
     counts,
-    open_named,
+    open_inputs,
     output_path,
     peak_rss_bytes,
     print_lines,
@@ -96,17 +93,14 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read and solve."""
     chosen = {name: getattr(options, name) for name in ("memory", "strategy", "scheduler")}
     is_streamed = Options(**chosen).streams
-    opened = partial(open_files, is_bounded=options.memory is not None) if is_streamed else read
-    if options.ends is not None:
-        opened = partial(open_named, options)
     with sharing(options.threads or kernel_threads()):
-        graph = opened(options.inputs, format=options.format, weight=options.weight)
+        graph = open_inputs(options, is_streamed=is_streamed)
     watch.stop("read")
     with _cluster(options) as scheduler, within(options.memory) as memory:
         return minimum_spanning_forest(
             graph,
             maximum=options.maximum,
-            algorithm=_algorithm(options),
+            algorithm=chosen_algorithm(options),
             backend=options.backend,
             threads=options.threads,
             scheduler=scheduler,
@@ -117,7 +111,7 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
         )
 
 
-def _algorithm(options: argparse.Namespace) -> str | Pipeline:
+def chosen_algorithm(options: argparse.Namespace) -> str | Pipeline:
     """Return the algorithm with the parameters of --set."""
     if not options.set:
         return str(options.algorithm)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import VerificationError
 from ..forest.verify import verify
-from ..graphs.open import open_files
-from ..graphs.read import read
 from ..progress import set_listener
 from .shared.terminal import (
     Stopwatch,
     costs,
     counts,
+    open_inputs,
     peak_rss_bytes,
     print_lines,
 )
@@ -29,13 +28,9 @@ def run(options: argparse.Namespace) -> int:
     watch.stop("start")
     try:
         with set_listener(not options.quiet):
-            how = {"format": options.format, "weight": options.weight}
-            if options.ends is None:
-                graph: Any = open_files(options.inputs, **how)
-            else:
-                graph = read(options.inputs, ends=options.ends, **how)
+            graph = open_inputs(options, is_streamed=True)
             watch.stop("read")
-            found = verify(graph, options.forest, maximum=options.maximum)
+            verification = verify(graph, options.forest, maximum=options.maximum)
     except VerificationError as error:
         if options.json:
             print(json.dumps({"right": False, "problem": str(error)}))
@@ -44,11 +39,11 @@ def run(options: argparse.Namespace) -> int:
     watch.stop("verify")
     facts = {
         "right": True,
-        "vertices": found.num_vertices,
-        "edges": found.num_edges,
-        "components": found.num_components,
-        "forest_edges": found.num_forest_edges,
-        "compared": list(found.compared),
+        "vertices": verification.num_vertices,
+        "edges": verification.num_edges,
+        "components": verification.num_components,
+        "forest_edges": verification.num_forest_edges,
+        "compared": list(verification.compared),
         "seconds": watch.seconds,
         "peak_rss_bytes": peak_rss_bytes(),
     }
@@ -57,6 +52,6 @@ def run(options: argparse.Namespace) -> int:
     elif not options.quiet:
         which = "maximum" if options.maximum else "minimum"
         forest = f"right: this is the {which} spanning forest, edge for edge"
-        compared = {"compared": ", ".join(("edge ids", *found.compared))}
+        compared = {"compared": ", ".join(("edge ids", *verification.compared))}
         print_lines({"forest": forest, **counts(facts), **compared, **costs(facts)}.items())
     return 0

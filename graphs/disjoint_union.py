@@ -1,4 +1,4 @@
-"""Many small graphs as one: their disjoint union."""
+"""The disjoint union of many small graphs, which one run can solve."""
 
 from __future__ import annotations
 
@@ -16,28 +16,32 @@ from .open import edge_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-#: The largest number of graphs that one run takes, and of their edges: more are not read at once.
-TOGETHER, HELD = 2**10, 2**22
 #: The largest number of edges, and of vertices, of a small graph.
-FEW = 2**16
+SMALL = 2**16
 
 
-def batches(graphs: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield the graphs in lists of at most `TOGETHER`, which grow until they have `HELD` edges."""
+def batches(
+    graphs: Iterable[Any], most_graphs: int = 2**10, most_edges: int = 2**22
+) -> Iterator[list[Any]]:
+    """Yield the graphs in lists, each for one run.
+
+    A list doubles while it has fewer than `most_graphs` graphs and `most_edges` edges. So an
+    iterator is not read far ahead, and the memory for the graphs of a run is bounded.
+    """
     remaining = iter(graphs)
-    while some := [*itertools.islice(remaining, 1)]:
-        held, new = 0, some
-        while new and len(some) < TOGETHER and held < HELD:
-            held += sum(map(_num_edges, new))
-            new = [*itertools.islice(remaining, min(len(some), TOGETHER - len(some)))]
-            some += new
-        yield some
+    while batch := [*itertools.islice(remaining, 1)]:
+        num_edges, new = 0, batch
+        while new and len(batch) < most_graphs and num_edges < most_edges:
+            num_edges += sum(map(_num_edges, new))
+            new = [*itertools.islice(remaining, min(len(batch), most_graphs - len(batch)))]
+            batch += new
+        yield batch
 
 
 def _num_edges(graph: Any) -> int:
-    """Return the number of edges of columns or an edge list, or `FEW` for other graphs."""
+    """Return the number of edges of columns or an edge list, or `SMALL` for other graphs."""
     column = graph[0] if type(graph) is tuple and graph else getattr(graph, "u", None)
-    return operator.length_hint(column, FEW)
+    return operator.length_hint(column, SMALL)
 
 
 def small_graphs(graphs: Sequence[Any], weight: str | None) -> Sequence[Any]:
@@ -45,7 +49,7 @@ def small_graphs(graphs: Sequence[Any], weight: str | None) -> Sequence[Any]:
 
     Files, streams, graphs on a GPU, large graphs and invalid graphs are omitted.
     """
-    return [_adopted(graph, weight) for graph in graphs]
+    return [_small_graph(graph, weight) for graph in graphs]
 
 
 def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
@@ -64,13 +68,13 @@ def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
     return unchecked(u, v, weight, vertices[-1]), starts
 
 
-def _adopted(graph: Any, weight: str | None) -> Any:
+def _small_graph(graph: Any, weight: str | None) -> EdgeList | None:
     is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
     if paths_of(graph) or is_stream:  # a stream can be read only once
         return None
     try:
-        found = edge_list(graph, None, weight)
+        edges = edge_list(graph, None, weight)
     except (MstflowError, MemoryError):
         return None  # the run on this graph alone raises it again
-    is_small = max(found.num_edges, found.num_vertices) <= FEW and not found.is_on_device
-    return found if is_small else None
+    is_small = max(edges.num_edges, edges.num_vertices) <= SMALL and not edges.is_on_device
+    return edges if is_small else None

@@ -189,11 +189,11 @@ def checked(
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
             f"weight has {len(weight)} edges"
         )
-    found = survey(u, v, weight)
-    if found.has_nan:
+    extent = survey(u, v, weight)
+    if extent.has_nan:
         raise GraphError(f"edge {first_id + int(np.isnan(weight).argmax())}: the weight is NaN")
-    count = _checked_num_vertices(u, v, found, num_vertices, first_id)
-    return u, v, weight, count, not found.may_be_signed
+    count = _checked_num_vertices(u, v, extent, num_vertices, first_id)
+    return u, v, weight, count, not extent.may_be_signed
 
 
 def check_names(names: VertexNames | None, num_vertices: int) -> None:

@@ -84,8 +84,8 @@ class FileState(NamedTuple):
     def of(cls, path: Path, descriptor: int | None = None) -> FileState:
         """Return the current state of a file, by its descriptor if it is open."""
         with file_errors(path):
-            found = os.stat(path if descriptor is None else descriptor)
-        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+            status = os.stat(path if descriptor is None else descriptor)
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 @contextlib.contextmanager
@@ -102,12 +102,12 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
 
 def check_state(path: Path, known: FileState, descriptor: int | None = None) -> None:
     """Check that a file is still in a known state. If it is open, pass its descriptor."""
-    found = FileState.of(path, descriptor)
-    if found == known:
+    state = FileState.of(path, descriptor)
+    if state == known:
         return
-    if found.size != known.size:
-        how = f"it had {known.size:,} bytes and now has {found.size:,}"
-    elif found.inode != known.inode:
+    if state.size != known.size:
+        how = f"it had {known.size:,} bytes and now has {state.size:,}"
+    elif state.inode != known.inode:
         how = "another file has replaced it"
     else:
         how = "it was written to"
@@ -116,10 +116,10 @@ def check_state(path: Path, known: FileState, descriptor: int | None = None) -> 
 
 def digest(*data: Any) -> str:
     """Return the BLAKE2b digest of bytes-like values."""
-    found = hashlib.blake2b(digest_size=16)
-    for each in data:
-        found.update(each)
-    return found.hexdigest()
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in data:
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 def file_fingerprint(path: Path) -> str:

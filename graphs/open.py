@@ -80,9 +80,9 @@ def edge_list(
     """
     if not callable(weight) and (paths := paths_of(graph)):
         return read(paths, num_vertices=num_vertices, weight=weight)
-    found = adopt(graph, weight, may_stream=False)
-    assert isinstance(found, EdgeList)
-    return found if num_vertices is None else found.on(num_vertices)
+    loaded = adopt(graph, weight, may_stream=False)
+    assert isinstance(loaded, EdgeList)
+    return loaded if num_vertices is None else loaded.on(num_vertices)
 
 
 def open_files(
@@ -99,17 +99,17 @@ def open_files(
     """
     sources = []
     for path in map(Path, paths):
-        found = format_of(path, format)
-        source = found.source(path, weight, is_bounded=is_bounded)
+        file_format = format_of(path, format)
+        source = file_format.source(path, weight, is_bounded=is_bounded)
         if source is None and is_bounded:
             # Without `size`, assume that the columns and the work to read them take all that a file
             # may expand to.
-            size = most_from(path) // 2 if found.size is None else found.size(path)
+            size = most_from(path) // 2 if file_format.size is None else file_format.size(path)
             whole, most = partial(_whole, format=format, weight=weight), -(-size // _EDGE)
             state, options = FileState.of(path), f"{weight}"
-            file = File(path, found.name, whole, options, state, edges_at_once=most)
+            file = File(path, file_format.name, whole, options, state, edges_at_once=most)
             source = EdgeSource((file,))
-        sources.append(source or EdgeSource.of(found.graph(path, weight)))
+        sources.append(source or EdgeSource.of(file_format.graph(path, weight)))
     segments = tuple(segment for source in sources for segment in source.segments)
     counts = [source.num_vertices or 0 for source in sources]
     least = max(counts)

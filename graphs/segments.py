@@ -144,16 +144,16 @@ def checksum(columns: Iterable[NDArray[Any]]) -> int:
     depends on the positions of the words. The result is the CRC-32 of the sums, the bytes after the
     last full round, and the dtypes.
     """
-    found = 0
+    crc = 0
     for column in columns:
         values = column[:1] if column.strides == (0,) else column  # all values are the same
         data = np.ascontiguousarray(values).view(np.uint8)
         whole = len(data) // (8 * _LANES) * 8 * _LANES
         words = data[:whole].view(np.uint64).reshape(-1, _LANES)
-        found = zlib.crc32(f"{column.dtype.str} {len(column)}".encode(), found)
-        found = zlib.crc32(np.add.reduce(words, axis=0).data, found)
-        found = zlib.crc32(data[whole:].data, found)
-    return found
+        crc = zlib.crc32(f"{column.dtype.str} {len(column)}".encode(), crc)
+        crc = zlib.crc32(np.add.reduce(words, axis=0).data, crc)
+        crc = zlib.crc32(data[whole:].data, crc)
+    return crc
 
 
 def column_segment(columns: Any, name: str) -> ArraySegment:
@@ -239,8 +239,8 @@ class Chunks(Sequential):
                 raise GraphError(self._changed(place, "it was not in the first scan"))
             known = self.checksums[place]
             if chunk.num_edges != known[0]:
-                found = f"it had {known[0]:,} edges and now has {chunk.num_edges:,}"
-                raise GraphError(self._changed(place, found))
+                change = f"it had {known[0]:,} edges and now has {chunk.num_edges:,}"
+                raise GraphError(self._changed(place, change))
             compare = functools.cache(partial(self._compare, place, chunk, known[1]))
             for count, read in chunk.reads(size):
                 yield count, partial(_compared, compare, read)

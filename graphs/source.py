@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 BLOCK_EDGES = 2**19
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
-#: Arrays of indices over the vertices that any algorithm needs at once; a check of available memory
-#: counts them from this number of bytes on.
-_VERTEX_ARRAYS, _NEGLIGIBLE = 10, 10**9
+#: Arrays of indices over the vertices that any algorithm needs at once.
+_VERTEX_ARRAYS = 10
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -156,8 +155,8 @@ class EdgeSource:
     def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
         """Return the extents of a partition of a grid, the bound `tiles_leave`, and its tiles."""
         grid: Any = self.segments[0]
-        found: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
-        return found
+        tiles: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
+        return tiles
 
     def check(self) -> None:
         """Check all edges by reading them."""
@@ -253,9 +252,9 @@ class EdgeSource:
                 "a checkpoint needs a graph that can be read again; pass files, arrays or a list "
                 "of chunks instead of an iterator"
             )
-        found = [segment.fingerprint() for segment in self.segments]
+        digests = [segment.fingerprint() for segment in self.segments]
         removed = [] if self.removed is None else [np.ascontiguousarray(self.removed).data]
-        return digest(repr((self.first_id, self.unweighted, found)).encode(), *removed)
+        return digest(repr((self.first_id, self.unweighted, digests)).encode(), *removed)
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of all edges, in memory."""
@@ -286,22 +285,29 @@ class EdgeSource:
         count = self.num_edges
         if not count or not shares or not all(segment.is_direct for segment in self.segments):
             return np.empty(0, self.weight_dtype or np.int64)
-        places, found, first = max(1, _SAMPLES // shares), [], 0
+        places, samples, first = max(1, _SAMPLES // shares), [], 0
         starts = sorted({count * place // places for place in range(places)})
         for segment in self.segments:
             end = first + (segment.num_edges or 0)
             part, runs = self.slice(first, end), [at - first for at in starts if first <= at < end]
             if runs and segment.edges_at_once:  # read it once, not once for each run
                 part = EdgeSource((ArraySegment(*part.columns()),))  # type: ignore[arg-type]
-            found += [part.slice(at, at + _SAMPLE_EDGES).columns()[2].copy() for at in runs]
+            samples += [part.slice(at, at + _SAMPLE_EDGES).columns()[2].copy() for at in runs]
             first = end
-        return np.concatenate(found)
+        return np.concatenate(samples)
 
-    def check_vertices(self) -> None:
-        """Check that the available memory can hold arrays over the vertices, before any is made."""
+    def check_vertices(self, negligible: int = 10**9, available: int | None = None) -> None:
+        """Check that memory can hold arrays over the vertices, before any is made.
+
+        `available` are the bytes of memory, by default those of the system. Fewer bytes than
+        `negligible` are not compared with it.
+        """
         count = self.num_vertices or 0
         needed = count * _VERTEX_ARRAYS * (4 if count <= 2**31 else 8)
-        if needed < _NEGLIGIBLE or (known := available_bytes()) is None or needed <= known:
+        if needed < negligible:
+            return
+        available = available_bytes() if available is None else available
+        if available is None or needed <= available:
             return
         largest, place = self._largest_id()
         cause = f"{self.counted_in}: " if self.counted_in else ""
@@ -309,8 +315,8 @@ class EdgeSource:
             cause = f"{place}: vertex id {largest}: "
         raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
-            f"({show_bytes(needed)}; available are {show_bytes(known)}); if vertex ids are sparse, "
-            "renumber them from 0, or take them as names by ends=; if the graph has that "
+            f"({show_bytes(needed)}; available are {show_bytes(available)}); if vertex ids are "
+            "sparse, renumber them from 0, or take them as names by ends=; if the graph has that "
             "number of vertices, pass num_vertices="
         )
 
@@ -319,17 +325,17 @@ class EdgeSource:
 
         This needs a scan. Without edges the id is -1 and the place is empty.
         """
-        found, place, edge = -1, "", self.first_id
+        largest, place, edge = -1, "", self.first_id
         for segment in self.segments:
             row = 0
             for count, read in segment.reads(BLOCK_EDGES):
                 u, v = (host_array(ids).astype(np.int64) for ids in read()[:2])
                 ends = np.maximum(u, v)
-                if int(ends.max(initial=-1)) > found:
+                if int(ends.max(initial=-1)) > largest:
                     at = int(ends.argmax())
-                    found, place = int(ends[at]), _place(segment, row + at, edge + at)
+                    largest, place = int(ends[at]), _place(segment, row + at, edge + at)
                 row, edge = row + count, edge + count
-        return found, place
+        return largest, place
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
@@ -340,13 +346,13 @@ class EdgeSource:
                     host_array(edge_ids) + (segment.start - self.first_id)
                 )
                 return taken
-        found, low, known = [], 0, host_array(edge_ids)
+        blocks, low, known = [], 0, host_array(edge_ids)
         for first, count, read in self.blocks():
             high = int(np.searchsorted(known, first + count))
             if low < high:
-                found.append(tuple(column[edge_ids[low:high] - first] for column in read()))
+                blocks.append(tuple(column[edge_ids[low:high] - first] for column in read()))
             low = high
-        return _joined(found or [tuple(column[:0] for column in self.first_columns())])
+        return _joined(blocks or [tuple(column[:0] for column in self.first_columns())])
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the first edge; empty columns if there are no edges.

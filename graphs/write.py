@@ -138,8 +138,8 @@ def _check_place(path: AnyPath) -> None:
 def check_overwrite(outputs: Iterable[AnyPath], inputs: Iterable[AnyPath]) -> None:
     """Check that no output would replace an input, a file of an input folder, or another output."""
     paths = [Path(path) for path in inputs]
-    folders = (path for path in paths if path.is_dir())
-    known = dict.fromkeys([*paths, *(file for each in folders for file in each.iterdir())], "input")
+    inside = [file for path in paths if path.is_dir() for file in path.iterdir()]
+    known = dict.fromkeys([*paths, *inside], "input")
     for output in map(Path, outputs):
         for other, role in known.items():
             exist = output.exists() and other.exists()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
+    from ...graphs.edge_list import EdgeList
+
 #: The name of standard output as an output.
 STDOUT = "-"
 #: Bytes by which the memory of a process may differ when the same command runs again.
@@ -62,21 +64,27 @@ class Stopwatch:
         self._last = now
 
 
-def open_inputs(options: argparse.Namespace) -> EdgeSource:
-    """Open the inputs; a single file is streamed if its format supports that."""
-    how = {"format": options.format, "weight": options.weight}
+def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList | EdgeSource:
+    """Load the inputs, or open them as a source whose formats are streamed if they can be.
+
+    Names of vertices are numbered within the memory bound of the command, if it has one.
+    """
+    inputs, how = options.inputs, {"format": options.format, "weight": options.weight}
+    bound, checkpoint = (vars(options).get(name) for name in ("memory", "checkpoint"))
     if options.ends is not None:
-        return EdgeSource.of(read(options.inputs, ends=options.ends, **how))
-    if len(options.inputs) == 1:
-        return open_files(options.inputs, **how).with_sizes()
-    return EdgeSource.of(read(options.inputs, **how))  # converts all weights to one dtype
+        with within(bound) as memory:
+            return number_graph(inputs, options.ends, memory=memory, checkpoint=checkpoint, **how)
+    return (
+        open_files(inputs, is_bounded=bound is not None, **how)
+        if is_streamed
+        else read(inputs, **how)
+    )
 
 
-def open_named(options: argparse.Namespace, inputs: list[str], **how: Any) -> Any:
-    """Open inputs whose vertices have names, within the memory bound of the command."""
-    with within(options.memory) as memory:
-        bounds: dict[str, Any] = {"memory": memory, "checkpoint": vars(options).get("checkpoint")}
-        return number_graph(inputs, options.ends, how.pop("weight"), **bounds, **how)
+def open_measured(options: argparse.Namespace) -> EdgeSource:
+    """Open the inputs as a source whose sizes are known."""
+    is_streamed = len(options.inputs) == 1  # several are loaded, so their weights get one dtype
+    return EdgeSource.of(open_inputs(options, is_streamed=is_streamed)).with_sizes()
 
 
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:
@@ -124,12 +132,15 @@ def peak_rss_bytes() -> int:
 
 
 @contextlib.contextmanager
-def within(memory: str | None) -> Iterator[int | None]:
-    """Yield the memory bound minus the memory that this process already uses."""
+def within(memory: str | None, held: int | None = None) -> Iterator[int | None]:
+    """Yield a memory bound minus the bytes `held` by this process, by default its resident memory.
+
+    An error states the smallest bound of the whole process.
+    """
     if memory is None:
         yield None
         return
-    bound, held = parse_bytes(memory), rss_bytes()
+    bound, held = parse_bytes(memory), rss_bytes() if held is None else held
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:

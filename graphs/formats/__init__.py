@@ -34,14 +34,14 @@ FORMATS = (
     arrow.FORMAT,
     geojson.FORMAT,
 )
-_READABLE = {each.name: each for each in FORMATS if each.read or each.blocks}
-_FOLDER = next(each for each in FORMATS if each.is_folder)
-_WRITABLE = {each.suffixes[0]: each for each in FORMATS if each.write and each.suffixes}
+_READABLE = {kind.name: kind for kind in FORMATS if kind.read or kind.blocks}
+_FOLDER = next(kind for kind in FORMATS if kind.is_folder)
+_WRITABLE = {kind.suffixes[0]: kind for kind in FORMATS if kind.write and kind.suffixes}
 
 #: The suffixes of outputs that can contain names of vertices, for messages.
-NAMED_OUTPUTS = " or ".join(suffix for suffix, each in _WRITABLE.items() if each.holds_names)
+NAMED_OUTPUTS = " or ".join(suffix for suffix, kind in _WRITABLE.items() if kind.holds_names)
 #: The suffixes of outputs for any graph, for messages.
-OUTPUTS = ", ".join(suffix for suffix, each in _WRITABLE.items() if not each.needs_coordinates)
+OUTPUTS = ", ".join(suffix for suffix, kind in _WRITABLE.items() if not kind.needs_coordinates)
 
 
 def format_names() -> list[str]:
@@ -61,18 +61,18 @@ def format_of(path: Path, name: str | None = None) -> Format:
         return _FOLDER
     plain = path.with_suffix("") if path.suffix.lower() in DECOMPRESSORS else path
     suffix = plain.suffix.lower()
-    known = [each for each in _READABLE.values() if suffix in each.suffixes]
+    known = [kind for kind in _READABLE.values() if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
     if not known and suffix[1:] in _plugins():
         return _named(suffix[1:])
-    found = _sniffed(path)
+    sniffed = _sniffed(path)
     if known:
-        return found if found in known else known[0]
-    if found is None:
+        return sniffed if sniffed in known else known[0]
+    if sniffed is None:
         message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
         raise FileFormatError(message)
-    return found
+    return sniffed
 
 
 def writer_of(
@@ -80,17 +80,17 @@ def writer_of(
 ) -> Callable[[Path, EdgeTable], None]:
     """Return the function that writes a file or folder of this name."""
     suffix = Path(path).suffix.lower()
-    found = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
-    if found is None and suffix[1:] in _plugins():
-        found = _named(suffix[1:])
-    if has_coordinates != (found is not None and found.needs_coordinates):
+    target = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
+    if target is None and suffix[1:] in _plugins():
+        target = _named(suffix[1:])
+    if has_coordinates != (target is not None and target.needs_coordinates):
         raise OptionError(f"{path}: .geojson, and no other format, needs coordinates=")
-    if found is None or found.write is None:
+    if target is None or target.write is None:
         message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)
-    if has_names and not found.holds_names:
+    if has_names and not target.holds_names:
         raise OptionError(f"{path}: vertices have names; use {NAMED_OUTPUTS}")
-    return found.write
+    return target.write
 
 
 def names_folder(path: str | PathLike[str]) -> bool:
@@ -102,9 +102,9 @@ def _sniffed(path: Path) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():
-            for each in FORMATS:
-                if each.begins and each.begins(line):
-                    return each
+            for kind in FORMATS:
+                if kind.begins and kind.begins(line):
+                    return kind
             fields = split_fields(line)
             if fields and fields[0][:1] not in b"#%":
                 return None
@@ -113,8 +113,8 @@ def _sniffed(path: Path) -> Format | None:
 
 def _plugins() -> dict[str, Plugin]:
     """Return the formats of plugins. The name of each is also the suffix of its files."""
-    suffixes = (suffix[1:] for each in FORMATS for suffix in each.suffixes)
-    return registered("reader", (*(each.name for each in FORMATS), *suffixes))
+    suffixes = (suffix[1:] for kind in FORMATS for suffix in kind.suffixes)
+    return registered("reader", (*(kind.name for kind in FORMATS), *suffixes))
 
 
 def _named(name: str) -> Format:
@@ -122,5 +122,5 @@ def _named(name: str) -> Format:
         return _READABLE[name]
     if name not in _plugins():
         raise OptionError(f"unknown format {name!r}; known: {', '.join(format_names())}")
-    found = _plugins()[name].load(Callable, Format)
-    return found if isinstance(found, Format) else Format(name, (f".{name}",), found)
+    loaded = _plugins()[name].load(Callable, Format)
+    return loaded if isinstance(loaded, Format) else Format(name, (f".{name}",), loaded)

@@ -54,7 +54,7 @@ def decompressed_bytes(path: Path) -> int:
     with arrow_errors(path), path.open("rb") as handle:
         try:
             messages = _of_file(handle) if _is_file(handle) else _of_stream(handle)
-            total = sum(_body_bytes(handle, *each) for each in messages)
+            total = sum(_body_bytes(handle, *message) for message in messages)
         except (struct.error, OverflowError) as error:
             raise ValueError("the metadata are damaged") from error
     check_decompressed(path, total)
@@ -94,12 +94,12 @@ class _Table(NamedTuple):
 
     def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
         """Return a list of structs; an empty one if it is missing."""
-        if (found := self.table(field)) is None:
+        if (vector := self.table(field)) is None:
             return []
-        size = self._read("I", found.start) * struct.calcsize(code)
+        size = self._read("I", vector.start) * struct.calcsize(code)
         if size > len(self.data):
             raise struct.error("a list ends beyond the metadata")
-        return list(struct.iter_unpack(code, self.data[found.start + 4 :][:size]))
+        return list(struct.iter_unpack(code, self.data[vector.start + 4 :][:size]))
 
     def _place(self, field: int) -> int:
         listed = self.start - self._read("i", self.start)

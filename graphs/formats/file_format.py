@@ -110,7 +110,7 @@ def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
     """Parse the identity of a graph; return None if `text` is None."""
     if text is None:
         return None
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    identity = json.loads(text)
+    if not isinstance(identity, dict):
         raise ValueError(f"{IDENTITY} must be a JSON object, not {text!r}")
-    return found
+    return identity

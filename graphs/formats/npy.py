@@ -46,6 +46,7 @@ _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.
 _ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
 #: Bytes that are read and then checked while they are in the cache.
+#: `python -m benchmarks record files` measures it.
 _CACHED = 2**20
 #: Readers of headers, by version. Later versions differ only in named fields.
 _HEADERS = {
@@ -236,11 +237,11 @@ def _in_memory(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[
     summaries: list[list[Any]] = [[] for _ in files]
 
     def read(start: int, stop: int) -> None:
-        for file, values, found in zip(files, columns, summaries, strict=True):
+        for file, values, summary in zip(files, columns, summaries, strict=True):
             cuts = [*range(start, stop, _CACHED // file.dtype.itemsize), stop]
             blocks = [values[low:high] for low, high in itertools.pairwise(cuts)]
             for block in file.reading(start, blocks):
-                found.append(file.summary(block))
+                summary.append(file.summary(block))
 
     in_shares(read, files[0].length)
     for values in columns:

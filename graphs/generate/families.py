@@ -239,9 +239,9 @@ def ssca2(
         pair[again] = shuffled(pair[again], pairs, stream_key(seed, "parallel"))
         kind, rank = _place(kind_starts, pair)
         u, v = np.empty_like(pair), np.empty_like(pair)
-        for each in np.unique(kind):
-            here = kind == each
-            u[here], v[here] = kinds[each][1](rank[here])
+        for which in np.unique(kind):
+            here = kind == which
+            u[here], v[here] = kinds[which][1](rank[here])
         return u, v
 
     return Generated(vertices, int(copy_starts[-1]), ends, **options)

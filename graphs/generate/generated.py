@@ -90,7 +90,7 @@ class Generated:
             ends: Iterable[Words] = self.ends(numbers, self.seed)
             if self.shuffle_vertices:
                 key = stream_key(self.seed, "vertices")
-                ends = (shuffled(each, self.num_vertices, key) for each in ends)
+                ends = (shuffled(column, self.num_vertices, key) for column in ends)
             u[here], v[here] = ends
             weight[here] = self._weights_of(numbers)
         return u, v, weight

@@ -104,14 +104,14 @@ def grid(
 
 def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return the absolute differences, exact for integers; channels are summed."""
-    found: NDArray[Any]
+    distance: NDArray[Any]
     if left.dtype.kind == "b":
-        found = left != right
+        distance = left != right
     else:
-        found = np.maximum(left, right) - np.minimum(left, right)
+        distance = np.maximum(left, right) - np.minimum(left, right)
     if left.dtype.kind == "i":  # the difference wraps around, which unsigned integers undo
-        found = found.view(f"u{found.itemsize}")
-    return np.asarray(found.sum(axis=-1)) if found.ndim > 1 else found
+        distance = distance.view(f"u{distance.itemsize}")
+    return np.asarray(distance.sum(axis=-1)) if distance.ndim > 1 else distance
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,12 @@ class GridSegment(Range):
     @property
     def per_plane(self) -> int:
         """Number of edges of each plane but the last."""
-        return sum(each.count for each in self.directions)
+        return sum(direction.count for direction in self.directions)
 
     @property
     def end(self) -> int:
         """Number of edges of the whole grid."""
-        inside = sum(each.count for each in self.directions if not each.step)
+        inside = sum(direction.count for direction in self.directions if not direction.step)
         return max(0, self.shape[0] - 1) * self.per_plane + (inside if self.shape[0] else 0)
 
     @property
@@ -189,16 +189,16 @@ class GridSegment(Range):
         planes, *rest = slices(extents)
         values = self.values[planes.start - self.first_plane : planes.stop - self.first_plane]
         values, shape = values[(slice(None), *rest)], tuple(map(len, extents))
-        found = np.zeros(table(shape, self.offsets), dtype)
+        weights = np.zeros(table(shape, self.offsets), dtype)
         for direction, offset in enumerate(self.offsets):
             left, right = ends(shape, offset)
             here: tuple[Any, ...] = (left[0], direction, *left[1:])
-            place = found[here]
+            place = weights[here]
             both = (_flat(values[end], len(shape)) for end in (left, right))
             weight = _weights(self.weight, *both)
-            check_dtype(self.start, weight.dtype, found.dtype)
+            check_dtype(self.start, weight.dtype, weights.dtype)
             place[...] = weight.reshape(place.shape)
-        return found
+        return weights
 
     def lines(self, extents: Box) -> NDArray[np.int64]:
         """Return both ends and the id of the first edge of each line of a table; see `Tile`."""
@@ -236,18 +236,20 @@ class GridSegment(Range):
         while plane * per_plane < self.stop:
             wanted = min(size // per_plane, -(-self.stop // per_plane) - plane)
             planes = max(1, min(wanted, last - plane))
-            here = [each for each in self.directions if plane < last or not each.step]
+            here = [
+                direction for direction in self.directions if plane < last or not direction.step
+            ]
             first = plane * per_plane
             if planes > 1 or per_plane <= size:
-                count = planes * sum(each.count for each in here)
+                count = planes * sum(direction.count for direction in here)
                 yield first, count, partial(self._edges, plane, planes, here, None)
             else:
-                for each in here:
-                    lines = max(1, size * each.lines // each.count)
-                    for line in range(0, each.lines, lines):
-                        part = range(line, min(line + lines, each.lines))
-                        count = each.count // each.lines * (part.stop - line)
-                        yield first, count, partial(self._edges, plane, 1, [each], part)
+                for direction in here:
+                    lines = max(1, size * direction.lines // direction.count)
+                    for line in range(0, direction.lines, lines):
+                        part = range(line, min(line + lines, direction.lines))
+                        count = direction.count // direction.lines * (part.stop - line)
+                        yield first, count, partial(self._edges, plane, 1, [direction], part)
                         first += count
             plane += planes
 
@@ -259,11 +261,11 @@ class GridSegment(Range):
         size, first = math.prod(self.shape[1:]), plane - self.first_plane
         base: NDArray[Any] = size * np.arange(plane, plane + planes, dtype=dtype)[:, None]
         us, vs, weights = [], [], []
-        for each in here:
-            place = each.places(dtype, lines)
+        for direction in here:
+            place = direction.places(dtype, lines)
             us.append(base + place)
-            vs.append(base + (place + dtype(each.step * size + each.shift)))
-            left, right = each.ends(self.values[first : first + planes + 1], planes, lines)
+            vs.append(base + (place + dtype(direction.step * size + direction.shift)))
+            left, right = direction.ends(self.values[first : first + planes + 1], planes, lines)
             weights.append(_weights(self.weight, left, right).reshape(planes, -1))
         return tuple(  # type: ignore[return-value]
             np.concatenate(parts, axis=1).ravel() if len(parts) > 1 else parts[0].ravel()
@@ -297,7 +299,7 @@ class _Direction:
     @property
     def extents(self) -> tuple[int, ...]:
         """The number of edges along each axis of a plane."""
-        return tuple(max(0, each.stop - each.start) for each in self.left)
+        return tuple(max(0, along.stop - along.start) for along in self.left)
 
     @property
     def count(self) -> int:
@@ -311,7 +313,7 @@ class _Direction:
 
     def places(self, dtype: Any, lines: range | None) -> NDArray[Any]:
         """Return the places of the first ends in their plane."""
-        first, *rest = (np.arange(each.start, each.stop, dtype=dtype) for each in self.left)
+        first, *rest = (np.arange(along.start, along.stop, dtype=dtype) for along in self.left)
         return _places(self.shape, [first[lines.start : lines.stop] if lines else first, *rest])
 
     def ends(
@@ -341,7 +343,9 @@ def _flat(values: NDArray[Any], axes: int) -> NDArray[Any]:
 
 def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return the weights of edges."""
-    found = np.asarray(weight(left, right))
-    if found.shape != (len(left),):
-        raise GraphError(f"weight= returned an array of shape {found.shape} for {len(left)} edges")
-    return found
+    weights = np.asarray(weight(left, right))
+    if weights.shape != (len(left),):
+        raise GraphError(
+            f"weight= returned an array of shape {weights.shape} for {len(left)} edges"
+        )
+    return weights

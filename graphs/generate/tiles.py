@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Slices = tuple[slice, ...]
 
 #: The approximate number of vertices of a tile. With more vertices, fewer edges remain; with fewer
-#: vertices, their edges fit in a smaller cache.
+#: vertices, their edges fit in a smaller cache. `python -m benchmarks record grids` measures it.
 VERTICES = 2**16
 #: The number of shapes to keep: those of one plane of tiles.
 _SHAPES = 9
@@ -71,8 +71,8 @@ class Tile:
 
     def weights(self, dtype: DTypeLike) -> NDArray[Any]:
         """Return the weights of all edges, which must have this dtype."""
-        found: NDArray[Any] = self.grid.weights(self.extents, dtype).ravel()
-        return found
+        weights: NDArray[Any] = self.grid.weights(self.extents, dtype).ravel()
+        return weights
 
     def edge_ids(self, places: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of edges in the table."""
@@ -83,8 +83,8 @@ class Tile:
         return self._places(0, places), self._places(1, places)
 
     def _places(self, row: int, places: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = self._lines[row][places // len(self.extents[-1])] + places
-        return found
+        values: NDArray[Any] = self._lines[row][places // len(self.extents[-1])] + places
+        return values
 
     @cached_property
     def _lines(self) -> NDArray[Any]:
@@ -119,8 +119,8 @@ def divide(
 def moved(box: Box, around: Box) -> Box:
     """Return a box in coordinates relative to the first vertex of another box."""
     return tuple(
-        range(each.start - wide.start, each.stop - wide.start)
-        for each, wide in zip(box, around, strict=True)
+        range(along.start - wide.start, along.stop - wide.start)
+        for along, wide in zip(box, around, strict=True)
     )
 
 
@@ -143,18 +143,18 @@ def ends(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
 
 def slices(ranges: Iterable[range]) -> Slices:
     """Return ranges as slices."""
-    return tuple(slice(each.start, each.stop) for each in ranges)
+    return tuple(slice(along.start, along.stop) for along in ranges)
 
 
 def sides(extents: tuple[int, ...]) -> tuple[int, ...]:
     """Return the extents of the boxes of a grid; the last one along each axis may be smaller."""
-    left, found = VERTICES, [1] * len(extents)
+    left, lengths = VERTICES, [1] * len(extents)
     for rank, axis in enumerate(sorted(range(len(extents)), key=extents.__getitem__)):
         wanted = max(1, round(left ** (1 / (len(extents) - rank))))
         count = max(1, -(-extents[axis] // wanted))
-        found[axis] = max(1, -(-extents[axis] // count))
-        left //= found[axis]
-    return tuple(found)
+        lengths[axis] = max(1, -(-extents[axis] // count))
+        left //= lengths[axis]
+    return tuple(lengths)
 
 
 def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
@@ -168,7 +168,7 @@ def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
     cuts = [-(-size // side) - 1 for size, side in zip(extents, sides(extents), strict=True)]
 
     def count(taken: Callable[[int, int, int], int]) -> int:
-        return sum(math.prod(map(taken, extents, cuts, map(abs, each))) for each in offsets)
+        return sum(math.prod(map(taken, extents, cuts, map(abs, offset))) for offset in offsets)
 
     between = count(lambda size, _, move: size - move)
     between -= count(lambda size, cuts, move: max(0, size - (cuts + 1) * move))

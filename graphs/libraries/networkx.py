@@ -80,15 +80,15 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
             column = as_column(values)
         elif weight is not None:
             data = edges.data.tolist() if weight != "weight" else []
-            if data and not any(weight in each for each in data):
-                raise no_weights(weight, {name for each in data for name in each})
+            if data and not any(weight in attributes for attributes in data):
+                raise no_weights(weight, {name for attributes in data for name in attributes})
             column = edges.weights(weight)
         return EdgeList(edges.u, edges.v, column, num_vertices=len(edges.nodes))
     except GraphError as error:
-        found = _first_invalid(values or [each.get(weight, 1) for each in edges.data])
-        if found is None:
+        invalid = _first_invalid(values or [attributes.get(weight, 1) for attributes in edges.data])
+        if invalid is None:
             raise
-        edge, problem = found
+        edge, problem = invalid
         (name,) = edges.tuples(np.array([edge]), data=False)
         raise GraphError(f"edge {edge}, {name}: the weight {problem}") from error
 

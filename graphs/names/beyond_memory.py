@@ -22,7 +22,7 @@ import glob
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,13 +42,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The least memory in bytes, and the number of parts.
+#: The least memory in bytes: DuckDB needs half of it.
 _LEAST = 2**28
-_PARTS = 32
+#: The largest size of a block in bytes, so that places have 32 bits.
+_LARGEST_BLOCK = 2**31
 _TEMPORARY = ("names", "codes", "dictionaries")
-#: The size of a block: a share of the memory, and at most this number of bytes, so that places have
-#: 32 bits.
-_BLOCK_SHARE, _BLOCK_BYTES = 1 / 8, 2**31
 #: Few names of a block are equal, so a dictionary would save no space.
 _PARQUET = "FORMAT parquet, COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1"
 
@@ -78,8 +76,28 @@ _RANK = """
 """
 
 
+class Spill(NamedTuple):
+    """When names are numbered on disk, and how they are divided.
+
+    `python -m benchmarks record clusters` measures the defaults.
+    """
+
+    #: Bytes that numbering in memory needs for each byte of the columns.
+    growth: int = 4
+    #: Number of parts of the names.
+    parts: int = 32
+    #: Size of a block as a share of the memory for DuckDB.
+    block_share: float = 1 / 8
+    #: Files of fewer bytes are not expected to hold over 2^31 bytes of names, even in many edges.
+    few_bytes: int = 2**27
+
+
 def number_beyond_memory(
-    pairs: Iterator[Any], memory: int, folder: Path | None, identity: Any
+    pairs: Iterator[Any],
+    memory: int,
+    folder: Path | None,
+    identity: Any,
+    spill: Spill = Spill(),  # noqa: B008  # immutable
 ) -> EdgeSource:
     """Return named pairs, without those that `pairs_divided` counts, as a source with `names`.
 
@@ -89,18 +107,20 @@ def number_beyond_memory(
     if memory < _LEAST:
         raise MemoryBoundError.of(memory, _LEAST, "to number the names of vertices on disk")
     memory //= 2  # for DuckDB
-    with contextlib.ExitStack() as resources, _option_errors():
+    with contextlib.ExitStack() as resources, duckdb_errors():
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder(None))) / "pairs"
-        elif pairs_divided(folder, identity) is None:
+        elif pairs_divided(folder, identity, spill) is None:
             _check_removable(folder)
-        if pairs_divided(folder, identity) is None:
+        if pairs_divided(folder, identity, spill) is None:
             for name in ("complete.json", "state.json"):  # first: they vouch for the other files
                 (folder / name).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)  # files of other pairs
             for name in ("edges", *_TEMPORARY):
                 (folder / name).mkdir(parents=True)
-            _save(folder / "state.json", {"key": _key(identity), "rows": [], "divided": False})
+            _save(
+                folder / "state.json", {"key": _key(identity, spill), "rows": [], "divided": False}
+            )
         config = {
             "memory_limit": f"{memory // 2**20}MiB",
             "threads": kernel_threads(),
@@ -109,26 +129,28 @@ def number_beyond_memory(
         }
         try:
             with _duckdb().connect(config=config) as connection:
-                size = int(min(memory * _BLOCK_SHARE, _BLOCK_BYTES))
-                rows = _divide(connection, pairs, folder, size)
-                _code(connection, folder)
+                size = int(min(memory * spill.block_share, _LARGEST_BLOCK))
+                rows = _divide(connection, pairs, folder, size, spill.parts)
+                _code(connection, folder, spill.parts)
         finally:
             shutil.rmtree(folder / "spill", ignore_errors=True)
         _scatter(rows, folder)
         _save(folder / "complete.json", identity)
-        return _source(folder, resources.pop_all())
+        return _source(folder, resources.pop_all(), spill)
 
 
-def numbered_before(folder: Path, identity: Any) -> EdgeSource | None:
+def numbered_before(folder: Path, identity: Any, spill: Spill) -> EdgeSource | None:
     """Return the source that an earlier run with the same input stored in a folder, or None."""
     known = _load(folder / "complete.json")
-    return _source(folder, contextlib.ExitStack()) if known == identity is not None else None
+    if identity is None or known != identity:
+        return None
+    return _source(folder, contextlib.ExitStack(), spill)
 
 
-def pairs_divided(folder: Path, identity: Any) -> int | None:
+def pairs_divided(folder: Path, identity: Any, spill: Spill) -> int | None:
     """Return the number of pairs that a killed run with the same input divided, or None."""
     state = _load(folder / "state.json")
-    return sum(state["rows"]) if state and state["key"] == _key(identity) else None
+    return sum(state["rows"]) if state and state["key"] == _key(identity, spill) else None
 
 
 def _check_removable(folder: Path) -> None:
@@ -143,23 +165,25 @@ def _check_removable(folder: Path) -> None:
         )
 
 
-def _key(identity: Any) -> list[Any]:
+def _key(identity: Any, spill: Spill) -> list[Any]:
     """Return what must not change between runs: the hash depends on the version of DuckDB."""
-    return [identity, _duckdb().__version__, _PARTS]
+    return [identity, _duckdb().__version__, spill.parts]
 
 
-def _source(folder: Path, resources: contextlib.ExitStack) -> EdgeSource:
+def _source(folder: Path, resources: contextlib.ExitStack, spill: Spill) -> EdgeSource:
     """Return numbered pairs as a source, and remove the files that only numbering needs."""
     for name in _TEMPORARY:
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / "state.json").unlink(missing_ok=True)
-    names = StoredNames(folder / "names.parquet", resources)
+    names = StoredNames(folder / "names.parquet", resources, spill.few_bytes)
     blocks = [npy_source(path) for path in sorted((folder / "edges").iterdir())]
     segments = tuple(segment for block in blocks for segment in block.segments)
     return EdgeSource(segments, num_vertices=len(names), names=names)
 
 
-def _divide(connection: Any, pairs: Iterator[Any], folder: Path, size: int) -> list[int]:
+def _divide(
+    connection: Any, pairs: Iterator[Any], folder: Path, size: int, parts: int
+) -> list[int]:
     """Write the weights of blocks of `size` bytes, and their names by part; return their rows."""
     state: dict[str, Any] = _load(folder / "state.json")
     rows: list[int] = state["rows"]
@@ -173,7 +197,7 @@ def _divide(connection: Any, pairs: Iterator[Any], folder: Path, size: int) -> l
         columns = {"l": block["l"], "r": block["r"], "place": place}
         connection.register("arriving", pa.table(columns))
         with _replacing(folder / "names" / f"block={label}") as draft:
-            _execute(connection, _DIVIDE, block=len(rows), parts=_PARTS, draft=draft)
+            _execute(connection, _DIVIDE, block=len(rows), parts=parts, draft=draft)
         connection.unregister("arriving")
         rows.append(len(block))
         _save(folder / "state.json", state)
@@ -181,25 +205,25 @@ def _divide(connection: Any, pairs: Iterator[Any], folder: Path, size: int) -> l
     return rows
 
 
-def _code(connection: Any, folder: Path) -> None:
+def _code(connection: Any, folder: Path, parts: int) -> None:
     """Write the dictionary of each part and its codes by block, and remove its names.
 
     Then write all names in the order in which they first appear.
     """
-    for part in range(_PARTS):
-        report_progress("number names", part, _PARTS)
-        found = [block / f"part={part}" for block in (folder / "names").iterdir()]
+    for part in range(parts):
+        report_progress("number names", part, parts)
+        folders = [block / f"part={part}" for block in (folder / "names").iterdir()]
         codes = folder / "codes" / f"part={part}"
-        if not codes.exists() and any(path.exists() for path in found):
+        if not codes.exists() and any(path.exists() for path in folders):
             with (
                 _replacing(codes) as draft,  # renamed last: then the part is complete
                 _replacing(folder / "dictionaries" / f"{part}.parquet") as dictionary,
             ):
                 names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
                 _execute(connection, _CODE, found=names, dictionary=dictionary, draft=draft)
-        for path in found:
+        for path in folders:
             shutil.rmtree(path, ignore_errors=True)
-    report_progress("number names", _PARTS, _PARTS)
+    report_progress("number names", parts, parts)
     if not (folder / "names.parquet").exists():
         with _replacing(folder / "names.parquet") as draft:
             dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
@@ -278,7 +302,8 @@ def _alike(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _option_errors() -> Iterator[None]:
+def duckdb_errors() -> Iterator[None]:
+    """Convert DuckDB's errors to ours, and its error for an interrupt to KeyboardInterrupt."""
     duckdb = _duckdb()
     try:
         yield

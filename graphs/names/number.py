@@ -17,7 +17,7 @@ from ..edge_list import EdgeList, join_weights
 from ..file_checks import file_fingerprint, paths_of
 from ..libraries.arrow_tables import arrow_values
 from ..libraries.pyarrow import pa
-from .beyond_memory import number_beyond_memory, numbered_before, pairs_divided
+from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 #: Folder of a checkpoint with the numbered pairs.
 FOLDER = "pairs"
-#: Bytes that numbering in memory needs for each byte of the columns.
-_GROWTH = 4
 #: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.
 _MOST_BYTES = 2**31 - 1
 
@@ -46,6 +44,7 @@ def number_graph(
     num_vertices: int | None = None,
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    spill: Spill = Spill(),  # noqa: B008  # immutable
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
@@ -62,27 +61,27 @@ def number_graph(
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
         identity = [*names, weight, *map(file_fingerprint, files)]
-        if (known := numbered_before(folder, identity)) is not None:
+        if (known := numbered_before(folder, identity, spill)) is not None:
             return known
-        if memory is not None and (done := pairs_divided(folder, identity)) is not None:
+        if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:
             rest = named_pairs(graph, names, weight, format, first=done)
-            return number_beyond_memory(rest, memory, folder, identity)
+            return number_beyond_memory(rest, memory, folder, identity, spill)
     pairs, held, size = named_pairs(graph, names, weight, format), deque[Any](), 0
-    for each in pairs:
-        held.append(each)
-        size += each.nbytes
-        if memory is not None and size * _GROWTH > memory:
+    for table in pairs:
+        held.append(table)
+        size += table.nbytes
+        if memory is not None and size * spill.growth > memory:
             dropped = (held.popleft() for _ in range(len(held)))
-            return number_beyond_memory(chain(dropped, pairs), memory, folder, identity)
+            return number_beyond_memory(chain(dropped, pairs), memory, folder, identity, spill)
     return _number_in_memory(held)
 
 
 def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     """Return named pairs as an edge list with `names`, and drop the pairs."""
     num_edges = sum(map(len, pairs))
-    chunks: list[Any] = [chunk for end in "lr" for each in pairs for chunk in each[end].chunks]
-    weighted = (each for each in pairs if "weight" in each.column_names)
-    weights = [arrow_values("weight", each["weight"]) for each in weighted]
+    chunks: list[Any] = [chunk for end in "lr" for table in pairs for chunk in table[end].chunks]
+    weighted = (table for table in pairs if "weight" in table.column_names)
+    weights = [arrow_values("weight", table["weight"]) for table in weighted]
     pairs.clear()
     report_progress("number names", 0, 2 * num_edges)
     codes, values = _encoded(chunks)

@@ -58,11 +58,13 @@ def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  #
     """Yield `pyarrow.Table` objects with at least the chosen columns."""
     if paths := paths_of(graph):
         for path in paths:
-            found = format_of(path, format)
-            if found.tables is None:
-                raise OptionError(f"{path}: format {found.name!r} has no names (ends=); 'csv' has")
+            file_format = format_of(path, format)
+            if file_format.tables is None:
+                raise OptionError(
+                    f"{path}: format {file_format.name!r} has no names (ends=); 'csv' has"
+                )
             with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
-                yield from found.tables(path, choose)
+                yield from file_format.tables(path, choose)
     elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
         yield from _tables(value, choose, format)
@@ -98,7 +100,7 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
 
 def common_type(types: Sequence[Any]) -> Any:
     """Return the Arrow type that represents the names of all columns."""
-    integers = [kinds.is_integer(each) for each in types]
+    integers = [kinds.is_integer(kind) for kind in types]
     if any(integers) and not all(integers):
         found = "both" if integers[0] == integers[-1] else f"{types[0]} and {types[-1]}"
         raise GraphError(f"names must all be strings or all integers, found {found}")

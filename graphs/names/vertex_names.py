@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Compressed names of fewer bytes are not expected to exceed 2^31 bytes, even in many edges.
-_FEW_BYTES = 2**27
-
 
 class VertexNames:
     """The names of the vertices: strings or integers, all different.
@@ -73,13 +70,13 @@ class VertexNames:
         """
         try:
             known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
-            found = compute.index_in(known.cast(self.type), value_set=self.values)
+            numbers = compute.index_in(known.cast(self.type), value_set=self.values)
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise OptionError(f"names of vertices must be of type {self.type}: {error}") from error
-        if found.null_count:
-            unknown = known[found.is_null().index(True).as_py()].as_py()
+        if numbers.null_count:
+            unknown = known[numbers.is_null().index(True).as_py()].as_py()
             raise OptionError(f"no vertex has the name {unknown!r}")
-        return np.asarray(found).astype(np.int64)
+        return np.asarray(numbers).astype(np.int64)
 
     def blocks(self, size: int) -> Iterator[Any]:
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
@@ -105,13 +102,14 @@ class StoredNames(VertexNames):
     """Names in the column `name` of a Parquet file, which is read on each use.
 
     `resources` are closed when the names are no longer used, which removes a temporary file.
+    Strings in a file of more than `few_bytes` have 64-bit offsets.
     """
 
-    def __init__(self, path: Path, resources: contextlib.ExitStack) -> None:
+    def __init__(self, path: Path, resources: contextlib.ExitStack, few_bytes: int) -> None:
         self._path, self._values = path, None
         with parquet.ParquetFile(path) as file:
             self._length, self._type = file.metadata.num_rows, file.schema_arrow.field("name").type
-        if kinds.is_string(self._type) and path.stat().st_size > _FEW_BYTES:
+        if kinds.is_string(self._type) and path.stat().st_size > few_bytes:
             self._type = pa.large_string()  # offsets of `string` have 31 bits
         weakref.finalize(self, resources.close)
 

@@ -1,5 +1,6 @@
 """The command line: output, written files, and errors."""
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -13,6 +14,9 @@ import pytest
 import mstflow
 from mstflow.__main__ import main
 from mstflow.commands import SUMMARIES, arguments
+from mstflow.commands.shared.terminal import within
+from mstflow.commands.solve import chosen_algorithm
+from mstflow.errors import MemoryBoundError
 from mstflow.graphs import formats
 from mstflow.plugins import registered
 from mstflow.primitives import known_backends
@@ -75,21 +79,19 @@ def test_options_reach_the_solver(capsys, graph):
     assert named["total_weight"] == 8
 
 
-def test_set_passes_values_to_the_algorithm(monkeypatch, graph):
-    given = {}
-    solve = mstflow.minimum_spanning_forest
-
-    def spy(*arguments, algorithm, **options):
-        given.update(algorithm.values)
-        return solve(*arguments, algorithm=algorithm, **options)
-
-    monkeypatch.setattr("mstflow.commands.solve.minimum_spanning_forest", spy)
-    options = ["--algorithm", "boruvka-unionfind", "--set", "by_rank=False"]
-    assert main(["solve", str(graph), *options, "--quiet"]) == 0
-    assert given == {"by_rank": False}
-    options = ["--algorithm", "filter-boruvka", "--set", "small=0", "--set", "dense=2.5"]
-    assert main(["solve", str(graph), *options, "--quiet"]) == 0
-    assert (given["small"], given["dense"]) == (0, 2.5)
+@pytest.mark.parametrize(
+    ("algorithm", "values"),
+    [("boruvka-unionfind", {"by_rank": False}), ("filter-boruvka", {"small": 0, "dense": 2.5})],
+)
+def test_set_passes_values_to_the_algorithm(graph, algorithm, values):
+    options = ["--algorithm", algorithm]
+    for name, value in values.items():
+        options += ["--set", f"{name}={value}"]
+    parser = argparse.ArgumentParser()
+    arguments.solve(parser)
+    found = chosen_algorithm(parser.parse_args([graph, *options])).values
+    assert {name: found[name] for name in values} == values
+    assert main(["solve", graph, *options, "--quiet"]) == 0
 
 
 def test_named_weights(capsys, tmp_path):
@@ -237,10 +239,10 @@ def test_bad_input_prints_one_line(capsys, graph, tmp_path, arguments, message):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_memory_that_the_process_holds_counts(capsys, graph, monkeypatch):
-    monkeypatch.setattr("mstflow.commands.shared.terminal.rss_bytes", lambda: 10**9 - 1)
-    assert main(["solve", graph, "--memory", "1GB"]) == 2
-    assert "--memory 1 GB is too small" in capsys.readouterr().err
+def test_memory_that_the_process_holds_counts(graph):
+    too_small = pytest.raises(MemoryBoundError, match="--memory 1 GB is too small")
+    with too_small, within("1GB", held=10**9 - 1) as memory:
+        mstflow.minimum_spanning_forest(graph, memory=memory)
 
 
 def test_listings(capsys):

@@ -3,7 +3,6 @@
 import dataclasses
 import errno
 import os
-import re
 import zlib
 from collections import Counter
 from itertools import combinations, pairwise
@@ -32,7 +31,6 @@ from mstflow.graphs.generate.families import (
     ssca2,
     star,
 )
-from mstflow.graphs.generate.generated import Generated
 from mstflow.graphs.write import write_table
 
 SMALL = {
@@ -594,18 +592,16 @@ def test_write_in_blocks(tmp_path, suffix, graph):
 
 
 @pytest.mark.parametrize("name", ["out", "out.npz"])
-def test_failed_generate_leaves_nothing(capsys, monkeypatch, tmp_path, name):
-    def blocks(graph, size):
+def test_failed_writing_leaves_nothing(tmp_path, name):
+    graph = FAMILIES["chain"](100)
+
+    def read(size):
         yield graph.edges(0, 10)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Generated, "blocks", blocks)
-    assert main(["generate", "chain", "--vertices", "100", "-o", f"{tmp_path}/{name}"]) == 2
-    printed, error = capsys.readouterr()
-    assert printed == ""
-    assert re.fullmatch(
-        rf"error: {tmp_path}/{name}: No space left on device after \d+ bytes\n", error
-    )
+    path = tmp_path / name
+    with pytest.raises(OptionError, match=rf"^{path}: No space left on device after \d+ bytes$"):
+        write_table(path, dataclasses.replace(graph.table(), read=read))
     assert list(tmp_path.iterdir()) == []
 
 

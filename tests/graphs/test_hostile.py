@@ -18,15 +18,16 @@ import zlib
 from functools import partial
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
 import mstflow
 from mstflow.errors import FileFormatError, MemoryBoundError, OutOfMemoryError
-from mstflow.graphs.formats.file_format import Format
 from mstflow.graphs.open import open_files
 from mstflow.graphs.read import read
+from mstflow.graphs.source import EdgeSource
 
 COMPRESS = {
     ".gz": gzip.compress,
@@ -266,15 +267,15 @@ def whole_files(folder, size):
     return sorted(folder.iterdir())
 
 
-def test_a_file_that_exceeds_the_bound_is_not_read(tmp_path, monkeypatch):
-    read_files = []
-    monkeypatch.setattr(Format, "graph", lambda _, path, weight: read_files.append(path))
-    monkeypatch.setattr("mstflow.graphs.formats.parquet.row_groups", read_files.append)
+def test_a_file_that_exceeds_the_bound_is_not_read(tmp_path):
+    process = psutil.Process()
     for path in whole_files(tmp_path, 300_000):
+        mstflow.graphs.open.open_files([path], is_bounded=True)  # imports what the format needs
+        before = process.io_counters().read_chars
         with pytest.raises(MemoryBoundError, match=f"to read {path}, which cannot be") as e:
             mstflow.minimum_spanning_forest(path, memory="200MB")
         assert 200e6 < e.value.needed < 220e6
-    assert not read_files
+        assert process.io_counters().read_chars - before < 2**17 < path.stat().st_size
 
 
 def test_files_give_the_same_forest_within_a_bound(tmp_path):
@@ -368,12 +369,13 @@ def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path, name, str
         mstflow.minimum_spanning_forest(mstflow.EdgeList(U, V, num_vertices=10**15))
 
 
-def test_a_large_num_vertices_of_the_caller_is_accepted(tmp_path, monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.source.available_bytes", lambda: 10**6)
-    monkeypatch.setattr("mstflow.graphs.source._NEGLIGIBLE", 0)
+def test_a_large_vertex_id_of_little_memory():
     columns = [0, 1], [1, 200_000]
+    source = EdgeSource.of(mstflow.EdgeList(*columns))
     with pytest.raises(OutOfMemoryError, match=r"^edge 1: vertex id 200000: not enough memory"):
-        mstflow.minimum_spanning_forest(columns)
+        source.check_vertices(negligible=0, available=10**6)
+    source.check_vertices(negligible=0, available=10**8)
+    source.check_vertices(available=10**6)
     forest = mstflow.minimum_spanning_forest(columns, num_vertices=200_001)
     assert forest.edge_ids.tolist() == [0, 1]
 

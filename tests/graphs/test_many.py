@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError, OutOfMemoryError
+from mstflow.graphs.disjoint_union import SMALL, batches, small_graphs
 from mstflow.graphs.source import EdgeSource
-from mstflow.runtime.sizes import tuned
 
 
 @given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
@@ -44,22 +44,29 @@ def test_plain_columns_are_adopted_together(ids, weights):
         assert forest.graph.u is graph[0]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("weights", [np.int8, np.uint64, np.float32, np.float64])
-def test_several_runs_of_small_graphs(monkeypatch, weights, threads):
-    monkeypatch.setattr("mstflow.graphs.disjoint_union.TOGETHER", 30)
+def test_graphs_of_many_sizes(weights):
     rng = np.random.default_rng(4)
     many = [
         (*rng.integers(0, m // 3 + 1, (2, m)), rng.integers(0, 100, m).astype(weights))
         for m in (*range(1, 70), 3000)
     ]
     many[40] = mstflow.EdgeList(*many[40], num_vertices=200)
-    with tuned(smallest_share=1):
-        found = mstflow.minimum_spanning_forests(many, threads=threads, backend="numba")
+    found = mstflow.minimum_spanning_forests(many, threads=2, backend="numba")
     for forest, graph in zip(found, many, strict=True):
         alone = mstflow.minimum_spanning_forest(graph, backend="numpy")
         assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
         assert forest.num_vertices == alone.num_vertices
+
+
+def test_batches():
+    """A batch doubles until it is large, so an iterator is not read far ahead."""
+    assert [*map(len, batches([GOOD] * 100, most_graphs=30))] == [30, 30, 30, 10]
+    assert [*map(len, batches([GOOD] * 20, most_edges=4))] == [4] * 5
+    assert [*batches([])] == []
+    graphs = iter(range(20))  # of unknown size
+    assert next(batches(graphs, most_edges=SMALL)) == [0, 1]
+    assert next(graphs) == 2
 
 
 def test_weights_that_need_all_bits_to_be_sorted():
@@ -117,28 +124,11 @@ def test_numbers_of_vertices_do_not_overflow(largest, backend):
         mstflow.minimum_spanning_forests([graph] * 4, backend=backend)
 
 
-def test_large_graphs_are_not_held_together(monkeypatch):
-    """A batch ends when its graphs have many edges, so an iterator is not read far ahead."""
-    monkeypatch.setattr("mstflow.graphs.disjoint_union.HELD", 4)
-    read, solved, least = [], [], []
-    solve = mstflow.pipeline.engine.execute
-
-    def graphs():
-        for number in range(20):
-            read.append(number)
-            yield mstflow.EdgeList(*GOOD, num_vertices=10**5)  # too many vertices for one run
-
-    def observed(*arguments, **options):
-        least.append(len(read) - len(solved))
-        solved.append(True)
-        return solve(*arguments, **options)
-
-    monkeypatch.setattr("mstflow.pipeline.engine.execute", observed)
-    assert len(mstflow.minimum_spanning_forests(graphs())) == 20
-    assert max(least) <= 4
-    del read[:], solved[:], least[:]
-    assert len(mstflow.minimum_spanning_forests(graphs(), algorithm="kruskal")) == 20
-    assert max(least) == 1
+def test_graphs_of_many_vertices_are_solved_alone():
+    graph = mstflow.EdgeList(*GOOD, num_vertices=SMALL + 1)
+    assert small_graphs([graph, GOOD], "weight")[0] is None
+    forests = mstflow.minimum_spanning_forests([graph, GOOD])
+    assert [len(forest.edge_ids) for forest in forests] == [2, 2]
 
 
 @pytest.mark.parametrize("bad", [(), (5,), (5, 6, 7), None, "missing.gr", {}])
@@ -159,22 +149,20 @@ def test_a_forest_of_columns_is_a_forest(backend):
     assert (forest.known, forest.names, repr(forest)) == ((), None, repr(other))
 
 
-def test_failed_allocations_name_the_graph(monkeypatch):
-    def fail(*_, **__):
+def test_failed_allocations_name_the_graph():
+    def forest(ops, edges):
         raise MemoryError("no space")
 
-    monkeypatch.setattr("mstflow.pipeline.engine.execute", fail)
-    with pytest.raises(OutOfMemoryError, match=r"not enough memory .*no space"):
-        mstflow.minimum_spanning_forests([GOOD] * 3)
-    monkeypatch.setattr("mstflow.pipeline.engine.execute", fail)
+    failing = mstflow.Pipeline("failing", mstflow.stage(writes="forest")(forest))
     with pytest.raises(OutOfMemoryError, match=r"^graph 0: .*no space"):
-        mstflow.minimum_spanning_forests([GOOD] * 3, algorithm="kruskal")
+        mstflow.minimum_spanning_forests([GOOD] * 3, algorithm=failing)
 
 
-def test_errors_in_later_runs(monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.disjoint_union.TOGETHER", 2)
-    with pytest.raises(GraphError, match="graph 3: edge 1: u is -1"):
-        mstflow.minimum_spanning_forests([GOOD, GOOD, GOOD, (np.array([0, -1]), *GOOD[1:])])
+def test_errors_in_later_runs():
+    """A run takes 1,024 graphs."""
+    many = [*[GOOD] * 1025, (np.array([0, -1]), *GOOD[1:])]
+    with pytest.raises(GraphError, match="graph 1025: edge 1: u is -1"):
+        mstflow.minimum_spanning_forests(many)
 
 
 @given(

@@ -206,7 +206,7 @@ def test_failed_write_keeps_the_old_file(tmp_path, name, monkeypatch):
 
     write_columns(tmp_path / name, {"u": np.array([7])}) if name != "out" else None
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(Path, "replace", full)  # a disk cannot be filled up at the rename alone
     with pytest.raises(OptionError, match="No space left"):
         write_columns(tmp_path / name, COLUMNS)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

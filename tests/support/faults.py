@@ -105,7 +105,7 @@ FAULTS = [
     ),
     Fault(
         "NaN is accepted",
-        "graphs/edge_list.py", "if found.has_nan:", "if False:",
+        "graphs/edge_list.py", "if extent.has_nan:", "if False:",
         "tests/test_solve.py",
     ),
     # Primitives: NumPy.
@@ -254,7 +254,7 @@ FAULTS = [
     ),
     Fault(
         "a file that changed is read as if it had not",
-        "graphs/file_checks.py", "if found == known:", "if found:", "tests/graphs/test_changes.py",
+        "graphs/file_checks.py", "if state == known:", "if state:", "tests/graphs/test_changes.py",
     ),
     Fault(
         "large integers are rounded beside floats",

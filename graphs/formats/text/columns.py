@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...edge_list import LARGEST_ID
 from ...libraries.arrow_tables import plain_values
 from ...libraries.pyarrow import arrow_csv, compute, pa
 from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
     _Parsed = tuple[Columns | None, int]  # and the number of lines
 
-BLOCK_SIZE = 2**19  # small enough for the cache
+#: Bytes of a block, which fits in the cache. `python -m benchmarks record files` measures it.
+BLOCK_SIZE = 2**19
 ANY = "surrogateescape"  # decodes and encodes any bytes
 
-_LARGEST_ID = np.iinfo(np.int64).max - 1
 _WANTED = ("u", "v", "weight")
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
 _INTEGER = re.compile(rb"-?[0-9]+")
@@ -61,7 +62,7 @@ class Row:
     @property
     def last_id(self) -> int:
         """Largest valid vertex id."""
-        return _LARGEST_ID if self.num_vertices is None else self.first_id + self.num_vertices - 1
+        return LARGEST_ID if self.num_vertices is None else self.first_id + self.num_vertices - 1
 
 
 def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") -> Iterator[Columns]:

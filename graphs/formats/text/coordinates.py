@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....errors import OptionError
-from .text_file import check_edges, open_text, range_problem, shown, split_fields
+from .text_file import SHORT_INTEGER, check_edges, open_text, range_problem, shown, split_fields
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNITS = 1_000_000  # per degree
-_INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
 def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
@@ -52,7 +50,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
             if not fields or fields[0].startswith(b"c"):
                 continue
             tag, *values = fields
-            if tag != b"v" or len(values) != 3 or not all(map(_INTEGER.fullmatch, values)):
+            if tag != b"v" or len(values) != 3 or not all(map(SHORT_INTEGER.fullmatch, values)):
                 file.fail(number, f"expected 'v id x y', found {shown(line.strip())}")
             vertex, *place = map(int, values)
             if not 1 <= vertex <= size:

@@ -13,7 +13,15 @@ from ...libraries.pyarrow import arrow_csv, pa
 from ..file_format import Format
 from .blocks import Header
 from .columns import check_last_line, require, whole_lines
-from .text_file import TextFile, check_edges, open_text, range_problem, shown, split_fields
+from .text_file import (
+    SHORT_INTEGER,
+    TextFile,
+    check_edges,
+    open_text,
+    range_problem,
+    shown,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +36,6 @@ _LONGEST_LINE = 2**27  # it lists all neighbours of a vertex
 _FORMAT = re.compile(rb"[01]{1,3}")
 _COMMENT_LINE = re.compile(rb"^%.*\n", re.MULTILINE)
 _BLANKS = bytes.maketrans(b"\t", b" ")
-_INTEGER = re.compile(rb"-?[0-9]{1,18}")
 
 
 class _Line(NamedTuple):
@@ -139,7 +146,7 @@ def _explain(
         if vertex > form.num_vertices and fields:
             file.fail(here, f"there are only {form.num_vertices} vertices")
         for token in fields:
-            if not _INTEGER.fullmatch(token):
+            if not SHORT_INTEGER.fullmatch(token):
                 file.fail(here, f"{shown(token)} is not an integer of at most 18 digits")
         degree, odd = divmod(len(fields) - form.skip, form.step)
         if vertex <= form.num_vertices and (degree < 0 or odd):

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import re
 import zlib
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+#: An integer that fits in 64 bits, whatever its digits.
+SHORT_INTEGER = re.compile(rb"-?[0-9]{1,18}")
 LARGEST_EXACT = 2**53  # float64 represents all integers up to here
 #: The dtypes in which `write_rows` writes others.
 WRITTEN_AS: dict[str, np.dtype[Any]] = {"bool": np.dtype("uint8"), "float16": np.dtype("float32")}
