@@ -108,8 +108,8 @@ def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         If the conversion changes a weight. Names the edge of the batch.
     """
     with np.errstate(all="ignore"):
-        found = weight.astype(dtype, copy=False)
-    same = equal_exactly(found, weight)
+        converted = weight.astype(dtype, copy=False)
+    same = equal_exactly(converted, weight)
     if not same.all():
         edge = int((~same).argmax())
         message = (
@@ -117,4 +117,4 @@ def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
             "of the graph"
         )
         raise GraphError(message)
-    return found
+    return converted

@@ -67,7 +67,7 @@ class ClusterTable:
         """The names of the columns, and their types: a NumPy dtype, or an Arrow type for names."""
         number = np.dtype(np.int64)
         first = {"vertex": number} if self._names is None else {"name": self._names.type}
-        return {**first, **{f"cluster_{each.threshold}": number for each in self.counts}}
+        return {**first, **{f"cluster_{count.threshold}": number for count in self.counts}}
 
     def labels(self, threshold: Any) -> NDArray[np.int64]:
         """Return the cluster of each vertex at one of the thresholds (int64, length n).
@@ -77,7 +77,7 @@ class ClusterTable:
         OptionError
             If there is no such threshold.
         """
-        known = [each.threshold for each in self.counts]
+        known = [count.threshold for count in self.counts]
         if threshold not in known:
             message = f"{threshold!r} is not one of the thresholds {known}"
             raise OptionError(message)
@@ -105,7 +105,7 @@ class ClusterTable:
                 files.append(file)
             for start, stop, column in zip(numbers, stops, first, strict=True):
                 blocks = [file.read((stop - start) * dtype.itemsize) for file in files]
-                yield [column, *(np.frombuffer(each, dtype).astype(np.int64) for each in blocks)]
+                yield [column, *(np.frombuffer(block, dtype).astype(np.int64) for block in blocks)]
 
     def to_arrow(self) -> Any:
         """Return the table as a `pyarrow.Table`."""

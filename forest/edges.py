@@ -75,7 +75,7 @@ def _sum_floats(values: NDArray[Any]) -> int:
     high, low = (np.bincount(exponent - least, part) for part in (words >> 26, words & 2**26 - 1))
     shift = int(least) + _SCALE - 53
     sums = (int(a) * 2**26 + int(b) for a, b in zip(high, low, strict=True))
-    return sum(each << (shift + place) for place, each in enumerate(sums))
+    return sum(total << (shift + place) for place, total in enumerate(sums))
 
 
 def equal_exactly(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:

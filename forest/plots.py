@@ -78,21 +78,23 @@ def plot_clusters(counts: Sequence[ClusterCounts], ax: Any) -> Any:
         message = "ax must be a pair of Axes, for the numbers and the sizes"
         raise OptionError(message)
     left, right = axes = np.asarray(ax)
-    counts = sorted(counts, key=lambda each: each.threshold)
-    thresholds = [each.threshold for each in counts]
+    counts = sorted(counts, key=lambda count: count.threshold)
+    thresholds = [count.threshold for count in counts]
     for name in ("clusters", "singletons", "largest"):
-        left.plot(thresholds, [getattr(each, name) for each in counts], "o-", label=name)
+        left.plot(thresholds, [getattr(count, name) for count in counts], "o-", label=name)
     left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
     left.set(ylim=(0, None), xlabel="threshold", ylabel="clusters; vertices of the largest")
     left.legend()
-    least = sorted({size for each in counts for size in each.sizes})
-    numbers = np.array([[each.sizes.get(size, 0) for each in counts] for size in least])
+    least = sorted({size for count in counts for size in count.sizes})
+    numbers = np.array([[count.sizes.get(size, 0) for count in counts] for size in least])
     mesh = right.pcolormesh(
         np.arange(len(thresholds) + 1),
         np.arange(len(least) + 1),
         np.log10(np.maximum(numbers, 0.5)),
     )
-    right.set_xticks(np.arange(len(thresholds)) + 0.5, [f"{each:g}" for each in thresholds])
+    right.set_xticks(
+        np.arange(len(thresholds)) + 0.5, [f"{threshold:g}" for threshold in thresholds]
+    )
     ranges = [str(size) if size < 2 else f"{size} to {2 * size - 1}" for size in least]
     right.set_yticks(np.arange(len(least)) + 0.5, ranges)
     right.set(xlabel="threshold", ylabel="vertices of a cluster")

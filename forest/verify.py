@@ -125,8 +125,8 @@ def verify(
     check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
-        found = open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
-        source = found if isinstance(found, EdgeSource) else EdgeSource.of(found.to_host())
+        opened = open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
+        source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened.to_host())
         if source.is_read_once:
             message = "verification reads the graph several times; pass one that can be read again"
             raise GraphError(message)
@@ -175,8 +175,8 @@ def _forest_columns(
         return columns, identity or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()
-        found = (forest.edge_ids, forest.u, forest.v, forest.weight)
-        return dict(zip(FOREST_COLUMNS, found, strict=True)), {}
+        taken = (forest.edge_ids, forest.u, forest.v, forest.weight)
+        return dict(zip(FOREST_COLUMNS, taken, strict=True)), {}
     try:
         edge_ids = np.asarray(host_array(forest))
     except ValueError as error:

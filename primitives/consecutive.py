@@ -39,7 +39,9 @@ class Consecutive(NDArrayOperatorsMixin):
         return np.arange(self.first, self.first + len(self), dtype=dtype or self.dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        arrays = (np.asarray(each) if isinstance(each, Consecutive) else each for each in inputs)
+        arrays = (
+            np.asarray(given) if isinstance(given, Consecutive) else given for given in inputs
+        )
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getattr__(self, name: str) -> Any:

@@ -104,19 +104,19 @@ class Hierarchies(Protocol):
         dtype = level_dtype(len(ends))
         level = self.full(size, len(ends), dtype=dtype)
         count, tally = self.full(size, 1, dtype="int64"), [self.full(0, 0, dtype="int64")]
-        for each, (start, stop) in enumerate(itertools.pairwise([0, *ends])):
+        for step, (start, stop) in enumerate(itertools.pairwise([0, *ends])):
             a, b = (self.gather(root, end[start:stop]) for end in (u, v))
             _, hook = self.join_in_order(a, b, size)
             is_joined = hook != node  # a root that joined the set of a smaller one
             parent = self.where(is_joined, hook, parent)
-            level = self.where(is_joined, self.full(size, each, dtype=dtype), level)
+            level = self.where(is_joined, self.full(size, step, dtype=dtype), level)
             root = self.gather(hook, root)
             count = self.scatter_reduce(hook, count, size, "sum", 0)
             tally.append(_tally(self, count))
         return parent, level, self.concat(tally)
 
     def label_level(
-        self: Any, parent: Array, level: Array, each: int, /, dtype: Any
+        self: Any, parent: Array, level: Array, step: int, /, dtype: Any
     ) -> tuple[Array, int]:
         """Return numbers of the sets at one level, in the order of their smallest nodes.
 
@@ -124,7 +124,7 @@ class Hierarchies(Protocol):
         ----------
         parent, level : arrays of length n
             As `join_levels` returns them.
-        each : int
+        step : int
             The level.
         dtype : integer dtype
 
@@ -136,7 +136,7 @@ class Hierarchies(Protocol):
             The number of sets.
         """
         node = self.arange(len(parent), dtype=parent.dtype)
-        root = self.pointer_jump(self.where(level <= each, parent, node))
+        root = self.pointer_jump(self.where(level <= step, parent, node))
         label, count = self.number_roots(root)
         return self.asarray(label, dtype), count
 
@@ -184,14 +184,14 @@ def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
     num_pairs, dtype = len(u), ops.index_dtype(size + len(u))
     rank = ops.arange(num_pairs, dtype=dtype)
     open_rank = fragment = rank[:0]
-    holders, found, chains, first = [], [], [], 0
+    holders, below_holders, chains, first = [], [], [], 0
     while True:
         holder, root, _ = join_first_pairs(ops, u, v, rank, size)
         is_below = ops.gather(holder, fragment) > open_rank
         below, held_by = ops.compact(is_below, open_rank, fragment)
         open_rank, fragment = ops.compact(~is_below, open_rank, fragment)
         holders.append(ops.minimum(holder, num_pairs))
-        found.append(below)
+        below_holders.append(below)
         chains.append(ops.asarray(held_by, dtype) + ops.asarray(first, dtype))
         first += size
         if not len(u):
@@ -202,12 +202,14 @@ def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
         open_rank = ops.concat([open_rank, joined])
         fragment = ops.concat([ops.gather(label, fragment), into])
         u, v, rank = ops.relabel_pairs(label, u, v, rank)
-    chain = ops.scatter(ops.concat(found), ops.concat(chains), num_pairs, 0, dtype=dtype)
+    chain = ops.scatter(ops.concat(below_holders), ops.concat(chains), num_pairs, 0, dtype=dtype)
     order = ops.asarray(ops.argsort(chain), dtype)
     chain = ops.gather(chain, order)
     after = ops.concat([chain[1:], ops.full(min(1, num_pairs), -1, dtype=dtype)])
     holder = ops.gather(ops.concat(holders), chain)
-    return _Chains(holders[0], [len(each) for each in found], order, holder, chain != after)
+    return _Chains(
+        holders[0], [len(ranks) for ranks in below_holders], order, holder, chain != after
+    )
 
 
 def _hang(ops: Any, chains: _Chains, size: int) -> Array:

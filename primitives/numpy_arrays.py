@@ -150,8 +150,8 @@ class NumpyArrays(ArrayModule):
             return values.take(index)
         if not len(values):
             return np.full(len(index), fill, values.dtype)
-        found = values.take(np.minimum(index, len(values) - 1))
-        return np.where(index < len(values), found, np.asarray(fill, values.dtype))
+        taken = values.take(np.minimum(index, len(values) - 1))
+        return np.where(index < len(values), taken, np.asarray(fill, values.dtype))
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         selected = np.flatnonzero(mask)

@@ -98,12 +98,12 @@ class Paths(Protocol):
         near, far = table
         size = len(near) // (BLOCK + 1)
         blocks = -(-size >> BLOCK)
-        found = _window_max(self, near, size, first, last)
+        widest = _window_max(self, near, size, first, last)
         low, high = (first + (2**BLOCK - 1)) >> BLOCK, ((last + 1) >> BLOCK) - 1
         has_blocks = low <= high
         low = self.minimum(low, max(0, blocks - 1))
         between = _window_max(self, far, blocks, low, self.maximum(low, high))
-        return self.where(has_blocks, self.maximum(found, between), found)
+        return self.where(has_blocks, self.maximum(widest, between), widest)
 
 
 def _windows(ops: Any, values: Array, count: int) -> list[Array]:
@@ -119,7 +119,7 @@ def _window_max(ops: Any, table: Array, size: int, first: Array, last: Array) ->
     """Return the maximum of two windows that cover a range: one at its start, one at its end."""
     dtype, levels = ops.index_dtype(len(table)), len(table) // max(1, size)
     level = ops.minimum(ops.asarray(log2(ops, last - first + 1), dtype), levels - 1)
-    width = ops.gather(ops.asarray([2**each for each in range(levels)], dtype), level)
+    width = ops.gather(ops.asarray([2**power for power in range(levels)], dtype), level)
     row = level * size
     return ops.maximum(ops.gather(table, row + first), ops.gather(table, row + last + 1 - width))
 

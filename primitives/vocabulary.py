@@ -387,7 +387,9 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         distance = start - self.scan(lengths, dtype=start.dtype, exclusive=True)
         own = self.offsets(lengths, dtype=start.dtype)
         place = self.arange(self.count(mask), start.dtype) + self.segmented_broadcast(distance, own)
-        return tuple(self.scatter(place, each, len(place), 0, dtype=each.dtype) for each in kept)
+        return tuple(
+            self.scatter(place, column, len(place), 0, dtype=column.dtype) for column in kept
+        )
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /

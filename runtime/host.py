@@ -54,17 +54,17 @@ def available_bytes() -> int | None:
 
     Memory is available if it is free or if the system can free it without swapping.
     """
-    found = []
+    sizes = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     if resource is not None:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        found += [limit] if limit != resource.RLIM_INFINITY else []
+        sizes += [limit] if limit != resource.RLIM_INFINITY else []
     if stated := re.search(r"MemAvailable: *(\d+)", _text(_FREE)):
-        found.append(1024 * int(stated[1]))
+        sizes.append(1024 * int(stated[1]))
     if (limit := memory_limit()) < sys.maxsize:
-        found.append(limit)
-    return min(found, default=None)
+        sizes.append(limit)
+    return min(sizes, default=None)
 
 
 def addresses_are_limited() -> bool:
@@ -85,18 +85,18 @@ def processors() -> int:
 @functools.cache
 def processor_quota(root: Path = Path("/")) -> int:
     """Return the processors whose time a container may use, rounded up; large without a quota."""
-    found = [sys.maxsize]
+    quotas = [sys.maxsize]
     for text in _settings(root, "cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"):
         words = text.split()
         if len(words) == 2 and words[0].isdigit():  # without a quota, "max" or -1
-            found.append(max(1, -(-int(words[0]) // int(words[1]))))
-    return min(found)
+            quotas.append(max(1, -(-int(words[0]) // int(words[1]))))
+    return min(quotas)
 
 
 def memory_limit(root: Path = Path("/")) -> int:
     """Return the bytes of memory that a container may use; large without a limit."""
-    found = _settings(root, "memory", "memory.max", "memory.limit_in_bytes")
-    return min((int(text) for text in found if text.isdigit()), default=sys.maxsize)
+    limits = _settings(root, "memory", "memory.max", "memory.limit_in_bytes")
+    return min((int(text) for text in limits if text.isdigit()), default=sys.maxsize)
 
 
 def _settings(root: Path, controller: str, v2: str, *v1: str) -> Iterator[str]:
@@ -108,8 +108,8 @@ def _settings(root: Path, controller: str, v2: str, *v1: str) -> Iterator[str]:
         _, controllers, group = line.split(":", 2)
         is_v1 = controller in controllers.split(",")
         folder = root / "sys/fs/cgroup" / (controller if is_v1 else "") / group.lstrip("/")
-        for each in (folder, *folder.parents):
-            yield " ".join(_text(each / name).strip() for name in (v1 if is_v1 else (v2,)))
+        for place in (folder, *folder.parents):
+            yield " ".join(_text(place / name).strip() for name in (v1 if is_v1 else (v2,)))
 
 
 def _text(path: Path) -> str:

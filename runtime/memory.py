@@ -48,7 +48,7 @@ class Pool:
 
     def take(self, size: int) -> _Lease | None:
         """Return a block at the lowest address; None if there is none of this size."""
-        found = None
+        lease = None
         with self.lock:
             self._take_back()
             if self.mapping is None:
@@ -57,10 +57,10 @@ class Pool:
                 if stop - start >= size:
                     self.free[place : place + 1] = _joined([(start + size, stop)])
                     self.leases += 1
-                    found = _Lease(self, self.mapping, start, start + size)
+                    lease = _Lease(self, self.mapping, start, start + size)
                     break
         self.settle()
-        return found
+        return lease
 
     def keep(self, runs: int, for_next: bool) -> None:
         """Begin (1) or end (-1) a run. The end of the outermost one gives pages to the system."""
@@ -117,13 +117,13 @@ class _Lease:
 
 def _joined(blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return blocks in ascending order, without empty ones; adjacent ones become one block."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, stop in sorted(blocks):
-        if found and found[-1][1] == start:
-            found[-1] = found[-1][0], stop
+        if merged and merged[-1][1] == start:
+            merged[-1] = merged[-1][0], stop
         elif start < stop:
-            found.append((start, stop))
-    return found
+            merged.append((start, stop))
+    return merged
 
 
 def _mapped(size: int) -> tuple[Any, list[tuple[int, int]]]:

@@ -39,23 +39,22 @@ class Team:
         if hasattr(os, "register_at_fork"):  # threads do not survive a fork
             os.register_at_fork(after_in_child=self._forget)
 
-    def shares(self, length: int, each: int = 1) -> list[tuple[int, int]]:
+    def shares(self, length: int, per_place: int = 1) -> list[tuple[int, int]]:
         """Divide the range up to `length` into consecutive shares, at most one per thread.
 
-        If each place of the range stands for several elements, `each` is their number.
+        If each place of the range stands for several elements, `per_place` is their number.
         """
-        return divide(
-            length, max(1, min(self.size, length * each // sizes().smallest_share, length))
-        )
+        most = min(self.size, length, length * per_place // sizes().smallest_share)
+        return divide(length, max(1, most))
 
     def share(
-        self, function: Callable[..., Any], length: int, *arguments: Any, each: int = 1
+        self, function: Callable[..., Any], length: int, *arguments: Any, per_place: int = 1
     ) -> list[Any]:
         """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`.
 
         Arguments of type `Each` differ between the calls.
         """
-        shares = self.shares(length, each)
+        shares = self.shares(length, per_place)
         if len(shares) == 1:
             return [function(0, length, *_of_share(0, arguments))]
         return self.call(
@@ -75,7 +74,7 @@ class Team:
         """
         own, *others = arguments
         if not others or self.size == 1:
-            return [function(*each) for each in (own, *others)]
+            return [function(*given) for given in (own, *others)]
         if self._others is None:
             self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
         tasks: list[Future[Any]] = []
@@ -105,7 +104,9 @@ def divide(length: int, count: int) -> list[tuple[int, int]]:
 
 def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments of one call."""
-    return tuple(each.values[place] if type(each) is Each else each for each in arguments)
+    return tuple(
+        argument.values[place] if type(argument) is Each else argument for argument in arguments
+    )
 
 
 @functools.cache
@@ -128,12 +129,12 @@ def sharing(threads: int) -> Iterator[None]:
         _sharing.reset(token)
 
 
-def in_shares(function: Callable[[int, int], Any], length: int, each: int = 1) -> list[Any]:
+def in_shares(function: Callable[[int, int], Any], length: int, per_place: int = 1) -> list[Any]:
     """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`.
 
-    If each place of the range stands for several elements, `each` is their number.
+    If each place of the range stands for several elements, `per_place` is their number.
     """
-    return team(_sharing.get()).share(function, length, each=each)
+    return team(_sharing.get()).share(function, length, per_place=per_place)
 
 
 class Survey(NamedTuple):

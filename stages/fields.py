@@ -135,15 +135,15 @@ class Field:
         """Whether reports show the value."""
         return self.kind in _NUMBERS
 
-    def accepts(self, found: Field) -> bool:
-        """Return whether a stage may read a field of the type `found` as a field of this type."""
-        if "any" in (found.kind, self.kind):
-            return not (found.axis and self.axis) or found.axis == self.axis
-        if found.optional and not self.optional:
+    def accepts(self, other: Field) -> bool:
+        """Return whether a stage may read a field of the type `other` as a field of this type."""
+        if "any" in (other.kind, self.kind):
+            return not (other.axis and self.axis) or other.axis == self.axis
+        if other.optional and not self.optional:
             return False
         if self.kind in _NUMBERS:
-            return found.kind in (self.kind, *_NUMBERS[self.kind])
-        return found.kind == self.kind and (not self.axis or found.axis in ("", self.axis))
+            return other.kind in (self.kind, *_NUMBERS[self.kind])
+        return other.kind == self.kind and (not self.axis or other.axis in ("", self.axis))
 
     def holds(self, value: Any) -> bool:
         """Return whether a value has this kind; its length is not checked."""

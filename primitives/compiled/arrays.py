@@ -158,12 +158,14 @@ class NumbaArrays(BlockArrays):
         share(scatter.gather, size, raw(number), raw(root), raw(out))
         return out, int(counts.sum())
 
-    def _counts(self, length: int, each: int = 1) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
+    def _counts(
+        self, length: int, per_place: int = 1
+    ) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
         """Return arguments of two kernels: the first counts elements in its share of a range.
 
         The second kernel gets its share's number and the counts. Last, return all counts.
         """
-        rows = np.zeros((len(self._team.shares(length, each)), 1), np.uint64)
+        rows = np.zeros((len(self._team.shares(length, per_place)), 1), np.uint64)
         counts = rows.ravel()
         return (Each(rows), (Each(range(len(rows))), counts)), counts
 
@@ -180,10 +182,12 @@ class NumbaArrays(BlockArrays):
             ordered: Array = super().sorted_union(arrays)
             return ordered
         bits = self._mark(columns, ranges, np.uint64(lowest), words)
-        out, (count, counted) = empty(total, dtype), self._counts(words, each=64)[0]
+        out, (count, counted) = empty(total, dtype), self._counts(words, per_place=64)[0]
         share = self._team.share
-        share(sorting.join_marks, words, bits, count, each=64)
-        share(sorting.list_marks, words, *counted, bits[0], np.uint64(lowest), raw(out), each=64)
+        share(sorting.join_marks, words, bits, count, per_place=64)
+        share(
+            sorting.list_marks, words, *counted, bits[0], np.uint64(lowest), raw(out), per_place=64
+        )
         return out
 
     def _mark(
@@ -296,7 +300,7 @@ class NumbaArrays(BlockArrays):
         ahead = zip(helpers, map(raw, copies), strict=True)
         calls = [
             (True, *main, raw(joining)),
-            *((False, *each, copied) for each, copied in ahead),
+            *((False, *arguments, copied) for arguments, copied in ahead),
         ]
         count, *_ = self._team.call(kruskal.take_part, calls)
         trees.flatten(raw(root))
@@ -408,10 +412,10 @@ class NumbaArrays(BlockArrays):
         return parent, level, tally.ravel().view(np.int64)
 
     def label_level(
-        self, parent: Array, level: Array, each: int, /, dtype: DTypeLike
+        self, parent: Array, level: Array, step: int, /, dtype: DTypeLike
     ) -> tuple[Array, int]:
         label = empty(len(parent), dtype)
-        count = trees.label_level(raw(parent), raw(level), np.uint64(each), raw(label))
+        count = trees.label_level(raw(parent), raw(level), np.uint64(step), raw(label))
         return label, count
 
     def contract_tile(
@@ -427,8 +431,8 @@ class NumbaArrays(BlockArrays):
         arrays = u, v, self._sorted_records(raw(key)), *sets, certain, undecided, counts
         trees.contract_tile(*map(raw, arrays))
         trees.flatten(raw(fragment))
-        found = certain[: counts[0]], undecided[: counts[1]]
-        return *found, *self.number_roots(fragment)
+        positions = certain[: counts[0]], undecided[: counts[1]]
+        return *positions, *self.number_roots(fragment)
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
         near, far = map(np.ascontiguousarray, table)
@@ -483,7 +487,7 @@ class NumbaArrays(BlockArrays):
         value, bits = sample[len(sample) // 2], np.empty(-(-len(label) // 64), np.uint64)
         if 2 * np.count_nonzero(sample == value) <= len(sample):
             return np.empty(0, np.uint64)
-        self._team.share(pairs.mark_unlike, len(bits), words, value, bits, each=64)
+        self._team.share(pairs.mark_unlike, len(bits), words, value, bits, per_place=64)
         return bits
 
 

@@ -104,14 +104,14 @@ class BaseArrays(NumpyArrays):
         shares = self._team.shares(len(flags))
         counts = self._team.share(scan.count_flags, len(flags), flags)
         places = np.cumsum([0, *counts])
-        found = []
+        columns_out = []
         for array in map(np.asarray, arrays):
             out = empty(int(places[-1]), array.dtype)
             columns = flags, raw(array), raw(out)
             own = zip(shares, places.tolist(), counts, strict=False)
             self._team.call(scan.compact, [(*share, *two, *columns) for share, *two in own])
-            found.append(out)
-        return tuple(found)
+            columns_out.append(out)
+        return tuple(columns_out)
 
     def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
         out = empty(len(values), dtype)
@@ -163,15 +163,15 @@ class BaseArrays(NumpyArrays):
     def segmented_compact(
         self, mask: Array, offsets: Array, start: Array, /, *arrays: Array
     ) -> tuple[Array, ...]:
-        count, shares, found = self.count(mask), self._shares(offsets), []
+        count, shares, moved = self.count(mask), self._shares(offsets), []
         for array in arrays:
             out = empty(count + _LINE * len(shares), array.dtype)
             columns = raw(mask), raw(offsets), raw(start), raw(array), raw(out)
             spare = [np.uint64(count + _LINE * i) for i in range(len(shares))]
             own = zip(shares, spare, strict=True)
             self._team.call(reduce.compact, [(*share, one, *columns) for share, one in own])
-            found.append(out[:count])
-        return tuple(found)
+            moved.append(out[:count])
+        return tuple(moved)
 
     def _segments(self, kernel: Callable[..., Any], offsets: Array, *arguments: Any) -> None:
         """Call a kernel on shares of the segments."""
@@ -229,8 +229,8 @@ class BaseArrays(NumpyArrays):
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
         """Apply a function of two arrays, or of an array and a number, to shares of them."""
         if len(left) < sizes().filled_together or (np.ndim(right) and len(right) != len(left)):
-            found: Array = function(left, right)
-            return found
+            result: Array = function(left, right)
+            return result
         out = empty(len(left), function(left[:1], right[:1] if np.ndim(right) else right).dtype)
 
         def apply(start: int, stop: int) -> None:

@@ -119,9 +119,9 @@ def relabel_pairs(
     hits, place = np.empty(BLOCK, np.uint64), np.uint64(start)
     for first in range(start, stop, BLOCK):
         end = min(first + BLOCK, stop)
-        found = find_outside(np.uint64(first), np.uint64(end), label, outside, u, v, hits)
-        for hit in range(found):
-            i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), found - ONE)]
+        count = find_outside(np.uint64(first), np.uint64(end), label, outside, u, v, hits)
+        for hit in range(count):
+            i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), count - ONE)]
             fetch(label, u[ahead])
             fetch(label, v[ahead])
             fetch(key, ahead)

@@ -8,20 +8,20 @@ from ...runtime.kernels import ONE, kernel
 @kernel
 def total(start, stop, values):
     """Return the sum of the values, modulo 2^64."""
-    found = np.uint64(0)
+    sum_so_far = np.uint64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        found += np.uint64(values[i])
-    return found
+        sum_so_far += np.uint64(values[i])
+    return sum_so_far
 
 
 @kernel
 def scan(start, stop, before, exclusive, values, out):
     """Write the prefix sums of the values, to which the sum `before` is added."""
-    found = np.uint64(before)
+    sum_so_far = np.uint64(before)
     for i in range(np.uint64(start), np.uint64(stop)):
         value = np.uint64(values[i])
-        found += value
-        out[i] = found - value if exclusive else found
+        sum_so_far += value
+        out[i] = sum_so_far - value if exclusive else sum_so_far
 
 
 @kernel

@@ -43,18 +43,18 @@ def mark_together(start, stop, share, places, values, lowest, bits):
     first, count = alone(share, places)
     i = np.uint64(start)
     while i < np.uint64(stop):
-        word, found = (np.uint64(values[i]) - lowest) >> np.uint64(6), np.uint64(0)
+        word, marks = (np.uint64(values[i]) - lowest) >> np.uint64(6), np.uint64(0)
         while i < np.uint64(stop):  # successive values are often in one word
             value = np.uint64(values[i]) - lowest
             if value >> np.uint64(6) != word:
                 break
-            found |= ONE << (value & np.uint64(63))
+            marks |= ONE << (value & np.uint64(63))
             i += ONE
         if word - first < count:
-            bits[word] |= found
+            bits[word] |= marks
             continue
         now = load(bits, word)
-        while not compare_and_swap(bits, word, now, now | found):
+        while not compare_and_swap(bits, word, now, now | marks):
             now = load(bits, word)
 
 

@@ -224,11 +224,11 @@ def join_levels(u, v, ends, top, words, parent, level, tally):
     The word of a root holds the number of nodes of its set. `tally` has a row for each level.
     """
     start = np.uint64(0)
-    for each in range(len(ends)):
-        for place in range(64 if each else 0):
-            tally[each, place] = tally[each - 1, place]
-        row, largest = tally[each], np.uint64(tally[each, 63])
-        for i in range(start, ends[each]):
+    for step in range(len(ends)):
+        for place in range(64 if step else 0):
+            tally[step, place] = tally[step - 1, place]
+        row, largest = tally[step], np.uint64(tally[step, 63])
+        for i in range(start, ends[step]):
             fetch_sets(u, v, i, words, top)
             a, b = find_set(np.uint64(u[i]), words, top), find_set(np.uint64(v[i]), words, top)
             if a != b:
@@ -239,8 +239,8 @@ def join_levels(u, v, ends, top, words, parent, level, tally):
                 largest = max(largest, x + y)
                 a, b = min(a, b), max(a, b)
                 words[a], words[b] = top | (x + y), a
-                parent[b], level[b] = a, each
-        row[63], start = largest, np.uint64(ends[each])
+                parent[b], level[b] = a, step
+        row[63], start = largest, np.uint64(ends[step])
     for node in range(len(parent)):  # the parents of smaller nodes are final
         fetch(level, parent[min(node + AHEAD, len(parent) - 1)])
         above = parent[node]
@@ -249,13 +249,13 @@ def join_levels(u, v, ends, top, words, parent, level, tally):
 
 
 @kernel
-def label_level(parent, level, each, label):
+def label_level(parent, level, step, label):
     """Write the number of the set of each node at a level; return the number of sets."""
     number = np.uint64(0)
     for i in range(len(parent)):
         fetch(label, parent[min(i + AHEAD, len(parent) - 1)])
         node, above = np.uint64(i), np.uint64(parent[i])
-        is_smallest = np.uint64(level[i] > each)
+        is_smallest = np.uint64(level[i] > step)
         label[i] = number
         label[i] = label[above ^ (node ^ above) * is_smallest]  # smaller nodes have their numbers
         number += is_smallest
@@ -290,9 +290,9 @@ def range_max(start, stop, near, far, size, first, last, out):
         fetch(near, np.uint64(last[ahead]) + _BLOCK * size)
         low, high = np.uint64(first[i]), np.uint64(last[i])
         level = min(highest_bit(high - low + ONE), _BLOCK)
-        found = window_max(near, size, level, low, high)
+        largest = window_max(near, size, level, low, high)
         low, high = (low + (ONE << _BLOCK) - ONE) >> _BLOCK, (high + ONE) >> _BLOCK
         if low < high:  # the blocks from `low` to `high` - 1 are inside
             level = highest_bit(high - low)
-            found = max(found, window_max(far, blocks, level, low, high - ONE))
-        out[i] = found
+            largest = max(largest, window_max(far, blocks, level, low, high - ONE))
+        out[i] = largest

@@ -96,7 +96,7 @@ class CudaArrays(ArrayModule):
                 piece = slice(first, first + step)
                 out[piece] = self._xp.asarray(values[piece], dtype=out.dtype)
 
-        in_shares(computing_here(copy), -(-len(values) // step), each=step)
+        in_shares(computing_here(copy), -(-len(values) // step), per_place=step)
         return out
 
     def to_host(self, array: Array, /) -> Array:
@@ -181,10 +181,10 @@ class CudaArrays(ArrayModule):
         # CUDA has atomics for unsigned words of 32 and 64 bits.
         wide = np.dtype(f"u{max(4, values.itemsize)}")
         if op == "sum":
-            values, sums = (each.astype(wide, copy=False) for each in (values, out))
+            values, sums = (array.astype(wide, copy=False) for array in (values, out))
             self._launch("scatter_add", (values, index), len(index), index, values, sums)
             return sums.astype(out.dtype, copy=False)
-        key, best = (self.order_key(each).astype(wide, copy=False) for each in (values, out))
+        key, best = (self.order_key(weights).astype(wide, copy=False) for weights in (values, out))
         self._launch(f"scatter_{op}", (key, index), len(index), index, key, best)
         return self.weights_of(best.astype(f"u{values.itemsize}", copy=False), values.dtype)
 

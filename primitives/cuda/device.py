@@ -98,10 +98,10 @@ class CupyDevice:
             limit = pool.get_limit()
             return int(min(of_device, limit - pool.total_bytes()) if limit else of_device)
 
-        if (found := free()) < enough:
+        if (size := free()) < enough:
             pool.free_all_blocks()
-            found = free()
-        return found
+            size = free()
+        return size
 
     def beside(self) -> AbstractContextManager[None]:
         """Return a context in which another thread uses this device and its own stream.
@@ -244,7 +244,7 @@ def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:
     import cupy
 
     runtime = cupy.cuda.runtime
-    found = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
+    properties = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
     return {
         "driver": _dotted(runtime.driverGetVersion()),
         "runtime": _dotted(runtime.runtimeGetVersion()),
@@ -255,7 +255,7 @@ def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:
                 "memory_bytes": facts["totalGlobalMem"],
                 "compute_capability": f"{facts['major']}.{facts['minor']}",
             }
-            for facts in found
+            for facts in properties
         ],
     }
 

@@ -121,5 +121,5 @@ def cover_edges(
         upper = ops.minimum(ops.minimum(first[level], upper), half)
     num_own = size - ops.count(climbs[0] == ops.arange(size, dtype=climbs[0].dtype))
     covering, place = ops.compact(edge_above < num_own, upper, edge_above)
-    found = ops.scatter(place, covering, num_own, none, dtype=upper.dtype)
-    return ops.gather(candidates, found, fill=-1)
+    lightest = ops.scatter(place, covering, num_own, none, dtype=upper.dtype)
+    return ops.gather(candidates, lightest, fill=-1)
