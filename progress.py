@@ -49,7 +49,7 @@ def has_listener() -> bool:
 
 
 @contextlib.contextmanager
-def set_listener(progress: bool | Listener) -> Iterator[None]:
+def set_listener(progress: bool | Listener, delay: float = DELAY) -> Iterator[None]:
     """Set the listener of this thread within a ``with`` block.
 
     Parameters
@@ -57,7 +57,9 @@ def set_listener(progress: bool | Listener) -> Iterator[None]:
     progress : bool or callable
         A listener, or False for no reports. True keeps the current listener. If there is no
         current listener, True shows a bar on a terminal (standard error) or in a notebook, if the
-        work takes more than two seconds. The bar is cleared at the end.
+        work takes longer than `delay`. The bar is cleared at the end.
+    delay : float, optional
+        Seconds before a bar appears.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def set_listener(progress: bool | Listener) -> Iterator[None]:
     if progress is True:
         current = _listener.get(True)  # True if there was never a listener
     display = _display() if current is True else None
-    with delayed(display) if display else contextlib.nullcontext() as bar:
+    with delayed(display, delay) if display else contextlib.nullcontext() as bar:
         token = _listener.set(bar if current is True else current)
         try:
             yield
@@ -83,9 +85,11 @@ Display = Callable[[], contextlib.AbstractContextManager[Listener]]
 
 
 @contextlib.contextmanager
-def delayed(display: Display, clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
-    """Yield a listener that opens a display after `DELAY` seconds of work."""
-    due = clock() + DELAY
+def delayed(
+    display: Display, delay: float = DELAY, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Listener]:
+    """Yield a listener that opens a display after `delay` seconds of work."""
+    due = clock() + delay
     show: Listener | None = None
     with contextlib.ExitStack() as stack:
 

@@ -17,12 +17,17 @@ from .device.steps import STEPS
 from .runner import codes, figures, turns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code."""
+def main(
+    arguments: Sequence[str] | None = None,
+    root: Path = records.ROOT,
+    benchmarks: Mapping[str, suite.Benchmark] = suite.SUITE,
+) -> int:
+    """Run a command on the records and pages below `root`, and return its exit code."""
     parser = _parser()
+    parser.set_defaults(root=root, benchmarks=benchmarks)
     options = parser.parse_args(arguments)
     try:
         return int(options.command(options))
@@ -65,21 +70,21 @@ def record(options: argparse.Namespace) -> int:
     if external and len(options.names) != 1:
         message = "--external needs the name of the one benchmark that other programs take part in"
         raise OptionError(message)
-    for name, benchmark in suite.named(options.names).items():
+    for name, benchmark in suite.named(options.names, options.benchmarks).items():
         path = _folder(options) / f"{name}.json"
         wanted = options.again or options.tiny or not path.exists()
         if not wanted and not list(
-            records.reasons(records.read(path), benchmark.options, records.ROOT)
+            records.reasons(records.read(path), benchmark.options, options.root)
         ):
             print(f"{name}: current")
             continue
-        records.check_import(benchmark.measured)
+        records.check_import(benchmark.measured, options.root)
         asked = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
         start, others = time.monotonic(), machine.OtherPrograms()
         result = benchmark.measure(**asked, **({"external": external} if external else {}))
         if not options.tiny:
             facts = asked, benchmark.measured, result, others.busy(), versions
-            records.write(records.make(name, *facts), _folder(options))
+            records.write(records.make(name, *facts, root=options.root), _folder(options))
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
 
@@ -103,14 +108,14 @@ def device(options: argparse.Namespace) -> int:
     return 0
 
 
-def stale(_: argparse.Namespace) -> int:
+def stale(options: argparse.Namespace) -> int:
     """List every record as current or stale, then the tables on pages that quote stale records."""
-    for path, reasons in pages.stale_records(records.ROOT):
+    for path, reasons in pages.stale_records(options.root):
         state = f"stale: {'; '.join(reasons)}" if reasons else "current"
         print(f"{path.parent.name}/{path.stem}: {state}")
-    found = list(pages.stale_quotes(records.ROOT))
+    found = list(pages.stale_quotes(options.root))
     for quote, reason in found:
-        page = quote.page.relative_to(records.ROOT)
+        page = quote.page.relative_to(options.root)
         print(f"{page} quotes {quote.table} of {quote.machine}: {reason}")
     return int(bool(found))
 
@@ -118,23 +123,23 @@ def stale(_: argparse.Namespace) -> int:
 def write_tables(options: argparse.Namespace) -> int:
     """Write all tables on pages; with `--check`, return 1 if one differs from its record."""
     different = 0
-    for page in pages.all_pages(records.ROOT):
-        text = pages.written(page, records.ROOT)
+    for page in pages.all_pages(options.root):
+        text = pages.written(page, options.root)
         if text != page.read_text():
             different += 1
-            print(page.relative_to(records.ROOT))
+            print(page.relative_to(options.root))
             if not options.check:
                 page.write_text(text)
     return int(options.check and different > 0)
 
 
-def show_list(_: argparse.Namespace) -> int:
+def show_list(options: argparse.Namespace) -> int:
     """Print the named graphs and the benchmarks."""
     print("graphs")
     for name, (description, spec) in graphs.GRAPHS.items():
         print(f"  {name:5} {description}: {spec}")
     print("benchmarks")
-    for name, benchmark in suite.SUITE.items():
+    for name, benchmark in options.benchmarks.items():
         print(f"  {name:24} {benchmark.about}")
     print("steps of `device`")
     for step in STEPS:
@@ -197,7 +202,7 @@ def _add_common(add: Any) -> None:
 
 
 def _folder(options: argparse.Namespace) -> Path:
-    return records.ROOT / records.RESULTS / str(options.machine)
+    return Path(options.root, records.RESULTS, options.machine)
 
 
 def _check_threads(threads: Sequence[int]) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
-CACHE = Path(tempfile.gettempdir()) / "mstflow-benchmarks"
 
 #: Description and specification of each named graph.
 GRAPHS = {
@@ -56,6 +55,8 @@ class Graph(NamedTuple):
 def ensure(name: str, cache: Path | None = None) -> Path:
     """Return the folder `u.npy v.npy w.npy n.txt` of a graph; create it if it is missing.
 
+    Graphs are stored in `cache`, by default a folder for temporary files.
+
     Raises
     ------
     OptionError
@@ -63,7 +64,8 @@ def ensure(name: str, cache: Path | None = None) -> Path:
     """
     _, spec = GRAPHS.get(name, ("", name))
     path = ROOT / spec  # an absolute path stays as it is
-    folder = (cache or CACHE) / (path.name if path.is_file() else spec.replace(":", "-"))
+    cache = cache or Path(tempfile.gettempdir()) / "mstflow-benchmarks"
+    folder = cache / (path.name if path.is_file() else spec.replace(":", "-"))
     if not folder.is_dir():
         from mstflow.graphs.write import replacing
 

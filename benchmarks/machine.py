@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PACKAGES = (
     "numpy",
@@ -94,14 +94,18 @@ def with_bytecode() -> dict[str, str]:
 
 
 class OtherPrograms:
-    """A meter of the processors that other programs keep busy, from its creation on."""
+    """A meter of the processors that other programs keep busy, from its creation on.
 
-    def __init__(self) -> None:
-        self._start, self._before = time.monotonic(), processor_seconds() - _used_here()
+    `all_programs` returns the processor seconds of all programs so far.
+    """
+
+    def __init__(self, all_programs: Callable[[], float] | None = None) -> None:
+        self._all = all_programs or processor_seconds
+        self._start, self._before = time.monotonic(), self._all() - _used_here()
 
     def busy(self) -> float:
         """Return the mean number of processors that other programs have used."""
-        worked = processor_seconds() - _used_here() - self._before
+        worked = self._all() - _used_here() - self._before
         return round(max(worked / (time.monotonic() - self._start), 0.0), 2)
 
 

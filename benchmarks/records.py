@@ -40,6 +40,7 @@ def make(
     others: float,
     programs: Mapping[str, str] | None = None,
     commit: str = "",
+    root: Path = ROOT,
 ) -> Record:
     """Return a record of new measurements.
 
@@ -59,15 +60,17 @@ def make(
         Versions of external programs.
     commit : str, optional
         That of the working tree, if the repository does not know it.
+    root : path, optional
+        The working tree.
     """
     paths = list(measured)
-    check_import(paths)
+    check_import(paths, root)
     return {
         "benchmark": name,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "commit": commit or _git("rev-parse", "HEAD"),
-        "dirty": not commit and bool(_git("status", "--porcelain", "--", *paths)),
-        "measured": {path: fingerprint(path, ROOT) for path in paths},
+        "commit": commit or _git(root, "rev-parse", "HEAD"),
+        "dirty": not commit and bool(_git(root, "status", "--porcelain", "--", *paths)),
+        "measured": {path: fingerprint(path, root) for path in paths},
         "machine": machine.about(),
         "versions": {**machine.versions(), **(programs or {})},
         "others": others,
@@ -126,10 +129,10 @@ def fingerprint(path: str, root: Path) -> str:
     return digest.hexdigest()
 
 
-def check_import(paths: Iterable[str]) -> None:
+def check_import(paths: Iterable[str], root: Path = ROOT) -> None:
     """Check that the imported mstflow is the one in this working tree."""
     imported = Path(mstflow.__file__).resolve().parent
-    if imported != ROOT and any(fingerprint(p, imported) != fingerprint(p, ROOT) for p in paths):
+    if imported != root and any(fingerprint(p, imported) != fingerprint(p, root) for p in paths):
         message = f"mstflow is imported from {imported}, whose code differs: pip install -e ."
         raise OptionError(message)
 
@@ -155,10 +158,10 @@ def _shape(node: Any) -> str:
     return f"{type(node).__name__}({','.join(kept)})"
 
 
-def _git(*arguments: str) -> str:
+def _git(root: Path, *arguments: str) -> str:
     """Return the output of git, or an empty string outside a repository."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -15,7 +15,7 @@ from .papers import helpers, imbalance
 from .runner.turns import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 #: The code that a solve in memory runs, from the call to the edge ids.
 SOLVE = (
@@ -317,18 +317,18 @@ SUITE = {
 }
 
 
-def named(names: list[str]) -> dict[str, Benchmark]:
+def named(names: list[str], benchmarks: Mapping[str, Benchmark] = SUITE) -> dict[str, Benchmark]:
     """Return benchmarks by name; `papers` stands for all whose names begin with `papers-`.
 
     Without names, return the usual benchmarks.
     """
     if not names:
-        return {name: benchmark for name, benchmark in SUITE.items() if benchmark.usual}
+        return {name: benchmark for name, benchmark in benchmarks.items() if benchmark.usual}
     found: dict[str, Benchmark] = {}
     for name in names:
-        chosen = [each for each in SUITE if each == name or each.startswith(f"{name}-")]
+        chosen = [each for each in benchmarks if each == name or each.startswith(f"{name}-")]
         if not chosen:
-            message = f"there is no benchmark {name!r}; known: {', '.join(SUITE)}"
+            message = f"there is no benchmark {name!r}; known: {', '.join(benchmarks)}"
             raise OptionError(message)
-        found |= {each: SUITE[each] for each in chosen}
+        found |= {each: benchmarks[each] for each in chosen}
     return found

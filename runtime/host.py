@@ -49,10 +49,11 @@ class Resources(Protocol):
         return contextlib.nullcontext()
 
 
-def available_bytes() -> int | None:
+def available_bytes(root: Path = Path("/")) -> int | None:
     """Return the number of bytes that this process can allocate; None if it is unknown.
 
-    Memory is available if it is free or if the system can free it without swapping.
+    Memory is available if it is free or if the system can free it without swapping. The settings
+    of control groups are read below `root`.
     """
     sizes = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
@@ -62,7 +63,7 @@ def available_bytes() -> int | None:
         sizes += [limit] if limit != resource.RLIM_INFINITY else []
     if stated := re.search(r"MemAvailable: *(\d+)", _text(_FREE)):
         sizes.append(1024 * int(stated[1]))
-    if (limit := memory_limit()) < sys.maxsize:
+    if (limit := memory_limit(root)) < sys.maxsize:
         sizes.append(limit)
     return min(sizes, default=None)
 
@@ -75,11 +76,14 @@ def addresses_are_limited() -> bool:
     return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
-def processors() -> int:
-    """Return the number of processors that this process may use."""
+def processors(root: Path = Path("/")) -> int:
+    """Return the number of processors that this process may use.
+
+    The settings of control groups are read below `root`.
+    """
     has_affinity = hasattr(os, "sched_getaffinity")
     count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return min(count, processor_quota())
+    return min(count, processor_quota(root))
 
 
 @functools.cache

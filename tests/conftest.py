@@ -16,7 +16,7 @@ from entry_points import register_checkout
 
 
 def pytest_addoption(parser):
-    parser.addoption("--examples", type=int, default=100, help="examples per test, 100 by default")
+    parser.addoption("--examples", type=int, default=50, help="examples per test, 50 by default")
     parser.addoption("--runs", type=int, default=1, help="solves per graph and number of threads")
     parser.addoption("--no-shrink", action="store_true", help="report the first failing example")
     parser.addoption(

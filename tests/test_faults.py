@@ -8,6 +8,7 @@ from plant_faults import ROOT, is_caught, planted
 CONFTEST = """
 def pytest_addoption(parser):
     parser.addoption("--no-shrink", action="store_true")
+    parser.addoption("--examples")
 """
 
 

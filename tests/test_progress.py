@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+import time
 from functools import partial
 from types import SimpleNamespace
 
@@ -135,12 +136,11 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def watched(monkeypatch):
-    """A function that returns what a call draws on standard error, without delay."""
-    monkeypatch.setattr("mstflow.progress.DELAY", 0.0)
+    """A function that returns what a call draws on standard error, after a delay."""
     monkeypatch.setenv("TERM", "xterm-256color")
 
-    def watch(function, screen=Terminal):
-        with contextlib.redirect_stderr(screen()) as drawn:
+    def watch(function, screen=Terminal, delay=0.0):
+        with contextlib.redirect_stderr(screen()) as drawn, set_listener(True, delay):
             function()
         return drawn.getvalue()
 
@@ -149,6 +149,21 @@ def watched(monkeypatch):
 
 def solve(**options):
     mstflow.minimum_spanning_forest(GRAPH, **options)
+
+
+def slow_chunks():
+    yield GRAPH
+    time.sleep(DELAY)
+    yield GRAPH
+
+
+def test_long_work_shows_a_bar_without_being_asked(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with contextlib.redirect_stderr(Terminal()) as drawn:
+        solve()
+        assert drawn.getvalue() == ""
+        mstflow.minimum_spanning_forest(slow_chunks(), num_vertices=500)
+    assert drawn.getvalue().endswith("\x1b[2K")  # cleared
 
 
 def test_bar_on_a_terminal(watched, tmp_path):
@@ -167,7 +182,7 @@ def test_markup_in_names_is_escaped(watched):
         report_progress("read [red]roads[/blue].gr", 1, 2)
         report_progress("count edges", 1, 0)
 
-    assert "[red]roads[/blue].gr" in watched(set_listener(True)(read))
+    assert "[red]roads[/blue].gr" in watched(read)
 
 
 @pytest.mark.parametrize("stdout", [Terminal, io.StringIO])
@@ -177,7 +192,7 @@ def test_print_during_progress(watched, stdout):
         print("printed")
 
     with contextlib.redirect_stdout(stdout()) as printed:
-        drawn = watched(set_listener(True)(listen_and_print))
+        drawn = watched(listen_and_print)
     assert ("printed" in drawn) == (stdout is Terminal)  # above the bar
     assert ("printed" in printed.getvalue()) == (stdout is io.StringIO)
 
@@ -210,9 +225,9 @@ def notebook(monkeypatch):
     return shown
 
 
-def test_bar_in_a_notebook(notebook, monkeypatch):
-    monkeypatch.setattr("mstflow.progress.DELAY", 0.0)
-    mstflow.minimum_spanning_forest(GRAPH)
+def test_bar_in_a_notebook(notebook):
+    with set_listener(True, delay=0.0):
+        mstflow.minimum_spanning_forest(GRAPH)
     assert re.search(r'<progress value="0" max="500"></progress> round 0: ', str(notebook))
     assert notebook[-1] == {"text/plain": "", "text/html": ""}
 

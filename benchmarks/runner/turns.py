@@ -19,7 +19,7 @@ from ..machine import OtherPrograms, pinned
 from . import codes as code_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Facts = dict[str, Any]
 
@@ -38,6 +38,7 @@ def compare(
     limit: float | None = None,
     on_disk: bool = False,
     external: Mapping[str, str] | None = None,
+    run: Callable[..., Facts] | None = None,
 ) -> Facts:
     """Measure all codes on all graphs in turn, so a change of the machine's speed affects all.
 
@@ -57,6 +58,8 @@ def compare(
         Leave the graph on disk, and measure the memory of the whole process tree.
     external : mapping of str to str, optional
         Commands of other programs by name.
+    run : callable, optional
+        The function that runs a command; `measure` if it is not given.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def compare(
             if (graph, code) not in left:
                 continue
             command = [*commands[code], str(folders[graph]), *(["on-disk"] if on_disk else [])]
-            facts = measure(command, count, limit, on_disk)
+            facts = (run or measure)(command, count, limit, on_disk)
             runs.append({"graph": graph, "code": code, "threads": count, "round": turn, **facts})
             shown = facts.get("error") or f"{facts['seconds']:.4f} s"
             print(f"  {turn + 1}/{rounds} {graph} T={count} {code}: {shown}", file=sys.stderr)

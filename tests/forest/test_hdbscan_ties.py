@@ -76,7 +76,7 @@ def draw(random, kind):
 @pytest.mark.parametrize("kind", ["grid", "rounded blobs", "blobs"])
 def test_tied_edges_are_removed_together(kind):
     random = np.random.default_rng(3)
-    for _ in range(15):
+    for _ in range(8):
         points, min_samples = draw(random, kind), int(random.integers(1, 8))
         u, v = np.triu_indices(len(points), 1)
         samples = np.stack([u, v, pdist(points)])

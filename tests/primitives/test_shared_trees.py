@@ -50,11 +50,8 @@ def test_a_hundred_runs_with_more_threads_than_processors(pipeline, backend, sma
         assert np.array_equal(forest.edge_ids, expected)
 
 
-@pytest.mark.parametrize("backend", mstflow.backends())
-def test_new_york_with_many_threads(pipeline, backend, new_york):
-    forest = mstflow.minimum_spanning_forest(
-        new_york, algorithm=pipeline, backend=backend, threads=8
-    )
+def test_new_york_with_many_threads(pipeline, new_york):
+    forest = mstflow.minimum_spanning_forest(new_york, algorithm=pipeline, threads=8)
     assert (forest.num_components, forest.total_weight) == (1, 261159288)
 
 

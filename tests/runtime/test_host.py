@@ -25,10 +25,8 @@ V1 = "4:memory:/group\n3:cpu,cpuacct:/outer/inner\n0::/\n"
 )
 def test_a_quota_limits_processors(groups, files, allowed, tmp_path, monkeypatch):
     write_groups(tmp_path, groups, files)
-    quota = host.processor_quota(tmp_path)
-    monkeypatch.setattr(host, "processor_quota", lambda: quota)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
-    assert host.processors() == (allowed or 8)
+    assert host.processors(tmp_path) == (allowed or 8)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +39,10 @@ def test_a_quota_limits_processors(groups, files, allowed, tmp_path, monkeypatch
         ("", {}, None),
     ],
 )
-def test_a_limit_of_memory(groups, files, limit, tmp_path, monkeypatch):
+def test_a_limit_of_memory(groups, files, limit, tmp_path):
     write_groups(tmp_path, groups, files)
-    found = host.memory_limit(tmp_path)
     without = host.available_bytes()
-    monkeypatch.setattr(host, "memory_limit", lambda: found)
-    assert host.available_bytes() == (limit or pytest.approx(without, rel=0.2))
+    assert host.available_bytes(tmp_path) == (limit or pytest.approx(without, rel=0.2))
 
 
 def write_groups(root, groups, files):

@@ -1,5 +1,7 @@
 """Hypothesis strategies for graphs with difficult properties, and unions of such graphs."""
 
+import functools
+
 import numpy as np
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -53,6 +55,7 @@ def edge_lists(draw, weight_dtypes=WEIGHT_DTYPES):
     )
 
 
+@functools.cache
 def union_of_many(count, dtype):
     """Return a graph whose components are `count` drawn graphs, with shuffled edges.
 
@@ -72,4 +75,7 @@ def union_of_many(count, dtype):
     v = np.concatenate([graph.v.astype(np.int64) + start for graph, start in pairs])
     weight = np.concatenate([graph.weight for graph in drawn])
     order = np.random.default_rng(7).permutation(len(u))
-    return EdgeList(u[order], v[order], weight[order], num_vertices=int(starts[-1]))
+    columns = u[order], v[order], weight[order]
+    for column in columns:
+        column.flags.writeable = False  # tests share it
+    return EdgeList(*columns, num_vertices=int(starts[-1]))

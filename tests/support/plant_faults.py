@@ -16,7 +16,7 @@ from pathlib import Path
 from faults import FAULTS
 
 ROOT = Path(__file__).parents[2]
-OPTIONS = "-q", "-x", "-p", "no:cacheprovider", "--no-shrink"
+OPTIONS = "-q", "-x", "-p", "no:cacheprovider", "--no-shrink", "--examples", "100"
 #: Seconds that tests may take.
 LONGEST = 1800
 #: The exit codes of pytest for a wrong option and for no tests.

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import operator
+import random
 
 import numpy as np
 from numpy.testing import assert_array_equal
@@ -26,6 +27,22 @@ FOLD = {"min": min, "max": max, "sum": operator.add}
 EITHER_ZERO = {"minimum", "maximum", "segmented_reduce", "scatter_reduce", "sort"}
 
 CASES = {}
+
+
+class Draws(random.Random):
+    """Draw arguments by a seed, and the dtypes of indices by another seed.
+
+    A kernel is compiled for each combination of dtypes, so cases share few combinations.
+    """
+
+    def __init__(self, seed, combination):
+        super().__init__(seed)
+        self._dtypes = random.Random(combination)
+
+    def choice(self, options):
+        return (self._dtypes if options is INDEX or options is UNSIGNED else super()).choice(
+            options
+        )
 
 
 def case(dtypes):

@@ -114,12 +114,9 @@ def test_every_scheduler(folder, parquet, name, strategy, scheduler, request):
     check_scheduler(sources(folder, parquet)[name], strategy, where)
 
 
-@pytest.mark.parametrize(
-    ("name", "strategy"),
-    [("npy", "tree"), ("parquet", "two-scan"), ("delayed", "iterate"), ("arrays", "tree")],
-)
+@pytest.mark.parametrize(("name", "strategy"), [("parquet", "two-scan"), ("arrays", "tree")])
 def test_processes(folder, parquet, name, strategy):
-    """Each source and strategy runs once, because the cluster takes seconds to start."""
+    """These processes take seconds to start; others are those of `test_every_scheduler`."""
     check_scheduler(sources(folder, parquet)[name], strategy, "processes")
 
 
