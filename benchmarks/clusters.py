@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 
 THRESHOLDS = [round(0.5 + 0.05 * step, 2) for step in range(10)]
 
-#: A published figure that is not measured here: the task, the code, and its seconds.
-PUBLISHED = (
-    "components of 64 million pairs, one threshold",
-    "GraphFrames, as published, 12 cores",
-    154,
-)
-
 #: The codes, and the package that each needs.
 CODES = {
     "mstflow": "mstflow",

@@ -6,7 +6,6 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from . import fused
-from .clusters import PUBLISHED
 from .device import tables as device_tables
 from .graphs import GRAPHS, parse_options
 from .papers import authors
@@ -317,10 +316,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def cluster_times(result: Result) -> Rows:
-    """Yield the seconds, the ratio to mstflow and the peak memory of each task and code.
-
-    The last row is a published figure for another task.
-    """
+    """Yield the seconds, the ratio to mstflow and the peak memory of each task and code."""
     yield "task", "code", "s", "ratio", "peak, MB"
     own: dict[str, float] = {}
     for row in result["rows"]:
@@ -333,8 +329,6 @@ def cluster_times(result: Result) -> Rows:
         peak = max(each["peak"] for each in rounds) / 1e6
         ratio = f"{seconds / own[row['task']]:.1f}"
         yield row["task"], row["code"], f"{seconds:.3g}", ratio, f"{peak:,.0f}"
-    task, code, published = PUBLISHED
-    yield task, code, str(published), "-", "-"
 
 
 def grid_times(result: Result) -> Rows:
