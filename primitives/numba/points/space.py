@@ -13,7 +13,11 @@ _Q0, _Q1, _Q2, _Q3, _Q4 = ASIN_Q
 
 
 class Space(NamedTuple):
-    """A tree and its metric, as kernels read them; see `primitives.points.Tree`."""
+    """A tree and its metric, as kernels read them; see `primitives.points.Tree`.
+
+    `length` is a tuple of zeros, as many as `runtime.distances.METRICS` says: Numba knows how many
+    when it compiles a kernel, so a kernel has no code for other lengths.
+    """
 
     coordinates: Any
     ids: Any
@@ -21,7 +25,7 @@ class Space(NamedTuple):
     num_ids: int
     axes: int
     depth: int
-    length: int
+    length: tuple[int, ...]
     convert: int
     is_single: int
 
@@ -30,7 +34,7 @@ def space_of(tree: Any, boxes: Any) -> Space:
     """Return the arguments of kernels for a tree."""
     length, convert = METRICS[tree.metric]
     arrays = plain(tree.coordinates), plain(tree.ids), plain(boxes)
-    numbers = tree.num_ids, tree.num_axes, tree.depth, length, convert
+    numbers = tree.num_ids, tree.num_axes, tree.depth, (0,) * length, convert
     return Space(*arrays, *numbers, int(tree.dtype == "float32"))
 
 
@@ -41,34 +45,13 @@ def first_place(space, node, level):
 
 
 @helper
-def leaf_of(space, place):
-    """Return the leaf of a place."""
-    return ((place + 1 << space.depth) - 1) // len(space.ids)
-
-
-@helper
-def add_axis(length, total, difference):
+def add_axis(space, total, difference):
     """Return the length of a difference from that of its first axes and the next coordinate."""
-    if length == SQUARES:
+    if len(space.length) == SQUARES:
         return total + difference * difference
-    if length == ABSOLUTE:
+    if len(space.length) == ABSOLUTE:
         return total + abs(difference)
     return max(total, abs(difference))
-
-
-@helper
-def angle(square):
-    """Return the angle between unit vectors from the square of their distance."""
-    t = square * 0.25
-    x = math.sqrt(t)
-    is_small = t <= 0.25
-    if not is_small:
-        t = max((1.0 - x) * 0.5, 0.0)
-        x = math.sqrt(t)
-    p = ((((_P5 * t + _P4) * t + _P3) * t + _P2) * t + _P1) * t + _P0
-    q = (((_Q4 * t + _Q3) * t + _Q2) * t + _Q1) * t + _Q0
-    arc = x + x * (t * p / q)
-    return 2.0 * arc if is_small else math.pi - 4.0 * arc
 
 
 @helper
@@ -78,8 +61,17 @@ def distance_of(space, length):
         length = math.sqrt(length)
     elif space.convert == HALF:
         length = length * 0.5
-    elif space.convert == ANGLE:
-        length = angle(length)
+    elif space.convert == ANGLE:  # as `runtime.distances` defines it
+        t = length * 0.25
+        x = math.sqrt(t)
+        is_small = t <= 0.25
+        if not is_small:
+            t = max((1.0 - x) * 0.5, 0.0)
+            x = math.sqrt(t)
+        p = ((((_P5 * t + _P4) * t + _P3) * t + _P2) * t + _P1) * t + _P0
+        q = (((_Q4 * t + _Q3) * t + _Q2) * t + _Q1) * t + _Q0
+        arc = x + x * (t * p / q)
+        length = 2.0 * arc if is_small else math.pi - 4.0 * arc
     return np.float64(np.float32(length)) if space.is_single else length
 
 
@@ -107,14 +99,13 @@ def limit_of(space, distance):
 @helper
 def length_between(space, i, j):
     """Return the length of the difference of the points at two places."""
-    p, q = leaf_of(space, i), leaf_of(space, j)
-    a, b = first_place(space, p, space.depth), first_place(space, q, space.depth)
-    m = first_place(space, p + 1, space.depth) - a
-    k = first_place(space, q + 1, space.depth) - b
-    a, b = a * space.axes + i - a, b * space.axes + j - b
-    total = 0.0
-    for _ in range(space.axes):
-        total = add_axis(space.length, total, space.coordinates[a] - space.coordinates[b])
+    size, axes, total = len(space.ids), space.axes, 0.0
+    p, q = ((i + 1 << space.depth) - 1) // size, ((j + 1 << space.depth) - 1) // size  # leaves
+    a, b = size * p >> space.depth, size * q >> space.depth
+    m, k = (size * (p + 1) >> space.depth) - a, (size * (q + 1) >> space.depth) - b
+    a, b = a * axes + i - a, b * axes + j - b
+    for _ in range(axes):
+        total = add_axis(space, total, space.coordinates[a] - space.coordinates[b])
         a, b = a + m, b + k
     return total
 
@@ -122,31 +113,26 @@ def length_between(space, i, j):
 @helper
 def box_length(space, box, node):
     """Return the least length of a difference between a point in a box and one in a node's box."""
-    first, total = 2 * node * space.axes, 0.0
+    low, total = 2 * node * space.axes, 0.0
     for axis in range(space.axes):
-        low, high = first + axis, first + space.axes + axis
-        gap = max(space.boxes[low] - box[space.axes + axis], box[axis] - space.boxes[high])
-        total = add_axis(space.length, total, max(gap, 0.0))
+        gap = max(
+            space.boxes[low + axis] - box[space.axes + axis],
+            box[axis] - space.boxes[low + space.axes + axis],
+        )
+        total = add_axis(space, total, max(gap, 0.0))
     return total
 
 
 @helper
 def box_lengths(space, node, count, queries, stride, out):
     """Write the least length of a difference between each query and a point in a node's box."""
-    for i in range(count):
-        out[i] = 0.0
     for axis in range(space.axes):
         place = 2 * node * space.axes + axis
         low, high, first = space.boxes[place], space.boxes[place + space.axes], axis * stride
-        if space.length == SQUARES:
-            for i in range(count):
-                x = queries[first + i]
-                gap = max(max(low - x, x - high), 0.0)
-                out[i] += gap * gap
-        else:
-            for i in range(count):
-                x = queries[first + i]
-                out[i] = add_axis(space.length, out[i], max(max(low - x, x - high), 0.0))
+        for i in range(count):
+            x = queries[first + i]
+            gap = max(max(low - x, x - high), 0.0)
+            out[i] = add_axis(space, out[i] if axis else 0.0, gap)
 
 
 @helper
@@ -155,20 +141,8 @@ def leaf_lengths(space, first, size, query, queries, stride, out):
 
     `first` is the position of the coordinates of the leaf, and `size` the number of its points.
     """
-    x, points = queries[query], space.coordinates
-    if space.length == SQUARES:
+    for axis in range(space.axes):
+        x, start = queries[query + axis * stride], first + axis * size
         for j in range(size):
-            difference = x - points[first + j]
-            out[j] = difference * difference
-        for axis in range(1, space.axes):
-            x, start = queries[query + axis * stride], first + axis * size
-            for j in range(size):
-                difference = x - points[start + j]
-                out[j] += difference * difference
-    else:
-        for j in range(size):
-            out[j] = 0.0
-        for axis in range(space.axes):
-            x, start = queries[query + axis * stride], first + axis * size
-            for j in range(size):
-                out[j] = add_axis(space.length, out[j], x - points[start + j])
+            total = out[j] if axis else 0.0
+            out[j] = add_axis(space, total, x - space.coordinates[start + j])
