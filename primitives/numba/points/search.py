@@ -29,9 +29,9 @@ _MOST = 64
 
 
 @helper
-def _is_near(space, node, count, queries, stride, limits, lengths):
+def _is_near(space, boxes, node, count, queries, stride, limits, lengths):
     """Return whether a node is within the limit of any query."""
-    box_lengths(space, node, count, queries, stride, lengths)
+    box_lengths(space, boxes, node, count, queries, stride, lengths)
     near = False
     for i in range(count):
         near |= lengths[i] <= limits[i]
@@ -52,9 +52,9 @@ def _bound_queries(space, count, queries, stride, box):
 
 
 @helper
-def _insert(space, row, distance, place, distances, neighbors):
+def _insert(ids, row, distance, place, distances, neighbors):
     """Insert a point into the sorted list of a query; return whether it precedes the last one."""
-    rank, ids = distances.shape[1] - 1, space.ids
+    rank = distances.shape[1] - 1
     last = distances[row, rank]
     if distance > last or (distance == last and ids[place] > ids[neighbors[row, rank]]):
         return False
@@ -69,7 +69,7 @@ def _insert(space, row, distance, place, distances, neighbors):
 
 
 @kernel
-def find_neighbors(start, stop, space, k, rank, core, reach, neighbor):
+def find_neighbors(start, stop, space, coordinates, ids, boxes, k, rank, core, reach, neighbor):
     """Find the k nearest points of each point in a range of leaves."""
     distances, neighbors = np.empty((_MOST, k)), np.empty((_MOST, k), np.int64)
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
@@ -78,18 +78,24 @@ def find_neighbors(start, stop, space, k, rank, core, reach, neighbor):
     for leaf in range(start, stop):
         own = first_place(space, leaf, space.depth)
         count = first_place(space, leaf + 1, space.depth) - own
-        queries = space.coordinates[own * space.axes :]
+        queries = coordinates[own * space.axes :]
         _bound_queries(space, count, queries, count, box)
-        limits[:count], distances[:count], neighbors[:count] = np.inf, np.inf, 0
+        for i in range(count):
+            limits[i] = np.inf
+            for j in range(k):
+                distances[i, j], neighbors[i, j] = np.inf, 0
         largest, top = np.inf, 0
         climber = node = first_leaf + leaf
         while True:
             is_near = True
             if node >= first_leaf or space.axes >= _MANY_AXES:
-                is_near = _is_near(space, node, count, queries, count, limits, lengths)
+                is_near = _is_near(space, boxes, node, count, queries, count, limits, lengths)
             if is_near and node < first_leaf:
                 node *= 2
-                near, far = box_length(space, box, node), box_length(space, box, node + 1)
+                near, far = (
+                    box_length(space, boxes, box, node),
+                    box_length(space, boxes, box, node + 1),
+                )
                 if far < near:
                     near, far, node = far, near, node + 1
                 if far <= largest:
@@ -104,11 +110,13 @@ def find_neighbors(start, stop, space, k, rank, core, reach, neighbor):
                 for i in range(count):
                     limit = limits[i]
                     if lengths[i] <= limit:
-                        leaf_lengths(space, first * space.axes, size, i, queries, count, buffer)
+                        leaf_lengths(
+                            space, coordinates, first * space.axes, size, i, queries, count, buffer
+                        )
                         for j in range(size):
                             if buffer[j] <= limit and first + j != own + i:
                                 distance = distance_of(space, buffer[j])
-                                if _insert(space, i, distance, first + j, distances, neighbors):
+                                if _insert(ids, i, distance, first + j, distances, neighbors):
                                     limit = limit_of(space, distances[i, k - 1])
                         limits[i] = limit
                     largest = max(largest, limit)
@@ -120,7 +128,7 @@ def find_neighbors(start, stop, space, k, rank, core, reach, neighbor):
                 continue
             node = 0
             while climber > 1 and node == 0:
-                if box_length(space, box, climber ^ 1) <= largest:
+                if box_length(space, boxes, box, climber ^ 1) <= largest:
                     node = climber ^ 1
                 climber >>= 1
             if node == 0:
@@ -172,7 +180,21 @@ def lower_cores(depth, core, least):
 
 
 @kernel
-def read_lists(start, stop, space, core, fragment, k, neighbor, reach, nearest, bound, lightest):
+def read_lists(
+    start,
+    stop,
+    space,
+    coordinates,
+    ids,
+    core,
+    fragment,
+    k,
+    neighbor,
+    reach,
+    nearest,
+    bound,
+    lightest,
+):
     """Find the nearest point outside in the lists of neighbors, and bound the fragments by them.
 
     A list decides if it has a point that is lighter than any point beyond its reach. Threads may
@@ -191,13 +213,11 @@ def read_lists(start, stop, space, core, fragment, k, neighbor, reach, nearest, 
         for place in range(i * k, i * k + k):
             j = np.int64(neighbor[place])
             if fragment[j] != own:
-                distance = distance_of(space, length_between(space, i, j))
+                distance = distance_of(space, length_between(space, coordinates, i, j))
                 if distance > best:
                     break
                 weight = max(max(distance, core[i]), core[j])
-                if weight < best or (
-                    weight == best and found < size and space.ids[j] < space.ids[found]
-                ):
+                if weight < best or (weight == best and found < size and ids[j] < ids[found]):
                     best, found = weight, j
         if found < size:
             lightest[own] = min(lightest[own], best)
@@ -208,7 +228,7 @@ def read_lists(start, stop, space, core, fragment, k, neighbor, reach, nearest, 
 
 
 @kernel
-def bound_by_order(start, stop, space, core, fragment, nearest, lightest):
+def bound_by_order(start, stop, space, coordinates, core, fragment, nearest, lightest):
     """Bound fragments by the edges between consecutive places, if lists have not decided."""
     size = len(fragment)
     for i in range(start, min(stop, size - 1)):
@@ -216,19 +236,35 @@ def bound_by_order(start, stop, space, core, fragment, nearest, lightest):
         if a != b and (nearest[i] == size or nearest[i + 1] == size):
             weight = max(core[i], core[i + 1])
             if weight < lightest[a] or weight < lightest[b]:
-                weight = max(weight, distance_of(space, length_between(space, i, i + 1)))
+                weight = max(
+                    weight, distance_of(space, length_between(space, coordinates, i, i + 1))
+                )
                 lightest[a] = min(lightest[a], weight)
                 lightest[b] = min(lightest[b], weight)
 
 
 @helper
-def _edge_id(space, i, j):
-    a, b = np.int64(space.ids[i]), np.int64(space.ids[j])
-    return min(a, b) * space.num_ids + max(a, b)
+def _edge_id(ids, num_ids, i, j):
+    a, b = np.int64(ids[i]), np.int64(ids[j])
+    return min(a, b) * num_ids + max(a, b)
 
 
 @kernel
-def search_outside(start, stop, space, core, least, fragment, label, nearest, bound, lightest):
+def search_outside(
+    start,
+    stop,
+    space,
+    coordinates,
+    ids,
+    boxes,
+    core,
+    least,
+    fragment,
+    label,
+    nearest,
+    bound,
+    lightest,
+):
     """Search for the points of a range of leaves that may have the lightest edge of a fragment.
 
     The active points of a leaf in one fragment are searched for together.
@@ -254,7 +290,7 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
                     places[count] = i
                     for axis in range(space.axes):
                         place = first * space.axes + axis * (last - first) + i - first
-                        queries[axis * _MOST + count] = space.coordinates[place]
+                        queries[axis * _MOST + count] = coordinates[place]
                     count += 1
                 else:
                     active[left] = i
@@ -268,10 +304,13 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
             while True:
                 is_near = label[node] != own and least[node] <= best
                 if is_near and (node >= first_leaf or space.axes >= _MANY_AXES):
-                    is_near = _is_near(space, node, count, queries, _MOST, limits, lengths)
+                    is_near = _is_near(space, boxes, node, count, queries, _MOST, limits, lengths)
                 if is_near and node < first_leaf:
                     node *= 2
-                    near, far = box_length(space, box, node), box_length(space, box, node + 1)
+                    near, far = (
+                        box_length(space, boxes, box, node),
+                        box_length(space, boxes, box, node + 1),
+                    )
                     if far < near:
                         near, far, node = far, near, node + 1
                     if far <= limit:
@@ -287,7 +326,14 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
                         if lengths[i] > limit or core[place] > best:
                             continue
                         leaf_lengths(
-                            space, start_place * space.axes, length, i, queries, _MOST, buffer
+                            space,
+                            coordinates,
+                            start_place * space.axes,
+                            length,
+                            i,
+                            queries,
+                            _MOST,
+                            buffer,
                         )
                         for j in range(length):
                             target = start_place + j
@@ -296,7 +342,7 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
                             weight = distance_of(space, buffer[j])
                             weight = max(weight, max(core[place], core[target]))
                             if weight <= best:
-                                new = _edge_id(space, place, target)
+                                new = _edge_id(ids, space.num_ids, place, target)
                                 if weight < best or edge < 0 or new < edge:
                                     best, edge, end, other = weight, new, place, target
                                     limit = limit_of(space, weight)
@@ -309,7 +355,7 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
                     continue
                 node = 0
                 while climber > 1 and node == 0:
-                    if box_length(space, box, climber ^ 1) <= limit:
+                    if box_length(space, boxes, box, climber ^ 1) <= limit:
                         node = climber ^ 1
                     climber >>= 1
                 if node == 0:
@@ -322,12 +368,12 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
 
 
 @kernel
-def choose_edges(space, fragment, nearest, bound, weight, edge_id, other):
+def choose_edges(space, ids, fragment, nearest, bound, weight, edge_id, other):
     """Write the lightest edge of each fragment, from the nearest point outside of its points."""
     size = len(fragment)
     for i in range(size):
         j, own = np.int64(nearest[i]), fragment[i]
         if j < size and bound[i] <= weight[own]:
-            edge = _edge_id(space, i, j)
+            edge = _edge_id(ids, space.num_ids, i, j)
             if bound[i] < weight[own] or edge < edge_id[own]:
                 weight[own], edge_id[own], other[own] = bound[i], edge, fragment[j]

@@ -6,22 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....runtime.distances import ABSOLUTE, ANGLE, ASIN_P, ASIN_Q, HALF, METRICS, ROOT, SQUARES
-from ....runtime.kernels import helper, plain
+from ....runtime.kernels import helper
 
 _P0, _P1, _P2, _P3, _P4, _P5 = ASIN_P
 _Q0, _Q1, _Q2, _Q3, _Q4 = ASIN_Q
 
 
 class Space(NamedTuple):
-    """A tree and its metric, as kernels read them; see `primitives.points.Tree`.
+    """The numbers of a tree and its metric; see `primitives.points.Tree`.
+
+    Arrays are separate arguments of kernels: to take one from a tuple, Numba counts a reference.
 
     `length` is a tuple of zeros, as many as `runtime.distances.METRICS` says: Numba knows how many
     when it compiles a kernel, so a kernel has no code for other lengths.
     """
 
-    coordinates: Any
-    ids: Any
-    boxes: Any
+    size: int
     num_ids: int
     axes: int
     depth: int
@@ -30,18 +30,17 @@ class Space(NamedTuple):
     is_single: int
 
 
-def space_of(tree: Any, boxes: Any) -> Space:
-    """Return the arguments of kernels for a tree."""
+def space_of(tree: Any) -> Space:
+    """Return the numbers of a tree, for kernels."""
     length, convert = METRICS[tree.metric]
-    arrays = plain(tree.coordinates), plain(tree.ids), plain(boxes)
-    numbers = tree.num_ids, tree.num_axes, tree.depth, (0,) * length, convert
-    return Space(*arrays, *numbers, int(tree.dtype == "float32"))
+    numbers = len(tree.ids), tree.num_ids, tree.num_axes, tree.depth, (0,) * length, convert
+    return Space(*numbers, int(tree.dtype == "float32"))
 
 
 @helper
 def first_place(space, node, level):
     """Return the first place of a node, counted within its level."""
-    return len(space.ids) * node >> level
+    return space.size * node >> level
 
 
 @helper
@@ -97,52 +96,57 @@ def limit_of(space, distance):
 
 
 @helper
-def length_between(space, i, j):
+def length_between(space, coordinates, i, j):
     """Return the length of the difference of the points at two places."""
-    size, axes, total = len(space.ids), space.axes, 0.0
+    size, axes, total = space.size, space.axes, 0.0
     p, q = ((i + 1 << space.depth) - 1) // size, ((j + 1 << space.depth) - 1) // size  # leaves
     a, b = size * p >> space.depth, size * q >> space.depth
     m, k = (size * (p + 1) >> space.depth) - a, (size * (q + 1) >> space.depth) - b
     a, b = a * axes + i - a, b * axes + j - b
     for _ in range(axes):
-        total = add_axis(space, total, space.coordinates[a] - space.coordinates[b])
+        total = add_axis(space, total, coordinates[a] - coordinates[b])
         a, b = a + m, b + k
     return total
 
 
 @helper
-def box_length(space, box, node):
+def box_length(space, boxes, box, node):
     """Return the least length of a difference between a point in a box and one in a node's box."""
     low, total = 2 * node * space.axes, 0.0
     for axis in range(space.axes):
         gap = max(
-            space.boxes[low + axis] - box[space.axes + axis],
-            box[axis] - space.boxes[low + space.axes + axis],
+            boxes[low + axis] - box[space.axes + axis],
+            box[axis] - boxes[low + space.axes + axis],
         )
         total = add_axis(space, total, max(gap, 0.0))
     return total
 
 
 @helper
-def box_lengths(space, node, count, queries, stride, out):
+def box_lengths(space, boxes, node, count, queries, stride, out):
     """Write the least length of a difference between each query and a point in a node's box."""
-    for axis in range(space.axes):
-        place = 2 * node * space.axes + axis
-        low, high, first = space.boxes[place], space.boxes[place + space.axes], axis * stride
+    place, axes = 2 * node * space.axes, space.axes
+    low, high = boxes[place], boxes[place + axes]
+    for i in range(count):
+        x = queries[i]
+        out[i] = add_axis(space, 0.0, max(max(low - x, x - high), 0.0))
+    for axis in range(1, axes):
+        low, high, first = boxes[place + axis], boxes[place + axes + axis], axis * stride
         for i in range(count):
             x = queries[first + i]
-            gap = max(max(low - x, x - high), 0.0)
-            out[i] = add_axis(space, out[i] if axis else 0.0, gap)
+            out[i] = add_axis(space, out[i], max(max(low - x, x - high), 0.0))
 
 
 @helper
-def leaf_lengths(space, first, size, query, queries, stride, out):
+def leaf_lengths(space, coordinates, first, size, query, queries, stride, out):
     """Write the lengths of the differences between a query and the points of a leaf.
 
     `first` is the position of the coordinates of the leaf, and `size` the number of its points.
     """
-    for axis in range(space.axes):
+    x = queries[query]
+    for j in range(size):
+        out[j] = add_axis(space, 0.0, x - coordinates[first + j])
+    for axis in range(1, space.axes):
         x, start = queries[query + axis * stride], first + axis * size
         for j in range(size):
-            total = out[j] if axis else 0.0
-            out[j] = add_axis(space, total, x - space.coordinates[start + j])
+            out[j] = add_axis(space, out[j], x - coordinates[start + j])
