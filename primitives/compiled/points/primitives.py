@@ -65,10 +65,11 @@ class PointArrays(BaseArrays):
     def nearest_neighbors(
         self, given: Tree, boxes: Array, k: int, rank: int, /
     ) -> tuple[Array, Array, Array]:
-        size, space = len(given.ids), space_of(given, boxes)
+        size, space = len(given.ids), space_of(given)
         core, reach = empty(size, np.float64), empty(size, np.float64)
         neighbor = empty(size * k, self.index_dtype(size))
-        arguments = space, k, rank, core, reach, neighbor
+        arrays = plain(given.coordinates), plain(given.ids), plain(boxes)
+        arguments = space, *arrays, k, rank, core, reach, neighbor
         self._in_pieces(search.find_neighbors, 2**given.depth, size >> given.depth, *arguments)
         return core, reach, neighbor
 
@@ -85,26 +86,27 @@ class PointArrays(BaseArrays):
         bound: Array,
         /,
     ) -> Lightest:
-        space, size, depth = space_of(given, boxes), len(given.ids), given.depth
+        space, size, depth = space_of(given), len(given.ids), given.depth
         index = self.index_dtype(size)
         nearest, bound = np.array(nearest, index), np.array(bound)
         core, reach = plain(core), plain(reach)
         label, least = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
         lightest, own = np.full(count, np.inf), plain(np.asarray(fragment, index))
+        points, ids, boxes = plain(given.coordinates), plain(given.ids), plain(boxes)
         leaves, each, k = 2**depth, size >> depth, len(neighbor) // max(size, 1)
         self._in_pieces(search.label_leaves, leaves, each, depth, own, label)
         search.label_inner_nodes(depth, label)
         search.lower_cores(depth, core, least)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
-        self._in_pieces(search.read_lists, size, 1, space, core, own, *lists)
-        arguments = space, core, own, nearest, lightest
+        self._in_pieces(search.read_lists, size, 1, space, points, ids, core, own, *lists)
+        arguments = space, points, core, own, nearest, lightest
         self._in_pieces(search.bound_by_order, size, 1, *arguments)
-        arguments = space, core, least, own, label, nearest, bound, lightest
+        arguments = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
         self._in_pieces(search.search_outside, leaves, each, *arguments)
         weight = np.full(count, np.inf)
         edge_id = self.full(count, self.largest("int64"), "int64")
         other = self.arange(count, index)
-        search.choose_edges(space, own, nearest, bound, weight, edge_id, other)
+        search.choose_edges(space, ids, own, nearest, bound, weight, edge_id, other)
         return Lightest(weight, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
 
     def _in_pieces(
