@@ -26,8 +26,6 @@ Array = Any
 
 #: The number of distances in a block.
 BLOCK = 2**20
-#: More bits than errors take in a scaled square: squares of smaller differences may underflow.
-LEAST = 2.0**-1000
 
 
 class Screen(NamedTuple):
@@ -44,23 +42,27 @@ class Screen(NamedTuple):
         Half the squared length of each row, reduced by the largest error of products.
     scale : float
         The factor by which squared distances are scaled, halved.
-    margin : float
-        More than the largest error of a rounded distance, as a factor.
+    margin, tiny : float
+        More than the largest error of a rounded distance: a factor, and what underflow adds.
+    least : float
+        More than the largest scaled square that underflows.
     """
 
     rows: Array
     half: Array
     scale: float
     margin: float
+    tiny: float
+    least: float
 
     def limit(self, weight: Any, metric: Metric) -> Any:
         """Return the largest half of a scaled squared distance for distances up to `weight`."""
-        length = weight * self.margin
+        length = weight * self.margin + self.tiny
         if metric.convert == ROOT:
             length = length * length
         elif metric.convert != SAME:
             length = length * 2.0
-        return length * self.margin * self.scale + LEAST
+        return length * self.margin * self.scale + self.least
 
 
 def uses_products(points: Points) -> bool:
@@ -79,8 +81,11 @@ def screen_of(ops: Any, points: Points) -> Screen:
     unit = 2.0 ** (-24 if points.dtype == "float32" else -53)  # the error of one operation
     error = (1.1 * points.num_axes + 40) * unit
     half = ops.asarray(half * (1.0 - error), points.dtype)
-    scale, margin = 0.5 * 2.0 ** (2 * power), 1.0 + 32 * unit
-    return Screen(ops.asarray(rows, points.dtype), half, scale, margin)
+    scale = 0.5 * 2.0 ** (2 * power)
+    tiny = 2.0**-148 if points.dtype == "float32" else 0.0
+    least = points.num_axes * 2.0**-1070 * scale + 2.0**-1000
+    rows = ops.asarray(rows, points.dtype)
+    return Screen(rows, half, scale, 1.0 + 32 * unit, tiny, least)
 
 
 class Blocks(Protocol):

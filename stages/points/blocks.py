@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from ...errors import GraphError
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
 from ..fields import Count, Edges, Index, Verdict, VertexIndex
@@ -150,7 +151,15 @@ def none_chosen(num_chosen: Count) -> Verdict:
 def find_nearest_in_blocks(
     ops: ArrayModule, distinct: Any, core: Any, candidates: Any, fragment: Index, unsure: Index
 ) -> Any:
-    """Find new candidates for points whose lower bounds are too low, in a pass over their pairs."""
+    """Find new candidates for points whose lower bounds are too low, in a pass over their pairs.
+
+    Raises
+    ------
+    GraphError
+        If there are no such points, because a metric returned two distances for one pair.
+    """
+    if not len(unsure):
+        raise GraphError("the metric returned different distances for the same pair of points")
     size = len(distinct.ids)
     k = len(candidates.weight) // size
     weight, neighbor, reach, last = (each.copy() for each in candidates)

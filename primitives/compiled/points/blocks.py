@@ -16,7 +16,7 @@ from ....progress import report_progress
 from ....runtime.distances import HALF, LARGEST, METRICS, ROOT, SAME, distance_block
 from ....runtime.kernels import helper, kernel, plain
 from ....runtime.team import Each
-from ...blocks import LEAST, screen_of, uses_products
+from ...blocks import screen_of, uses_products
 from .primitives import PointArrays
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _Blocks:
         See `Screen`; zeros for distances.
     exact : tuple
         The arguments of kernels for distances: the coordinates, how to convert squares or `_EXACT`,
-        whether distances are rounded to float32, and the two factors of `Screen.limit`.
+        whether distances are rounded to float32, and the numbers of `Screen.limit`.
     """
 
     def __init__(self, points: Points, share: Any) -> None:
@@ -110,11 +110,11 @@ class _Blocks:
         if self._is_product:
             screen = screen_of(np, points)
             self.rows, self.half = screen.rows, screen.half
-            convert, scale, margin = METRICS[points.metric].convert, screen.scale, screen.margin
+            convert, limit = METRICS[points.metric].convert, screen[2:]
         else:
             self.rows, self.half = coordinates, np.zeros(len(coordinates))
-            convert, scale, margin = _EXACT, 1.0, 1.0
-        self.exact = coordinates, convert, is_single, scale, margin
+            convert, limit = _EXACT, (1.0, 1.0, 0.0, 0.0)
+        self.exact = coordinates, convert, is_single, *limit
 
     def between(self, left: Array, right: Array) -> Array:
         """Return the block of two ranges of rows."""
@@ -159,16 +159,16 @@ def _weight(u, v, product, coordinates, convert, is_single, core):
 
 
 @helper
-def _limit(weight, convert, scale, margin):
+def _limit(weight, convert, scale, margin, tiny, least):
     """Return the largest value of half a scaled square, or of a distance, for a weight."""
     if convert == _EXACT:
         return weight
-    length = weight * margin
+    length = weight * margin + tiny
     if convert == ROOT:
         length *= length
     elif convert != SAME:
         length *= 2.0
-    return length * margin * scale + LEAST
+    return length * margin * scale + least
 
 
 @helper
@@ -192,40 +192,40 @@ def _insert(place, found, other, weight, neighbor):
 
 @kernel
 def keep_for_rows(
-    start, stop, block, rows, at, first, half, coordinates, convert, is_single, scale, margin, core,
-    fragment, limit, weight, neighbor,
+    start, stop, block, rows, at, first, half, coordinates, convert, is_single, scale, margin, tiny,
+    least, core, fragment, limit, weight, neighbor,
 ):  # fmt: skip
     """Insert the columns of a block into the lists of its rows."""
     width, last = block.shape[1], weight.shape[1] - 1
     for i in range(start, stop):
         own, place = np.int64(rows[i]), at + i
-        mine, least = fragment[own], limit[place]
+        mine, lowest = fragment[own], limit[place]
         for begin in range(0, width, _RUN):
             end = min(begin + _RUN, width)
             # Indices from 0 need no test for negative ones, so the loop becomes vectors.
             run, bound = block[i, begin:end], half[first + begin : first + end]
             labels, near = fragment[first + begin : first + end], np.int32(0)
             for j in range(len(run)):
-                near |= np.int32((run[j] - bound[j] >= least) & (labels[j] != mine))
+                near |= np.int32((run[j] - bound[j] >= lowest) & (labels[j] != mine))
             if not near:
                 continue
             for j in range(begin, end):
                 other = first + j
-                if block[i, j] - half[other] < least or fragment[other] == mine:
+                if block[i, j] - half[other] < lowest or fragment[other] == mine:
                     continue
                 if core[other] > weight[place, last]:
                     continue
                 found = _weight(own, other, block[i, j], coordinates, convert, is_single, core)
                 if _insert(place, found, other, weight, neighbor):
-                    bound = _limit(weight[place, last], convert, scale, margin)
+                    bound = _limit(weight[place, last], convert, scale, margin, tiny, least)
                     limit[place] = np.float64(half[own]) - bound
-                    least = limit[place]
+                    lowest = limit[place]
 
 
 @kernel
 def keep_for_columns(
-    start, stop, block, row, first, half, coordinates, convert, is_single, scale, margin, core,
-    fragment, limit, weight, neighbor,
+    start, stop, block, row, first, half, coordinates, convert, is_single, scale, margin, tiny,
+    least, core, fragment, limit, weight, neighbor,
 ):  # fmt: skip
     """Insert the rows of a block into the lists of its columns."""
     last = weight.shape[1] - 1
@@ -234,10 +234,10 @@ def keep_for_columns(
         mine, height = fragment[own], half[own]
         for begin in range(start, stop, _RUN):
             end = min(begin + _RUN, stop)
-            run, least = block[i, begin:end], limit[first + begin : first + end]
+            run, lowest = block[i, begin:end], limit[first + begin : first + end]
             labels, near = fragment[first + begin : first + end], np.int32(0)
             for j in range(len(run)):
-                near |= np.int32((run[j] - height >= least[j]) & (labels[j] != mine))
+                near |= np.int32((run[j] - height >= lowest[j]) & (labels[j] != mine))
             if not near:
                 continue
             for j in range(begin, end):
@@ -248,14 +248,14 @@ def keep_for_columns(
                     continue
                 found = _weight(other, own, block[i, j], coordinates, convert, is_single, core)
                 if _insert(other, found, own, weight, neighbor):
-                    bound = _limit(weight[other, last], convert, scale, margin)
+                    bound = _limit(weight[other, last], convert, scale, margin, tiny, least)
                     limit[other] = np.float64(half[other]) - bound
 
 
 @kernel
 def keep_lightest(
-    start, stop, block, half, row, first, coordinates, convert, is_single, scale, margin, core,
-    fragment, ids, num_ids, count, limit, weight, edge_id,
+    start, stop, block, half, row, first, coordinates, convert, is_single, scale, margin, tiny,
+    least, core, fragment, ids, num_ids, count, limit, weight, edge_id,
 ):  # fmt: skip
     """Find lightest edges between fragments, among the entries of a block above the diagonal."""
     for i in range(start, stop):
@@ -272,7 +272,7 @@ def keep_lightest(
             if found > weight[place] or (found == weight[place] and edge >= edge_id[place]):
                 continue
             weight[place], edge_id[place] = found, edge
-            bound = _limit(found, convert, scale, margin)
+            bound = _limit(found, convert, scale, margin, tiny, least)
             limit[mine * count + theirs] = limit[theirs * count + mine] = bound
 
 
