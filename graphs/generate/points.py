@@ -221,7 +221,7 @@ class PointSegment(Range):
                 block = distance_block(self.metric, self.dtype, self.rows[first:last], self.rows)
                 found[first:last] = np.partition(block, rank, axis=1)[:, rank]
 
-        in_shares(fill, count, each=count)
+        in_shares(fill, count, per_place=count)
         return found
 
     def pairs(self, edge_ids: NDArray[np.int64]) -> Columns:
