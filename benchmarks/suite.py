@@ -203,7 +203,7 @@ SUITE = {
     "queries": Benchmark(
         "replacement edges, bottlenecks and added edges, beside the solve",
         queries.measure,
-        ("forest", "forest/hierarchy", "graphs/source.py", *SOLVE),
+        ("forest", "forest/hierarchy", "pipeline/catalogue/queries", "stages/queries", *SOLVE),
         {
             "graphs": ["E", "N"],
             "threads": [1, 2],
