@@ -203,7 +203,14 @@ SUITE = {
     "queries": Benchmark(
         "replacement edges, bottlenecks and added edges, beside the solve",
         queries.measure,
-        ("forest", "forest/hierarchy", "pipeline/catalogue/queries", "stages/queries", *SOLVE),
+        (
+            "forest",
+            "forest/hierarchy",
+            "pipeline/catalogue/queries",
+            "stages/queries",
+            "graphs/source.py",
+            *SOLVE,
+        ),
         {
             "graphs": ["E", "N"],
             "threads": [1, 2],
