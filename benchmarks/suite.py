@@ -185,7 +185,14 @@ SUITE = {
     "queries": Benchmark(
         "replacement edges, bottlenecks and added edges, beside the solve",
         queries.measure,
-        ("forest", "forest/hierarchy", "graphs/source.py", *SOLVE),
+        (
+            "forest",
+            "forest/hierarchy",
+            "pipeline/catalogue/queries",
+            "stages/queries",
+            "graphs/source.py",
+            *SOLVE,
+        ),
         {
             "graphs": ["E", "N"],
             "threads": [1, 2],
