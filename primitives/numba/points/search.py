@@ -209,7 +209,7 @@ def read_lists(
         nearest[i] = size
         if bound[i] > lightest[own]:
             continue
-        best, found = np.inf, size
+        best, found = np.inf, np.int64(size)
         for place in range(i * k, i * k + k):
             j = np.int64(neighbor[place])
             if fragment[j] != own:
@@ -296,7 +296,7 @@ def search_outside(
                     active[left] = i
                     left += 1
             rest = left
-            best, edge, end, other = lightest[own], np.int64(-1), 0, 0
+            best, edge, end, other = lightest[own], -1, 0, 0
             limit, top = limit_of(space, best), 0
             limits[:count] = limit
             _bound_queries(space, count, queries, _MOST, box)
