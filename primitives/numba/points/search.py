@@ -152,7 +152,7 @@ def label_leaves(start, stop, depth, fragment, label):
         own = np.int64(fragment[first])
         for i in range(first + 1, last):
             if fragment[i] != own:
-                own = -1
+                own = np.int64(-1)
                 break
         label[(1 << depth) + leaf] = own
 
