@@ -90,7 +90,8 @@ def run_on(
                 "strategy": strategy not in ("auto", "whole"),
                 "checkpoint": checkpoint,
             }
-            return run_on_points(flow, opened, backend, where, memory=bound, **refused)
+            source: Any = opened
+            return run_on_points(flow, source, backend, where, memory=bound, **refused)
         if candidates.pipeline.reads("points"):
             name = candidates.pipeline.name
             raise OptionError(f"algorithm {name!r} needs the points of mstflow.points")

@@ -32,7 +32,7 @@ def points_of(graph: Any) -> PointSegment | None:
         return None
     (segment,) = graph.segments
     is_points = isinstance(segment, PointSegment) and graph.removed is None
-    is_whole = is_points and segment.num_edges == segment.num_vertices**2  # type: ignore[union-attr]
+    is_whole = is_points and segment.num_edges == segment.num_vertices**2
     return segment if is_whole else None  # type: ignore[return-value]
 
 

@@ -29,9 +29,9 @@ _MOST = 64
 
 
 @helper
-def _is_near(space, node, count, queries, stride, limits, lengths):
+def _is_near(space, boxes, node, count, queries, stride, limits, lengths):
     """Return whether a node is within the limit of any query."""
-    box_lengths(space, node, count, queries, stride, lengths)
+    box_lengths(space, boxes, node, count, queries, stride, lengths)
     near = False
     for i in range(count):
         near |= lengths[i] <= limits[i]
@@ -52,48 +52,24 @@ def _bound_queries(space, count, queries, stride, box):
 
 
 @helper
-def _insert(space, row, distance, place, distances, neighbors):
-    """Insert a point into the sorted list of a query, unless it follows the last one."""
-    rank, ids = distances.shape[1] - 1, space.ids
+def _insert(ids, row, distance, place, distances, neighbors):
+    """Insert a point into the sorted list of a query; return whether it precedes the last one."""
+    rank = distances.shape[1] - 1
     last = distances[row, rank]
     if distance > last or (distance == last and ids[place] > ids[neighbors[row, rank]]):
-        return
+        return False
     while rank > 0:
         before = distances[row, rank - 1]
-        if before < distance:
-            break
-        if before == distance and ids[neighbors[row, rank - 1]] < ids[place]:
+        if before < distance or (before == distance and ids[neighbors[row, rank - 1]] < ids[place]):
             break
         distances[row, rank], neighbors[row, rank] = before, neighbors[row, rank - 1]
         rank -= 1
     distances[row, rank], neighbors[row, rank] = distance, place
-
-
-@helper
-def _visit_for_neighbors(
-    space, leaf, own, count, queries, limits, lengths, buffer, distances, neighbors
-):
-    """Insert the points of a leaf into the lists of the queries; return the largest limit."""
-    first = first_place(space, leaf, space.depth)
-    size = first_place(space, leaf + 1, space.depth) - first
-    box_lengths(space, (1 << space.depth) + leaf, count, queries, count, lengths)
-    largest, last = 0.0, distances.shape[1] - 1
-    for i in range(count):
-        if lengths[i] <= limits[i]:
-            leaf_lengths(space, first * space.axes, size, i, queries, count, buffer)
-            limit = limits[i]
-            for j in range(size):
-                if buffer[j] <= limit and first + j != own + i:
-                    distance = distance_of(space, buffer[j])
-                    _insert(space, i, distance, first + j, distances, neighbors)
-                    limit = limit_of(space, distances[i, last])
-            limits[i] = limit
-        largest = max(largest, limits[i])
-    return largest
+    return True
 
 
 @kernel
-def find_neighbors(start, stop, space, k, rank, core, reach, neighbor):
+def find_neighbors(start, stop, space, coordinates, ids, boxes, k, rank, core, reach, neighbor):
     """Find the k nearest points of each point in a range of leaves."""
     distances, neighbors = np.empty((_MOST, k)), np.empty((_MOST, k), np.int64)
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
@@ -102,43 +78,61 @@ def find_neighbors(start, stop, space, k, rank, core, reach, neighbor):
     for leaf in range(start, stop):
         own = first_place(space, leaf, space.depth)
         count = first_place(space, leaf + 1, space.depth) - own
-        queries = space.coordinates[own * space.axes :]
+        queries = coordinates[own * space.axes :]
         _bound_queries(space, count, queries, count, box)
         for i in range(count):
             limits[i] = np.inf
             for j in range(k):
                 distances[i, j], neighbors[i, j] = np.inf, 0
-        largest = _visit_for_neighbors(
-            space, leaf, own, count, queries, limits, lengths, buffer, distances, neighbors
-        )
-        climber = first_leaf + leaf
-        while climber > 1:
-            stack[0], nears[0], top = climber ^ 1, box_length(space, box, climber ^ 1), 1
-            climber >>= 1
-            while top > 0:
+        largest, top = np.inf, 0
+        climber = node = first_leaf + leaf
+        while True:
+            is_near = True
+            if node >= first_leaf or space.axes >= _MANY_AXES:
+                is_near = _is_near(space, boxes, node, count, queries, count, limits, lengths)
+            if is_near and node < first_leaf:
+                node *= 2
+                near, far = (
+                    box_length(space, boxes, box, node),
+                    box_length(space, boxes, box, node + 1),
+                )
+                if far < near:
+                    near, far, node = far, near, node + 1
+                if far <= largest:
+                    stack[top], nears[top] = node ^ 1, far
+                    top += 1
+                if near <= largest:
+                    continue
+            elif is_near:
+                largest = 0.0
+                first = first_place(space, node - first_leaf, space.depth)
+                size = first_place(space, node - first_leaf + 1, space.depth) - first
+                for i in range(count):
+                    limit = limits[i]
+                    if lengths[i] <= limit:
+                        leaf_lengths(
+                            space, coordinates, first * space.axes, size, i, queries, count, buffer
+                        )
+                        for j in range(size):
+                            if buffer[j] <= limit and first + j != own + i:
+                                distance = distance_of(space, buffer[j])
+                                if _insert(ids, i, distance, first + j, distances, neighbors):
+                                    limit = limit_of(space, distances[i, k - 1])
+                        limits[i] = limit
+                    largest = max(largest, limit)
+            while top > 0 and nears[top - 1] > largest:
                 top -= 1
-                node, near = stack[top], nears[top]
-                while near <= largest:
-                    if space.axes >= _MANY_AXES and not _is_near(
-                        space, node, count, queries, count, limits, lengths
-                    ):
-                        break
-                    if node >= first_leaf:
-                        largest = _visit_for_neighbors(
-                            space, node - first_leaf, own, count, queries, limits, lengths, buffer,
-                            distances, neighbors,
-                        )  # fmt: skip
-                        break
-                    near, far = (
-                        box_length(space, box, 2 * node),
-                        box_length(space, box, 2 * node + 1),
-                    )
-                    node = 2 * node
-                    if far < near:
-                        near, far, node = far, near, node + 1
-                    if far <= largest:
-                        stack[top], nears[top] = node ^ 1, far
-                        top += 1
+            if top > 0:
+                top -= 1
+                node = stack[top]
+                continue
+            node = 0
+            while climber > 1 and node == 0:
+                if box_length(space, boxes, box, climber ^ 1) <= largest:
+                    node = climber ^ 1
+                climber >>= 1
+            if node == 0:
+                break
         for i in range(count):
             core[own + i] = distances[i, rank - 1] if rank else 0.0
             reach[own + i] = distances[i, k - 1]
@@ -158,7 +152,7 @@ def label_leaves(start, stop, depth, fragment, label):
         own = np.int64(fragment[first])
         for i in range(first + 1, last):
             if fragment[i] != own:
-                own = -1
+                own = np.int64(-1)
                 break
         label[(1 << depth) + leaf] = own
 
@@ -186,7 +180,21 @@ def lower_cores(depth, core, least):
 
 
 @kernel
-def read_lists(start, stop, space, core, fragment, k, neighbor, reach, nearest, bound, lightest):
+def read_lists(
+    start,
+    stop,
+    space,
+    coordinates,
+    ids,
+    core,
+    fragment,
+    k,
+    neighbor,
+    reach,
+    nearest,
+    bound,
+    lightest,
+):
     """Find the nearest point outside in the lists of neighbors, and bound the fragments by them.
 
     A list decides if it has a point that is lighter than any point beyond its reach. Threads may
@@ -201,17 +209,15 @@ def read_lists(start, stop, space, core, fragment, k, neighbor, reach, nearest, 
         nearest[i] = size
         if bound[i] > lightest[own]:
             continue
-        best, found = np.inf, size
+        best, found = np.inf, np.int64(size)
         for place in range(i * k, i * k + k):
             j = np.int64(neighbor[place])
             if fragment[j] != own:
-                distance = distance_of(space, length_between(space, i, j))
+                distance = distance_of(space, length_between(space, coordinates, i, j))
                 if distance > best:
                     break
                 weight = max(max(distance, core[i]), core[j])
-                if weight < best or (
-                    weight == best and found < size and space.ids[j] < space.ids[found]
-                ):
+                if weight < best or (weight == best and found < size and ids[j] < ids[found]):
                     best, found = weight, j
         if found < size:
             lightest[own] = min(lightest[own], best)
@@ -222,7 +228,7 @@ def read_lists(start, stop, space, core, fragment, k, neighbor, reach, nearest, 
 
 
 @kernel
-def bound_by_order(start, stop, space, core, fragment, nearest, lightest):
+def bound_by_order(start, stop, space, coordinates, core, fragment, nearest, lightest):
     """Bound fragments by the edges between consecutive places, if lists have not decided."""
     size = len(fragment)
     for i in range(start, min(stop, size - 1)):
@@ -230,51 +236,35 @@ def bound_by_order(start, stop, space, core, fragment, nearest, lightest):
         if a != b and (nearest[i] == size or nearest[i + 1] == size):
             weight = max(core[i], core[i + 1])
             if weight < lightest[a] or weight < lightest[b]:
-                weight = max(weight, distance_of(space, length_between(space, i, i + 1)))
+                weight = max(
+                    weight, distance_of(space, length_between(space, coordinates, i, i + 1))
+                )
                 lightest[a] = min(lightest[a], weight)
                 lightest[b] = min(lightest[b], weight)
 
 
 @helper
-def _edge_id(space, i, j):
-    a, b = np.int64(space.ids[i]), np.int64(space.ids[j])
-    return min(a, b) * space.num_ids + max(a, b)
-
-
-@helper
-def _visit_for_edge(
-    space, leaf, core, fragment, own, count, queries, places, limits, lengths, buffer, best, ends
-):
-    """Find the lightest edge from the queries to points of a leaf outside their fragment.
-
-    `best` is its weight, and `ends` has its id and the places of its ends; the id is -1 if no edge
-    has been found. Return the limit.
-    """
-    first = first_place(space, leaf, space.depth)
-    size = first_place(space, leaf + 1, space.depth) - first
-    box_lengths(space, (1 << space.depth) + leaf, count, queries, _MOST, lengths)
-    limit = limits[0]
-    for i in range(count):
-        place = places[i]
-        if lengths[i] > limit or core[place] > best[0]:
-            continue
-        leaf_lengths(space, first * space.axes, size, i, queries, _MOST, buffer)
-        for j in range(size):
-            if buffer[j] <= limit and fragment[first + j] != own:
-                weight = max(distance_of(space, buffer[j]), max(core[place], core[first + j]))
-                if weight > best[0]:
-                    continue
-                edge = _edge_id(space, place, first + j)
-                if weight < best[0] or ends[0] < 0 or edge < ends[0]:
-                    best[0], ends[0], ends[1], ends[2] = weight, edge, place, first + j
-                    limit = limit_of(space, weight)
-    for i in range(count):
-        limits[i] = limit
-    return limit
+def _edge_id(ids, num_ids, i, j):
+    a, b = np.int64(ids[i]), np.int64(ids[j])
+    return min(a, b) * num_ids + max(a, b)
 
 
 @kernel
-def search_outside(start, stop, space, core, least, fragment, label, nearest, bound, lightest):
+def search_outside(
+    start,
+    stop,
+    space,
+    coordinates,
+    ids,
+    boxes,
+    core,
+    least,
+    fragment,
+    label,
+    nearest,
+    bound,
+    lightest,
+):
     """Search for the points of a range of leaves that may have the lightest edge of a fragment.
 
     The active points of a leaf in one fragment are searched for together.
@@ -283,7 +273,7 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
     queries, places = np.empty(_MOST * space.axes), np.empty(_MOST, np.int64)
     stack, nears, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
-    active, best, ends = np.empty(_MOST, np.int64), np.empty(1), np.empty(3, np.int64)
+    active, stride = np.empty(_MOST, np.int64), len(buffer)
     for leaf in range(start, stop):
         first = first_place(space, leaf, space.depth)
         last, rest = first_place(space, leaf + 1, space.depth), 0
@@ -300,62 +290,90 @@ def search_outside(start, stop, space, core, least, fragment, label, nearest, bo
                     places[count] = i
                     for axis in range(space.axes):
                         place = first * space.axes + axis * (last - first) + i - first
-                        queries[axis * _MOST + count] = space.coordinates[place]
+                        queries[axis * stride + count] = coordinates[place]
                     count += 1
                 else:
                     active[left] = i
                     left += 1
             rest = left
-            best[0], ends[0] = lightest[own], -1
-            limit = limit_of(space, best[0])
-            for i in range(count):
-                limits[i] = limit
-            _bound_queries(space, count, queries, _MOST, box)
-            climber = first_leaf + leaf
-            if label[climber] < 0:
-                limit = _visit_for_edge(
-                    space, leaf, core, fragment, own, count, queries, places, limits, lengths,
-                    buffer, best, ends,
-                )  # fmt: skip
-            while climber > 1:
-                stack[0], nears[0], top = climber ^ 1, box_length(space, box, climber ^ 1), 1
-                climber >>= 1
-                while top > 0:
+            best, edge, end, other = lightest[own], -1, 0, 0
+            limit, top = limit_of(space, best), 0
+            limits[:count] = limit
+            _bound_queries(space, count, queries, stride, box)
+            climber = node = first_leaf + leaf
+            while True:
+                is_near = label[node] != own and least[node] <= best
+                if is_near and (node >= first_leaf or space.axes >= _MANY_AXES):
+                    is_near = _is_near(space, boxes, node, count, queries, stride, limits, lengths)
+                if is_near and node < first_leaf:
+                    node *= 2
+                    near, far = (
+                        box_length(space, boxes, box, node),
+                        box_length(space, boxes, box, node + 1),
+                    )
+                    if far < near:
+                        near, far, node = far, near, node + 1
+                    if far <= limit:
+                        stack[top], nears[top] = node ^ 1, far
+                        top += 1
+                    if near <= limit:
+                        continue
+                elif is_near:
+                    start_place = first_place(space, node - first_leaf, space.depth)
+                    length = first_place(space, node - first_leaf + 1, space.depth) - start_place
+                    for i in range(count):
+                        place = places[i]
+                        if lengths[i] > limit or core[place] > best:
+                            continue
+                        leaf_lengths(
+                            space,
+                            coordinates,
+                            start_place * space.axes,
+                            length,
+                            i,
+                            queries,
+                            stride,
+                            buffer,
+                        )
+                        for j in range(length):
+                            target = start_place + j
+                            if buffer[j] > limit or fragment[target] == own:
+                                continue
+                            weight = distance_of(space, buffer[j])
+                            weight = max(weight, max(core[place], core[target]))
+                            if weight <= best:
+                                new = _edge_id(ids, space.num_ids, place, target)
+                                if weight < best or edge < 0 or new < edge:
+                                    best, edge, end, other = weight, new, place, target
+                                    limit = limit_of(space, weight)
+                    limits[:count] = limit
+                while top > 0 and nears[top - 1] > limit:
                     top -= 1
-                    node, near = stack[top], nears[top]
-                    while near <= limit and label[node] != own and least[node] <= best[0]:
-                        if space.axes >= _MANY_AXES and not _is_near(
-                            space, node, count, queries, _MOST, limits, lengths
-                        ):
-                            break
-                        if node >= first_leaf:
-                            limit = _visit_for_edge(
-                                space, node - first_leaf, core, fragment, own, count, queries,
-                                places, limits, lengths, buffer, best, ends,
-                            )  # fmt: skip
-                            break
-                        near = box_length(space, box, 2 * node)
-                        far = box_length(space, box, 2 * node + 1)
-                        node = 2 * node
-                        if far < near:
-                            near, far, node = far, near, node + 1
-                        if far <= limit:
-                            stack[top], nears[top] = node ^ 1, far
-                            top += 1
+                if top > 0:
+                    top -= 1
+                    node = stack[top]
+                    continue
+                node = 0
+                while climber > 1 and node == 0:
+                    if box_length(space, boxes, box, climber ^ 1) <= limit:
+                        node = climber ^ 1
+                    climber >>= 1
+                if node == 0:
+                    break
             for i in range(count):
-                bound[places[i]] = max(bound[places[i]], best[0])
-            if ends[0] >= 0:
-                nearest[ends[1]], bound[ends[1]] = ends[2], best[0]
-                lightest[own] = min(lightest[own], best[0])
+                bound[places[i]] = max(bound[places[i]], best)
+            if edge >= 0:
+                nearest[end], bound[end] = other, best
+                lightest[own] = min(lightest[own], best)
 
 
 @kernel
-def choose_edges(space, fragment, nearest, bound, weight, edge_id, other):
+def choose_edges(space, ids, fragment, nearest, bound, weight, edge_id, other):
     """Write the lightest edge of each fragment, from the nearest point outside of its points."""
     size = len(fragment)
     for i in range(size):
         j, own = np.int64(nearest[i]), fragment[i]
         if j < size and bound[i] <= weight[own]:
-            edge = _edge_id(space, i, j)
+            edge = _edge_id(ids, space.num_ids, i, j)
             if bound[i] < weight[own] or edge < edge_id[own]:
                 weight[own], edge_id[own], other[own] = bound[i], edge, fragment[j]

@@ -5,70 +5,62 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.distances import ABSOLUTE, ANGLE, ASIN_P, ASIN_Q, HALF, METRICS, ROOT, SQUARES
-from ....runtime.kernels import helper, plain
+from ....runtime.distances import (
+    ABSOLUTE,
+    ANGLE,
+    ASIN_P,
+    ASIN_Q,
+    HALF,
+    METRICS,
+    ROOT,
+    SAME,
+    SQUARES,
+)
+from ....runtime.kernels import helper
 
 _P0, _P1, _P2, _P3, _P4, _P5 = ASIN_P
 _Q0, _Q1, _Q2, _Q3, _Q4 = ASIN_Q
 
 
 class Space(NamedTuple):
-    """A tree and its metric, as kernels read them; see `primitives.points.Tree`."""
+    """The numbers of a tree and its metric; see `primitives.points.Tree`.
 
-    coordinates: Any
-    ids: Any
-    boxes: Any
+    Arrays are separate arguments of kernels: to take one from a tuple, Numba counts a reference.
+
+    `length` is a tuple of zeros, as many as `runtime.distances.METRICS` says: Numba knows how many
+    when it compiles a kernel, so a kernel has no code for other lengths.
+    """
+
+    size: int
     num_ids: int
     axes: int
     depth: int
-    length: int
+    length: tuple[int, ...]
     convert: int
     is_single: int
 
 
-def space_of(tree: Any, boxes: Any) -> Space:
-    """Return the arguments of kernels for a tree."""
+def space_of(tree: Any) -> Space:
+    """Return the numbers of a tree, for kernels."""
     length, convert = METRICS[tree.metric]
-    arrays = plain(tree.coordinates), plain(tree.ids), plain(boxes)
-    numbers = tree.num_ids, tree.num_axes, tree.depth, length, convert
-    return Space(*arrays, *numbers, int(tree.dtype == "float32"))
+    numbers = len(tree.ids), tree.num_ids, tree.num_axes, tree.depth, (0,) * length, convert
+    return Space(*numbers, int(tree.dtype == "float32"))
 
 
 @helper
 def first_place(space, node, level):
     """Return the first place of a node, counted within its level."""
-    return len(space.ids) * node >> level
+    return space.size * node >> level
 
 
 @helper
-def leaf_of(space, place):
-    """Return the leaf of a place."""
-    return ((place + 1 << space.depth) - 1) // len(space.ids)
-
-
-@helper
-def add_axis(length, total, difference):
+def add_axis(space, total, difference):
     """Return the length of a difference from that of its first axes and the next coordinate."""
-    if length == SQUARES:
+    if len(space.length) == SQUARES:
         return total + difference * difference
-    if length == ABSOLUTE:
+    if len(space.length) == ABSOLUTE:
         return total + abs(difference)
     return max(total, abs(difference))
-
-
-@helper
-def angle(square):
-    """Return the angle between unit vectors from the square of their distance."""
-    t = square * 0.25
-    x = math.sqrt(t)
-    is_small = t <= 0.25
-    if not is_small:
-        t = max((1.0 - x) * 0.5, 0.0)
-        x = math.sqrt(t)
-    p = ((((_P5 * t + _P4) * t + _P3) * t + _P2) * t + _P1) * t + _P0
-    q = (((_Q4 * t + _Q3) * t + _Q2) * t + _Q1) * t + _Q0
-    arc = x + x * (t * p / q)
-    return 2.0 * arc if is_small else math.pi - 4.0 * arc
 
 
 @helper
@@ -78,8 +70,17 @@ def distance_of(space, length):
         length = math.sqrt(length)
     elif space.convert == HALF:
         length = length * 0.5
-    elif space.convert == ANGLE:
-        length = angle(length)
+    elif space.convert == ANGLE:  # as `runtime.distances` defines it
+        t = length * 0.25
+        x = math.sqrt(t)
+        is_small = t <= 0.25
+        if not is_small:
+            t = max((1.0 - x) * 0.5, 0.0)
+            x = math.sqrt(t)
+        p = ((((_P5 * t + _P4) * t + _P3) * t + _P2) * t + _P1) * t + _P0
+        q = (((_Q4 * t + _Q3) * t + _Q2) * t + _Q1) * t + _Q0
+        arc = x + x * (t * p / q)
+        length = 2.0 * arc if is_small else math.pi - 4.0 * arc
     return np.float64(np.float32(length)) if space.is_single else length
 
 
@@ -92,83 +93,64 @@ def limit_of(space, distance):
     """
     margin, least = (3e-7, 3e-45) if space.is_single else (4e-15, 0.0)
     distance = distance * (1.0 + margin) + least
-    if space.convert == ROOT:
-        return distance * distance
     if space.convert == HALF:
         return distance * 2.0
-    if space.convert == ANGLE:
-        if distance >= 3.14:
-            return np.inf
-        half = 2.0 * math.sin(distance * 0.5)
-        return half * half * (1.0 + 1e-12) + 1e-30
-    return distance
+    # The length of an angle is the square of a chord, which is shorter than the arc.
+    return distance if space.convert == SAME else distance * distance
 
 
 @helper
-def length_between(space, i, j):
+def length_between(space, coordinates, i, j):
     """Return the length of the difference of the points at two places."""
-    p, q = leaf_of(space, i), leaf_of(space, j)
-    a, b = first_place(space, p, space.depth), first_place(space, q, space.depth)
-    m = first_place(space, p + 1, space.depth) - a
-    k = first_place(space, q + 1, space.depth) - b
-    a, b = a * space.axes + i - a, b * space.axes + j - b
-    total = 0.0
-    for _ in range(space.axes):
-        total = add_axis(space.length, total, space.coordinates[a] - space.coordinates[b])
+    size, axes, total = space.size, space.axes, 0.0
+    p, q = ((i + 1 << space.depth) - 1) // size, ((j + 1 << space.depth) - 1) // size  # leaves
+    a, b = size * p >> space.depth, size * q >> space.depth
+    m, k = (size * (p + 1) >> space.depth) - a, (size * (q + 1) >> space.depth) - b
+    a, b = a * axes + i - a, b * axes + j - b
+    for _ in range(axes):
+        total = add_axis(space, total, coordinates[a] - coordinates[b])
         a, b = a + m, b + k
     return total
 
 
 @helper
-def box_length(space, box, node):
+def box_length(space, boxes, box, node):
     """Return the least length of a difference between a point in a box and one in a node's box."""
-    first, total = 2 * node * space.axes, 0.0
+    low, total = 2 * node * space.axes, 0.0
     for axis in range(space.axes):
-        low, high = first + axis, first + space.axes + axis
-        gap = max(space.boxes[low] - box[space.axes + axis], box[axis] - space.boxes[high])
-        total = add_axis(space.length, total, max(gap, 0.0))
+        gap = max(
+            boxes[low + axis] - box[space.axes + axis],
+            box[axis] - boxes[low + space.axes + axis],
+        )
+        total = add_axis(space, total, max(gap, 0.0))
     return total
 
 
 @helper
-def box_lengths(space, node, count, queries, stride, out):
+def box_lengths(space, boxes, node, count, queries, stride, out):
     """Write the least length of a difference between each query and a point in a node's box."""
+    place, axes = 2 * node * space.axes, space.axes
+    low, high = boxes[place], boxes[place + axes]
     for i in range(count):
-        out[i] = 0.0
-    for axis in range(space.axes):
-        place = 2 * node * space.axes + axis
-        low, high, first = space.boxes[place], space.boxes[place + space.axes], axis * stride
-        if space.length == SQUARES:
-            for i in range(count):
-                x = queries[first + i]
-                gap = max(max(low - x, x - high), 0.0)
-                out[i] += gap * gap
-        else:
-            for i in range(count):
-                x = queries[first + i]
-                out[i] = add_axis(space.length, out[i], max(max(low - x, x - high), 0.0))
+        x = queries[i]
+        out[i] = add_axis(space, 0.0, max(max(low - x, x - high), 0.0))
+    for axis in range(1, axes):
+        low, high, first = boxes[place + axis], boxes[place + axes + axis], axis * stride
+        for i in range(count):
+            x = queries[first + i]
+            out[i] = add_axis(space, out[i], max(max(low - x, x - high), 0.0))
 
 
 @helper
-def leaf_lengths(space, first, size, query, queries, stride, out):
+def leaf_lengths(space, coordinates, first, size, query, queries, stride, out):
     """Write the lengths of the differences between a query and the points of a leaf.
 
     `first` is the position of the coordinates of the leaf, and `size` the number of its points.
     """
-    x, points = queries[query], space.coordinates
-    if space.length == SQUARES:
+    x = queries[query]
+    for j in range(size):
+        out[j] = add_axis(space, 0.0, x - coordinates[first + j])
+    for axis in range(1, space.axes):
+        x, start = queries[query + axis * stride], first + axis * size
         for j in range(size):
-            difference = x - points[first + j]
-            out[j] = difference * difference
-        for axis in range(1, space.axes):
-            x, start = queries[query + axis * stride], first + axis * size
-            for j in range(size):
-                difference = x - points[start + j]
-                out[j] += difference * difference
-    else:
-        for j in range(size):
-            out[j] = 0.0
-        for axis in range(space.axes):
-            x, start = queries[query + axis * stride], first + axis * size
-            for j in range(size):
-                out[j] = add_axis(space.length, out[j], x - points[start + j])
+            out[j] = add_axis(space, out[j], x - coordinates[start + j])
