@@ -8,7 +8,6 @@ from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..plan import STRATEGIES, Candidates
 from ..strategies import SCANNING, strategy_flow
-from .blocks import boruvka_blocks, choose_for_points
 from .boruvka_csr import boruvka_csr
 from .boruvka_edgelist import boruvka_edgelist
 from .boruvka_flatten import boruvka_flatten
@@ -18,7 +17,8 @@ from .filter_boruvka import filter_boruvka
 from .filter_kruskal import filter_kruskal
 from .kruskal import kruskal
 from .kruskal_helpers import kruskal_helpers
-from .points import boruvka_points
+from .points.blocks import boruvka_blocks, choose_for_points
+from .points.tree import boruvka_points
 from .prim import prim
 
 _CATALOGUE = {

@@ -20,11 +20,11 @@ Promise: the forest of all pairs that is minimal under (weight, edge id), on any
 any number of threads.
 """
 
-from ...stages import fragments
-from ...stages.points import tree
-from ..pipeline import Pipeline
-from ..steps import Loop
-from .boruvka_edgelist import JOIN
+from ....stages import fragments
+from ....stages.points import tree
+from ...pipeline import Pipeline
+from ...steps import Loop
+from ..boruvka_edgelist import JOIN
 
 boruvka_points = Pipeline(
     "boruvka-points",

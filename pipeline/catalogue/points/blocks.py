@@ -27,12 +27,12 @@ any number of threads.
 
 from typing import Any
 
-from ...stages import edges, fragments
-from ...stages.points import blocks, tree
-from ..pipeline import Pipeline
-from ..steps import Loop, When
-from .boruvka_edgelist import CONTRACT, JOIN
-from .points import boruvka_points
+from ....stages import edges, fragments
+from ....stages.points import blocks, tree
+from ...pipeline import Pipeline
+from ...steps import Loop, When
+from ..boruvka_edgelist import CONTRACT, JOIN
+from .tree import boruvka_points
 
 #: The largest dimension for which a tree is faster: in many dimensions, it skips few points.
 TREE_DIMENSIONS = 20
@@ -69,3 +69,14 @@ def choose_for_points(points: Any) -> Pipeline:
     """Return the pipeline for a `PointSegment`; see `mstflow.points` for the rule."""
     is_for_tree = isinstance(points.metric, str) and points.rows.shape[1] <= TREE_DIMENSIONS
     return boruvka_points if is_for_tree else boruvka_blocks
+
+
+def divide_distances(alpha: float) -> Pipeline:
+    """Return `boruvka_blocks` for distances divided by `alpha`, but not the core distances.
+
+    It multiplies the core distances instead, so the weights are too large by this factor.
+    """
+    scaled = boruvka_blocks.insert_after(
+        blocks.find_neighbors_in_blocks.name, blocks.scale_core_distances
+    )
+    return scaled.given(alpha=alpha)
