@@ -828,7 +828,12 @@ def some_points(rng, dtype, n):
     values = [rng.randrange(-3 * scale, 3 * scale) / scale for _ in range(n * axes)]
     ids = some_ids(rng, n)
     size = 3 * n + 1
-    return Points(np.array(values, np.float64), ids, size, axes, metric, dtype.name)
+    coordinates = np.array(values, np.float64)
+    if metric == "haversine":  # unit vectors
+        rows = coordinates.reshape(n, axes)
+        rows[~rows.any(axis=1)] = 1
+        rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    return Points(coordinates, ids, size, axes, metric, dtype.name)
 
 
 def rows_of(points):
