@@ -858,6 +858,7 @@ def ordered(rng, dtype, n):
 
 @case(FLOATS)
 def count_equal(rng, dtype, n):
+    n = min(n, 500)
     points = some_points(rng, dtype, n)
     rows = [tuple(row) for row in rows_of(points).tolist()]
     first = [rows.index(row) for row in rows]
@@ -867,6 +868,7 @@ def count_equal(rng, dtype, n):
 
 @case(FLOATS)
 def point_distances(rng, dtype, n):
+    n = min(n, 500)
     points = some_points(rng, dtype, n + 1)
     u, v = some_pairs(rng, n + 1, n)
     matrix = distance_matrix(rows_of(points), points)
