@@ -7,9 +7,6 @@
 enum : u64 { SQUARES, ABSOLUTE, LARGEST };
 enum : u64 { SAME, ROOT, HALF, ANGLE };
 
-// A node of the tree and its distance from a point are pushed once for each level.
-constexpr int STACK = 64;
-
 struct Space {
     u64 size;
     const double* coordinates;
@@ -54,6 +51,10 @@ struct Space {
         return total;
     }
 
+    __device__ static double step(double value, double t, double coefficient) {
+        return __dadd_rn(__dmul_rn(value, t), coefficient);
+    }
+
     __device__ double angle(double square) const {
         double t = __dmul_rn(square, 0.25), x = __dsqrt_rn(t);
         bool is_small = t <= 0.25;
@@ -62,14 +63,15 @@ struct Space {
             t = t > 0.0 ? t : 0.0;
             x = __dsqrt_rn(t);
         }
-        const double p[] = {3.47933107596021167570e-05, 7.91534994289814532176e-04,
-                            -4.00555345006794114027e-02, 2.01212532134862925881e-01,
-                            -3.25565818622400915405e-01, 1.66666666666666657415e-01};
-        const double q[] = {7.70381505559019352791e-02, -6.88283971605453293030e-01,
-                            2.02094576023350569471e+00, -2.40339491173441421878e+00, 1.0};
-        double above = p[0], below = q[0];
-        for (int i = 1; i < 6; ++i) above = __dadd_rn(__dmul_rn(above, t), p[i]);
-        for (int i = 1; i < 5; ++i) below = __dadd_rn(__dmul_rn(below, t), q[i]);
+        double above = step(3.47933107596021167570e-05, t, 7.91534994289814532176e-04);
+        above = step(above, t, -4.00555345006794114027e-02);
+        above = step(above, t, 2.01212532134862925881e-01);
+        above = step(above, t, -3.25565818622400915405e-01);
+        above = step(above, t, 1.66666666666666657415e-01);
+        double below = step(7.70381505559019352791e-02, t, -6.88283971605453293030e-01);
+        below = step(below, t, 2.02094576023350569471e+00);
+        below = step(below, t, -2.40339491173441421878e+00);
+        below = step(below, t, 1.0);
         double arc = __dadd_rn(x, __dmul_rn(x, __ddiv_rn(__dmul_rn(t, above), below)));
         const double pi = 3.14159265358979323846;
         return is_small ? __dmul_rn(2.0, arc) : __dsub_rn(pi, __dmul_rn(4.0, arc));
@@ -91,23 +93,30 @@ struct Space {
     }
 };
 
-// The nodes that a search still has to visit, nearest last.
-struct Stack {
-    u64 nodes[STACK];
-    double nears[STACK];
-    int top;
+// A walk over the tree, nearer halves first. A bit for each level says whether the sibling of the
+// node on the path at this level has still to be visited, so no stack is needed.
+struct Walk {
+    u64 leaf, place, node, level, waiting;
 
-    __device__ Stack() : top(1) { nodes[0] = 1; nears[0] = 0.0; }
+    __device__ Walk(const Space& space, u64 place)
+        : leaf(space.leaf_of(place)), place(place), node(1), level(0), waiting(0) {}
 
-    // Replace a node by its halves.
-    __device__ void push_halves(const Space& space, u64 leaf, u64 place, u64 node) {
-        double near = space.from_box(leaf, place, 2 * node);
-        double far = space.from_box(leaf, place, 2 * node + 1);
-        bool is_swapped = far < near;
-        nodes[top] = 2 * node + !is_swapped;
-        nears[top++] = is_swapped ? near : far;
-        nodes[top] = 2 * node + is_swapped;
-        nears[top++] = is_swapped ? far : near;
+    // Enter the nearer half of the node.
+    __device__ void descend(const Space& space) {
+        u64 left = 2 * node, right = left + 1;
+        bool is_right = space.from_box(leaf, place, right) < space.from_box(leaf, place, left);
+        node = is_right ? right : left;
+        waiting |= u64(1) << ++level;
+    }
+
+    // Go to the next sibling that waits; return whether there is one.
+    __device__ bool advance() {
+        if (!waiting) return false;
+        u64 above = 63 - __clzll(waiting);
+        node = node >> (level - above) ^ 1;
+        level = above;
+        waiting ^= u64(1) << above;
+        return true;
     }
 };
 
@@ -121,18 +130,15 @@ __global__ void find_neighbors(
     Space space{size, coordinates, ids, boxes, num_ids, axes, depth, length, convert, is_single};
     double infinity = __longlong_as_double(0x7FF0000000000000), limit = infinity;
     double* list = distances + i * k;
-    u64 *near = neighbors + i * k, leaf = space.leaf_of(i), found = 0;
-    Stack stack;
-    while (stack.top) {
-        u64 node = stack.nodes[--stack.top];
-        if (stack.nears[stack.top] > limit) continue;
-        if (!(node >> depth)) {
-            stack.push_halves(space, leaf, i, node);
-            continue;
-        }
-        u64 other_leaf = node - (u64(1) << depth), end = space.first_place(other_leaf + 1);
+    u64 *near = neighbors + i * k, found = 0;
+    Walk walk(space, i);
+    do {
+        while (walk.level < depth && space.from_box(walk.leaf, i, walk.node) <= limit)
+            walk.descend(space);
+        if (walk.level < depth || space.from_box(walk.leaf, i, walk.node) > limit) continue;
+        u64 other_leaf = walk.node - (u64(1) << depth), end = space.first_place(other_leaf + 1);
         for (u64 j = space.first_place(other_leaf); j < end; ++j) {
-            double total = space.between(leaf, i, other_leaf, j);
+            double total = space.between(walk.leaf, i, other_leaf, j);
             if (j == i || total > limit) continue;
             double distance = space.distance_of(total);
             if (found == k) {
@@ -150,7 +156,7 @@ __global__ void find_neighbors(
             near[place] = j;
             if (found == k) limit = space.limit_of(list[k - 1]);
         }
-    }
+    } while (walk.advance());
     core[i] = rank ? list[rank - 1] : 0.0;
     reach[i] = list[k - 1];
 }
@@ -174,19 +180,18 @@ __global__ void search_outside(
     double best = __longlong_as_double(load(lightest + own));
     if (bound[i] <= best && core[i] <= best) {
         double limit = space.limit_of(best);
-        u64 leaf = space.leaf_of(i);
-        Stack stack;
-        while (stack.top) {
-            u64 node = stack.nodes[--stack.top];
-            if (stack.nears[stack.top] > limit || label[node] == own) continue;
-            if (!(node >> depth)) {
-                stack.push_halves(space, leaf, i, node);
+        Walk walk(space, i);
+        do {
+            while (walk.level < depth && label[walk.node] != own
+                   && space.from_box(walk.leaf, i, walk.node) <= limit)
+                walk.descend(space);
+            if (walk.level < depth || label[walk.node] == own
+                || space.from_box(walk.leaf, i, walk.node) > limit)
                 continue;
-            }
-            u64 other_leaf = node - (u64(1) << depth), end = space.first_place(other_leaf + 1);
+            u64 other_leaf = walk.node - (u64(1) << depth), end = space.first_place(other_leaf + 1);
             for (u64 j = space.first_place(other_leaf); j < end; ++j) {
                 if (fragment[j] == own) continue;
-                double total = space.between(leaf, i, other_leaf, j);
+                double total = space.between(walk.leaf, i, other_leaf, j);
                 if (total > limit) continue;
                 double weight = space.distance_of(total);
                 weight = core[i] > weight ? core[i] : weight;
@@ -196,7 +201,7 @@ __global__ void search_outside(
                 found = j;
                 limit = space.limit_of(best);
             }
-        }
+        } while (walk.advance());
         if (found < size) lower(lightest + own, u64(__double_as_longlong(best)));
         bound[i] = best > bound[i] ? best : bound[i];
     }
