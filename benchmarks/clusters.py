@@ -179,7 +179,7 @@ def measure(
                     if code not in codes or find_spec(CODES[code]) is None:
                         continue
                     text = _START + _PREPARE[task] + program
-                    found = _run([text, folder, str(threads), json.dumps(THRESHOLDS)], limit)
+                    found = run_program([text, folder, str(threads), json.dumps(THRESHOLDS)], limit)
                     rows.setdefault((task, code), []).append(found)
     sizes = {"pairs": pairs, "names": names, "points": points, "limit": limit}
     return {
@@ -190,7 +190,7 @@ def measure(
     }
 
 
-def _run(arguments: list[str], limit: float) -> dict[str, float] | None:
+def run_program(arguments: list[str], limit: float) -> dict[str, float] | None:
     """Return what a program prints; None if it is stopped."""
     command = [sys.executable, "-W", "ignore", "-c", *arguments]
     touch_memory()

@@ -9,7 +9,18 @@ from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
 from mstflow.pipeline.catalogue.algorithms import NAMES
 
-from . import clusters, files, fused, grids, networkx_calls, primitives, queries, small, start
+from . import (
+    clusters,
+    estimators,
+    files,
+    fused,
+    grids,
+    networkx_calls,
+    primitives,
+    queries,
+    small,
+    start,
+)
 from .device import model
 from .papers import helpers, imbalance
 from .runner.turns import compare
@@ -220,6 +231,14 @@ SUITE = {
             "points": 600,
             "codes": ["mstflow", "scipy", "DuckDB, one threshold"],
         },
+        usual=False,  # takes minutes
+    ),
+    "estimators": Benchmark(
+        "HDBSCAN of points, beside other packages",
+        estimators.measure,
+        (*SOLVE, "primitives/compiled/points", "forest", "forest/hierarchy", "interop"),
+        {"sizes": [[20_000, 2], [200_000, 2], [20_000, 64]], "threads": 2, "limit": 60},
+        {"sizes": [[2000, 2]], "codes": ["mstflow", "scikit-learn"]},
         usual=False,  # takes minutes
     ),
     "grids": Benchmark(

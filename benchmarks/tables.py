@@ -331,6 +331,23 @@ def cluster_times(result: Result) -> Rows:
         yield row["task"], row["code"], f"{seconds:.3g}", ratio, f"{peak:,.0f}"
 
 
+def estimator_times(result: Result) -> Rows:
+    """Yield the seconds, the ratio to mstflow and the peak memory of each size and code."""
+    yield "points", "dimensions", "code", "s", "ratio", "peak, MB"
+    own: dict[tuple[int, int], float] = {}
+    for row in result["rows"]:
+        size = row["points"], row["dimensions"]
+        rounds = [each for each in row["rounds"] if each is not None]
+        names = f"{size[0]:,}", str(size[1]), row["code"]
+        if not rounds:
+            yield *names, f"over {result['limit']:.0f}", "-", "-"
+            continue
+        seconds = statistics.median(each["seconds"] for each in rounds)
+        own.setdefault(size, seconds)  # mstflow comes first
+        peak = max(each["peak"] for each in rounds) / 1e6
+        yield *names, f"{seconds:.3g}", _times(seconds / own[size]), f"{peak:,.0f}"
+
+
 def grid_times(result: Result) -> Rows:
     """Yield the seconds, the edges in a second and the memory of each volume and code."""
     yield "voxels", "values", "code", "s", "million edges/s", "bytes for each voxel"
@@ -492,6 +509,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "networkx-calls": ("networkx-calls", networkx_calls),
     "queries": ("queries", queries),
     "clusters": ("clusters", cluster_times),
+    "estimators": ("estimators", estimator_times),
     "grids": ("grids", grid_times),
     "interpreted-gpu": ("interpreted-gpu", gpu_calls),
     **{name: ("device", rows) for name, rows in device_tables.TABLES.items()},

@@ -1,8 +1,8 @@
 """Draw single-linkage clusters of points, their tree and its hierarchy.
 
-The minimum spanning tree of points is part of their Delaunay triangulation, so 3n edges replace all
-n^2 distances. Cutting the longest edges of the tree leaves the clusters. Small clusters are noise,
-drawn in gray. Needs mstflow[io,plot]. Usage: python cluster_points.py [picture.png]
+`mstflow.points` is the graph of all pairs of points. Cutting the longest edges of its minimum
+spanning tree leaves the clusters. Small clusters are noise, drawn in gray. Needs mstflow[plot] and
+scipy. Usage: python cluster_points.py [picture.png]
 """
 
 import sys
@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
 from scipy.cluster.hierarchy import leaves_list
-from scipy.spatial import Delaunay
 
 import mstflow
 
@@ -34,10 +33,7 @@ points = np.concatenate([
     random.uniform((-1.6, -1.8), (5.1, 2.4), (150, 2)),  # noise
 ])  # fmt: skip
 
-# The sides of all triangles. Sides of two triangles occur twice, which does not change the tree.
-triangles = Delaunay(points).simplices
-u, v = triangles[:, [0, 1, 2]].ravel(), triangles[:, [1, 2, 0]].ravel()
-tree = mstflow.minimum_spanning_forest((u, v, np.linalg.norm(points[u] - points[v], axis=1)))
+tree = mstflow.minimum_spanning_forest(mstflow.points(points))
 
 distance = 0.125
 cluster = tree.cut(distance=distance)

@@ -1,9 +1,9 @@
 """Draw HDBSCAN clusters of very different density, which no single distance separates from noise.
 
-Distances to near neighbors become mutual reachability distances. HDBSCAN keeps the clusters of
+The weights of all pairs of points are mutual reachability distances. HDBSCAN keeps the clusters of
 their tree that persist longest as density grows. The lower picture has the points in the order of
 the hierarchy: a cluster is a mountain, as high as it is dense.
-Needs mstflow[plot], scipy and scikit-learn.
+Needs mstflow[plot] and scipy.
 Usage: python hdbscan_points.py [picture.png]
 """
 
@@ -13,7 +13,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
 from scipy.cluster.hierarchy import leaves_list
-from sklearn.neighbors import kneighbors_graph
 
 import mstflow
 
@@ -35,8 +34,7 @@ points = np.concatenate([
     random.normal((7.2, -1.8), (0.7, 0.42), (500, 2)),
     random.uniform((-3.8, -3.5), (9.8, 3.5), (400, 2)),  # noise
 ])  # fmt: skip
-near = kneighbors_graph(points, 20, mode="distance")
-tree = mstflow.minimum_spanning_forest(mstflow.mutual_reachability(near, min_samples=8))
+tree = mstflow.minimum_spanning_forest(mstflow.points(points, min_samples=8))
 cluster = tree.hdbscan(min_cluster_size=100)
 palette = ["#ff6b6b", "#4dd0e1", "#ffd166", "#b388ff", "#7bd88f", "#f48fb1", "#5b6785"]
 colors = np.array(palette)[np.where(cluster < 0, -1, cluster % 6)]

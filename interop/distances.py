@@ -15,10 +15,8 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..graphs.edge_list import EdgeList, concatenate
 from ..graphs.generate.points import points
-from ..pipeline.catalogue.points.boruvka_blocks import boruvka_blocks
+from ..pipeline.catalogue.points.boruvka_blocks import divide_distances
 from ..solve import minimum_spanning_forest
-from ..stages import stage
-from ..stages.fields import Number  # noqa: TC001
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,12 +133,6 @@ class Metric:
         return distances, neighbors
 
 
-@stage(writes="core")
-def scale_core_distances(core: Any, alpha: Number) -> Any:
-    """Multiply the core distances, instead of dividing all other distances."""
-    return core * alpha
-
-
 def pairs_forest(metric: Metric, samples: Any, min_samples: int, alpha: float) -> Forest:
     """Return the minimum spanning tree of the mutual reachability distances of all pairs.
 
@@ -156,8 +148,7 @@ def pairs_forest(metric: Metric, samples: Any, min_samples: int, alpha: float) -
     graph = metric.graph(samples, min_samples)
     if alpha == 1.0:
         return minimum_spanning_forest(graph, progress=False)
-    scaled = boruvka_blocks.insert_after("find_neighbors_in_blocks", scale_core_distances)
-    forest = minimum_spanning_forest(graph, algorithm=scaled.given(alpha=alpha), progress=False)
+    forest = minimum_spanning_forest(graph, algorithm=divide_distances(alpha), progress=False)
     edges = EdgeList(forest.u, forest.v, forest.weight / alpha, num_vertices=forest.num_vertices)
     return minimum_spanning_forest(edges, progress=False)
 

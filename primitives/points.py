@@ -338,22 +338,28 @@ class Proximity(Protocol):
             weight, near, nearest = (
                 self.where(is_new, x, y) for x, y in zip(new, (weight, near, nearest), strict=True)
             )
-        has_edge = nearest < size
-        place, edge, reach, target = self.compact(
-            has_edge, place, _edge_ids(self, tree, near), weight, nearest
-        )
-        own = self.gather(fragment, place)
-        lightest = self.scatter_reduce(own, reach, count, "min", math.inf)
-        is_lightest = reach == self.gather(lightest, own)
-        own, edge, target = self.compact(is_lightest, own, edge, target)
-        none = self.largest(edge.dtype)
-        edge_id = self.scatter_reduce(own, edge, count, "min", none)
-        own, target = self.compact(edge == self.gather(edge_id, own), own, target)
-        itself = self.arange(count, dtype=fragment.dtype)
-        other = self.scatter_reduce(own, self.gather(fragment, target), count, "min", count)
-        return Lightest(
-            lightest, edge_id, self.where(other == count, itself, other), nearest, weight
-        )
+        return choose_edges(self, tree, fragment, count, nearest, weight)
+
+
+def choose_edges(
+    ops: Any, tree: Tree, fragment: Array, count: int, nearest: Array, bound: Array
+) -> Lightest:
+    """Return the lightest edge of each fragment, from the nearest points that are known."""
+    size = len(tree.ids)
+    place = ops.arange(size, dtype=nearest.dtype)
+    own, place, target, weight = ops.compact(nearest < size, fragment, place, nearest, bound)
+    lightest = ops.scatter_reduce(own, weight, count, "min", math.inf)
+    is_lightest = weight == ops.gather(lightest, own)
+    own, place, target = ops.compact(is_lightest, own, place, target)
+    ends = (ops.asarray(ops.gather(tree.ids, end), "int64") for end in (place, target))
+    a, b = ends
+    edge = ops.minimum(a, b) * tree.num_ids + ops.maximum(a, b)
+    edge_id = ops.scatter_reduce(own, edge, count, "min", ops.largest(edge.dtype))
+    is_first = edge == ops.gather(edge_id, own)
+    own, target = ops.compact(is_first, own, ops.gather(fragment, target))
+    itself = ops.arange(count, dtype=fragment.dtype)
+    other = ops.scatter_reduce(own, target, count, "min", count)
+    return Lightest(lightest, edge_id, ops.where(other == count, itself, other), nearest, bound)
 
 
 def _point_columns(ops: Any, points: Points, index: Array) -> list[Array]:
@@ -390,9 +396,3 @@ def _dtypes(place: Array, tree: Tree) -> tuple[Any, ...]:
 def _precedes(new: Any, old: Any) -> Array:
     """Return whether each weight is less than an older one, or equal with a smaller id."""
     return (new[0] < old[0]) | ((new[0] == old[0]) & (new[1] < old[1]))
-
-
-def _edge_ids(ops: Any, tree: Tree, near: Array) -> Array:
-    """Return the ids of the edges from each place to points with the ids `near`."""
-    own, other = ops.asarray(tree.ids, "int64"), ops.asarray(near, "int64")
-    return ops.minimum(own, other) * tree.num_ids + ops.maximum(own, other)

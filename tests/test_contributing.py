@@ -86,7 +86,7 @@ def test_algorithms_in_the_documentation():
 
 
 def test_stages_in_the_documentation():
-    folders = ("queries", "strategies")
+    folders = ("points", "queries", "strategies")
     names = [f"{folder}.{name}" for folder in folders for name in modules_of(f"stages/{folder}")]
     names += modules_of("stages")
     declaring = {

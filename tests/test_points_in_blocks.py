@@ -19,7 +19,7 @@ METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
 @pytest.fixture(params=BACKENDS, ids=str)
 def backend(request, monkeypatch):
     """Return a backend, with blocks so small that points take several."""
-    numba_blocks = pytest.importorskip("mstflow.primitives.numba.points.blocks")
+    numba_blocks = pytest.importorskip("mstflow.primitives.compiled.points.blocks")
     monkeypatch.setattr(blocks, "BLOCK", 2000)
     monkeypatch.setattr(numba_blocks, "_SIDE", 40)
     return request.param

@@ -125,9 +125,11 @@ def _clusters(tree: CondensedTree, chosen: set[int], epsilon: float) -> Clusters
 
 def _numbered_by_first_vertex(cluster: NDArray[np.int64]) -> NDArray[np.int64]:
     """Renumber the clusters by their first vertices; -1 is unchanged."""
-    found, first, which = np.unique(cluster, return_index=True, return_inverse=True)
-    order = np.argsort(np.where(found < 0, -1, first), kind="stable")
-    number = np.empty(len(found), np.int64)
-    number[order] = np.arange(len(found)) - np.count_nonzero(found < 0)
-    labels: NDArray[np.int64] = number[which]
+    n, count = len(cluster), int(cluster.max(initial=-1)) + 1
+    first = np.full(count + 1, n)  # the last entry is that of -1
+    np.minimum.at(first, cluster, np.arange(n))
+    order = np.argsort(first[:count], kind="stable")
+    number = np.full(count + 1, -1)
+    number[order] = np.arange(count)
+    labels: NDArray[np.int64] = number[cluster]
     return labels

@@ -249,5 +249,5 @@ class PointSegment(Range):
 
 def with_core(source: EdgeSource, core: NDArray[np.float64]) -> EdgeSource:
     """Return a graph of points with its core distances."""
-    (segment,) = source.segments
+    segment: Any = source.segments[0]
     return replace(source, segments=(replace(segment, known_core=core),))

@@ -21,6 +21,7 @@ from ..numpy_arrays import NumpyArrays
 from ..vocabulary import ArrayModule
 from .device import CupyDevice, computing_here
 from .kernels import FILE_OF
+from .points import PointArrays
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -63,7 +64,7 @@ def cupy_arrays(threads: int = 1) -> ArrayModule:
     return CudaArrays(CupyDevice())
 
 
-class CudaArrays(ArrayModule):
+class CudaArrays(PointArrays, ArrayModule):
     """The primitives on one device."""
 
     threads = 1

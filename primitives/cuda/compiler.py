@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: The folder with the sources of the kernels.
-SOURCES = Path(__file__).parent
+SOURCES = Path(__file__).parent / "sources"
 _LANGUAGE = "c++17"
 
 

@@ -30,6 +30,7 @@ KERNELS = {
         *_each("lower_positions", _INDEX, _KEY),
         *_each("follow", _INDEX, _INDEX),
     ),
+    "points": ("find_neighbors", "search_outside"),
     "select": (
         "flag",
         "count_tiles",

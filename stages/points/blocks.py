@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from ...errors import GraphError
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
-from ..fields import Count, Edges, Index, Verdict, VertexIndex
+from ..fields import Count, Edges, Index, Number, Verdict, VertexIndex
 
 #: The number of candidates that each point has beyond those of its core distance.
 SPARE = 8
@@ -49,6 +49,12 @@ def find_neighbors_in_blocks(
     if min_samples > 1:
         core = ops.gather(distance, ops.asarray(position, "int64") * k + (min_samples - 2))
     return core, candidates
+
+
+@stage(writes="core")
+def scale_core_distances(core: Any, alpha: Number) -> Any:
+    """Multiply the core distances, instead of dividing all distances by the same number."""
+    return core * alpha
 
 
 @stage(writes="candidates")

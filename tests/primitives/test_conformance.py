@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mstflow.primitives import backends, hierarchies, joins, paths, vocabulary
+from mstflow.primitives import backends, hierarchies, joins, paths, points, vocabulary
 from mstflow.primitives.hierarchies import Hierarchies
 from mstflow.primitives.joins import Joins, helper_parts
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
+from mstflow.primitives.points import Proximity
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.sizes import tuned
 from primitive_cases import (
@@ -54,6 +55,7 @@ def built(name, dtype, n):
         (joins, Joins),
         (hierarchies, Hierarchies),
         (paths, Paths),
+        (points, Proximity),
     ],
 )
 def test_each_primitive_is_in_the_table_and_has_a_case(page, words):

@@ -487,7 +487,7 @@ def test_cupy_is_not_imported_for_small_graphs():
 
 
 def test_the_installed_package_has_the_sources():
-    sources = Path(__file__).parents[2] / "primitives" / "cuda"
+    sources = Path(__file__).parents[2] / "primitives" / "cuda" / "sources"
     installed, written = (
         {path.name for path in folder.glob("*.cu*")} for folder in (SOURCES, sources)
     )

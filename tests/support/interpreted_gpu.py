@@ -24,7 +24,7 @@ from mstflow.primitives.cuda.arrays import CudaArrays
 from mstflow.primitives.cuda.device import CupyDevice
 from mstflow.primitives.cuda.kernels import KERNELS
 
-KERNEL_SOURCES = Path(mstflow.primitives.__file__).parent / "cuda"
+KERNEL_SOURCES = Path(mstflow.primitives.__file__).parent / "cuda" / "sources"
 SOURCES = Path(__file__).parents[1] / "gpu"
 #: Names the fake driver's file, also for processes that tests start.
 VARIABLE = "MSTFLOW_FAKE_DRIVER"

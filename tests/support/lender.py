@@ -38,7 +38,8 @@ def _map(function, value):
     if isinstance(value, dict):
         return {key: _map(function, item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return type(value)(_map(function, item) for item in value)
+        build = getattr(type(value), "_make", type(value))  # a named tuple
+        return build(_map(function, item) for item in value)
     return function(value)
 
 

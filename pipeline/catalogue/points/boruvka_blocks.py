@@ -20,9 +20,6 @@ Source: Boruvka, "O jistem problemu minimalnim" (1926), for the rounds. Neighbor
 further searches are from Arefin, Riveros, Berretta and Moscato, "kNN-Boruvka-GPU: A Fast and
 Scalable MST Construction from kNN Graphs on GPU" (ICCSA 2012). Fragments that wait, and the last
 comparison, are additions.
-
-Promise: the forest of all pairs that is minimal under (weight, edge id), on any backend and with
-any number of threads.
 """
 
 from typing import Any
@@ -69,3 +66,14 @@ def choose_for_points(points: Any) -> Pipeline:
     """Return the pipeline for a `PointSegment`; see `mstflow.points` for the rule."""
     is_for_tree = isinstance(points.metric, str) and points.rows.shape[1] <= TREE_DIMENSIONS
     return boruvka_points if is_for_tree else boruvka_blocks
+
+
+def divide_distances(alpha: float) -> Pipeline:
+    """Return `boruvka_blocks` for distances divided by `alpha`, but not the core distances.
+
+    It multiplies the core distances instead, so the weights are too large by this factor.
+    """
+    scaled = boruvka_blocks.insert_after(
+        blocks.find_neighbors_in_blocks.name, blocks.scale_core_distances
+    )
+    return scaled.given(alpha=alpha)

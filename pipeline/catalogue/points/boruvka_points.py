@@ -15,9 +15,6 @@ Lebrun-Grandie, "A Single-Tree Algorithm to Compute the Euclidean Minimum Spanni
 (ICPP 2022), for a search per point, bounds that are kept, and first bounds by neighbors in the
 order of the tree. The paper builds the tree from a space-filling curve, and a tie may go to either
 edge. Here the tree is split at medians, and ties go to the smaller edge id.
-
-Promise: the forest of all pairs that is minimal under (weight, edge id), on any backend and with
-any number of threads.
 """
 
 from ....stages import fragments

@@ -59,10 +59,10 @@ class BlockArrays(PointArrays):
                 block = blocks.between(left, blocks.rows[first : first + _SIDE])
                 height, width = block.shape
                 places = block, rows, start, first
-                self._team.share(keep_for_rows, height, *places, *given, each=4 * _SIDE)
+                self._team.share(keep_for_rows, height, *places, *given, per_place=4 * _SIDE)
                 if is_whole and first > start:
                     beside = block, start, first
-                    self._team.share(keep_for_columns, width, *beside, *given, each=4 * _SIDE)
+                    self._team.share(keep_for_columns, width, *beside, *given, per_place=4 * _SIDE)
         if len(own) > len(sought):
             weight, neighbor = weight[sought], neighbor[sought]
         return weight.ravel(), neighbor.ravel()
@@ -84,7 +84,7 @@ class BlockArrays(PointArrays):
             for first in range(start, size, _SIDE):
                 block = blocks.between(left, blocks.rows[first : first + _SIDE])
                 places = block, blocks.half, start, first
-                self._team.share(keep_lightest, len(left), *places, *given, each=4 * _SIDE)
+                self._team.share(keep_lightest, len(left), *places, *given, per_place=4 * _SIDE)
         best = weight.min(axis=0)
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
@@ -125,7 +125,7 @@ class _Blocks:
             block, is_single = np.empty((len(left), len(right))), self.exact[2]
             is_largest = METRICS[self._points.metric].length == LARGEST
             given = left, np.ascontiguousarray(right.T), is_single, is_largest, block
-            self._share(sum_lengths, len(left), *given, each=4 * _SIDE)
+            self._share(sum_lengths, len(left), *given, per_place=4 * _SIDE)
         else:
             block = -distance_block(self._points.metric, self._points.dtype, left, right)
         return block

@@ -42,7 +42,7 @@ class PointArrays(BaseArrays):
     def build_tree(self, points: Points, depth: int, /) -> Tree:
         size, axes = len(points.ids), points.num_axes
         rows = np.array(points.coordinates, order="C")
-        ids = np.array(points.ids)
+        ids = np.array(points.ids, self.index_dtype(points.num_ids))
         top = max(0, min(depth, (size // _PIECE).bit_length()))
         for level in range(top):
             self._in_pieces(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
@@ -50,6 +50,7 @@ class PointArrays(BaseArrays):
         coordinates = empty(size * axes, np.float64)
         arguments = depth, rows, ids, axes, coordinates
         self._in_pieces(tree.arrange_leaves, 2**depth, size >> depth, *arguments)
+        ids = np.asarray(ids, points.ids.dtype)
         return Tree(coordinates, ids, *points[2:], depth)
 
     def bound_nodes(self, given: Tree, /) -> Array:
@@ -68,7 +69,7 @@ class PointArrays(BaseArrays):
         size, space = len(given.ids), space_of(given)
         core, reach = empty(size, np.float64), empty(size, np.float64)
         neighbor = empty(size * k, self.index_dtype(size))
-        arrays = plain(given.coordinates), plain(given.ids), plain(boxes)
+        arrays = self._arrays(given, boxes)
         arguments = space, *arrays, k, rank, core, reach, neighbor
         self._in_pieces(search.find_neighbors, 2**given.depth, size >> given.depth, *arguments)
         return core, reach, neighbor
@@ -92,22 +93,27 @@ class PointArrays(BaseArrays):
         core, reach = plain(core), plain(reach)
         label, least = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
         lightest, own = np.full(count, np.inf), plain(np.asarray(fragment, index))
-        points, ids, boxes = plain(given.coordinates), plain(given.ids), plain(boxes)
+        points, ids, boxes = self._arrays(given, boxes)
         leaves, each, k = 2**depth, size >> depth, len(neighbor) // max(size, 1)
         self._in_pieces(search.label_leaves, leaves, each, depth, own, label)
         search.label_inner_nodes(depth, label)
         search.lower_cores(depth, core, least)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
         self._in_pieces(search.read_lists, size, 1, space, points, ids, core, own, *lists)
-        arguments = space, points, core, own, nearest, lightest
-        self._in_pieces(search.bound_by_order, size, 1, *arguments)
-        arguments = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
-        self._in_pieces(search.search_outside, leaves, each, *arguments)
+        ordered = space, points, core, own, nearest, lightest
+        self._in_pieces(search.bound_by_order, size, 1, *ordered)
+        searched = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
+        self._in_pieces(search.search_outside, leaves, each, *searched)
         weight = np.full(count, np.inf)
         edge_id = self.full(count, self.largest("int64"), "int64")
         other = self.arange(count, index)
         search.choose_edges(space, ids, own, nearest, bound, weight, edge_id, other)
         return Lightest(weight, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
+
+    def _arrays(self, given: Tree, boxes: Array) -> tuple[Array, Array, Array]:
+        """Return the coordinates, the ids and the boxes as kernels read them."""
+        ids = np.asarray(given.ids, self.index_dtype(given.num_ids))
+        return plain(given.coordinates), plain(ids), plain(boxes)
 
     def _in_pieces(
         self, kernel: Callable[..., Any], length: int, each: int, *arguments: Any

@@ -152,7 +152,7 @@ def label_leaves(start, stop, depth, fragment, label):
         own = np.int64(fragment[first])
         for i in range(first + 1, last):
             if fragment[i] != own:
-                own = -1
+                own = np.int64(-1)
                 break
         label[(1 << depth) + leaf] = own
 
@@ -209,7 +209,7 @@ def read_lists(
         nearest[i] = size
         if bound[i] > lightest[own]:
             continue
-        best, found = np.inf, size
+        best, found = np.inf, np.int64(size)
         for place in range(i * k, i * k + k):
             j = np.int64(neighbor[place])
             if fragment[j] != own:
@@ -273,7 +273,7 @@ def search_outside(
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
     queries, places = np.empty(_MOST * space.axes), np.empty(_MOST, np.int64)
     stack, nears, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
-    active = np.empty(_MOST, np.int64)
+    active, stride = np.empty(_MOST, np.int64), len(buffer)
     for leaf in range(start, stop):
         first = first_place(space, leaf, space.depth)
         last, rest = first_place(space, leaf + 1, space.depth), 0
@@ -290,21 +290,21 @@ def search_outside(
                     places[count] = i
                     for axis in range(space.axes):
                         place = first * space.axes + axis * (last - first) + i - first
-                        queries[axis * _MOST + count] = coordinates[place]
+                        queries[axis * stride + count] = coordinates[place]
                     count += 1
                 else:
                     active[left] = i
                     left += 1
             rest = left
-            best, edge, end, other = lightest[own], np.int64(-1), 0, 0
+            best, edge, end, other = lightest[own], -1, 0, 0
             limit, top = limit_of(space, best), 0
             limits[:count] = limit
-            _bound_queries(space, count, queries, _MOST, box)
+            _bound_queries(space, count, queries, stride, box)
             climber = node = first_leaf + leaf
             while True:
                 is_near = label[node] != own and least[node] <= best
                 if is_near and (node >= first_leaf or space.axes >= _MANY_AXES):
-                    is_near = _is_near(space, boxes, node, count, queries, _MOST, limits, lengths)
+                    is_near = _is_near(space, boxes, node, count, queries, stride, limits, lengths)
                 if is_near and node < first_leaf:
                     node *= 2
                     near, far = (
@@ -332,7 +332,7 @@ def search_outside(
                             length,
                             i,
                             queries,
-                            _MOST,
+                            stride,
                             buffer,
                         )
                         for j in range(length):

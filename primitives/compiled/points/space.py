@@ -5,7 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.distances import ABSOLUTE, ANGLE, ASIN_P, ASIN_Q, HALF, METRICS, ROOT, SQUARES
+from ....runtime.distances import (
+    ABSOLUTE,
+    ANGLE,
+    ASIN_P,
+    ASIN_Q,
+    HALF,
+    METRICS,
+    ROOT,
+    SAME,
+    SQUARES,
+)
 from ....runtime.kernels import helper
 
 _P0, _P1, _P2, _P3, _P4, _P5 = ASIN_P
@@ -83,16 +93,10 @@ def limit_of(space, distance):
     """
     margin, least = (3e-7, 3e-45) if space.is_single else (4e-15, 0.0)
     distance = distance * (1.0 + margin) + least
-    if space.convert == ROOT:
-        return distance * distance
     if space.convert == HALF:
         return distance * 2.0
-    if space.convert == ANGLE:
-        if distance >= 3.14:
-            return np.inf
-        half = 2.0 * math.sin(distance * 0.5)
-        return half * half * (1.0 + 1e-12) + 1e-30
-    return distance
+    # The length of an angle is the square of a chord, which is shorter than the arc.
+    return distance if space.convert == SAME else distance * distance
 
 
 @helper

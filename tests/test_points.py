@@ -1,0 +1,263 @@
+"""The forest of points: exact on random sets, on each backend; bad input; options."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import mstflow
+from mstflow.errors import GraphError, MemoryBoundError, OptionError
+from mstflow.runtime.distances import METRICS
+
+
+def draw(rng):
+    """Draw points of one of several kinds, a metric and a number of samples."""
+    n, d = int(rng.integers(1, 60)), int(rng.integers(1, 21))
+    metric = str(rng.choice([*METRICS]))
+    kind = rng.integers(5)
+    if kind == 0:
+        values = rng.normal(size=(n, d))
+    elif kind == 1:  # a lattice
+        values = rng.integers(0, 3, (n, d)) * rng.choice([1.0, 0.1])
+    elif kind == 2:  # copies
+        values = rng.normal(size=(3, d))[rng.integers(0, 3, n)]
+    elif kind == 3:  # on a line
+        values = np.outer(rng.integers(0, 40, n), rng.normal(size=d))
+    else:  # clusters
+        values = rng.normal(size=(4, d))[rng.integers(0, 4, n)] * 9 + rng.normal(size=(n, d)) * 0.1
+    if metric == "cosine":
+        values[:, 0] = abs(values[:, 0]) + 1
+    if metric == "haversine":
+        values = np.column_stack([values[:, 0], values[:, -1]]) % 1.5
+    values = values.astype(rng.choice(["float32", "float64"]))
+    return values, metric, int(rng.integers(1, min(n, 20) + 1))
+
+
+def all_pairs(values, metric, min_samples):
+    """Return the distances as the definitions of the metrics give them, in plain NumPy."""
+    x = values.astype(np.float64)
+    if metric == "cosine":
+        x /= abs(x).max(axis=1, keepdims=True)
+        x /= np.sqrt((x * x).sum(axis=1, keepdims=True))
+    if metric == "haversine":
+        a, b = x.T
+        x = np.stack([np.cos(a) * np.cos(b), np.cos(a) * np.sin(b), np.sin(a)], axis=1)
+    if metric in ("manhattan", "chebyshev"):
+        steps = [abs(x[:, None, axis] - x[:, axis]) for axis in range(x.shape[1])]
+        found = np.maximum.reduce(steps) if metric == "chebyshev" else sum(steps)
+    else:
+        found = sum((x[:, None, axis] - x[:, axis]) ** 2 for axis in range(x.shape[1]))
+    if metric == "euclidean":
+        found = np.sqrt(found)
+    if metric == "cosine":
+        found = found / 2
+    if metric == "haversine":
+        found = 2 * np.arcsin(np.minimum(np.sqrt(found) / 2, 1))
+    found = found.astype(values.dtype)
+    core = np.sort(found, axis=1)[:, min_samples - 1]
+    if min_samples > 1:
+        found = np.maximum(found, np.maximum(core, core[:, None]))
+    return found
+
+
+def kruskal(weight):
+    """Return the edge ids of the forest of a matrix, in the order (weight, edge id)."""
+    n, parent, chosen = len(weight), list(range(len(weight))), []
+
+    def find(node):
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    pairs = itertools.combinations(range(n), 2)
+    for _, edge in sorted((weight[i, j], i * n + j) for i, j in pairs):
+        a, b = (find(end) for end in divmod(edge, n))
+        if a != b:
+            parent[b] = a
+            chosen.append(edge)
+    return sorted(chosen)
+
+
+def prim(weight):
+    """Return the sorted weights of the tree of a matrix."""
+    near, rest, found = weight[0].copy(), np.ones(len(weight), bool), []
+    rest[0] = False
+    while rest.any():
+        node = np.flatnonzero(rest)[near[rest].argmin()]
+        found.append(near[node])
+        rest[node], near = False, np.minimum(near, weight[node])
+    return np.sort(np.array(found, weight.dtype))
+
+
+def solve(graph, **options):
+    return mstflow.minimum_spanning_forest(graph, progress=False, **options)
+
+
+@pytest.mark.parametrize("backend", mstflow.backends())
+def test_random_sets_equal_kruskal_and_prim(backend, examples):
+    for seed in range(2 * examples):
+        rng = np.random.default_rng(seed)
+        values, metric, min_samples = draw(rng)
+        graph = mstflow.points(values, metric=metric, min_samples=min_samples)
+        forest = solve(graph, backend=backend, threads=int(rng.choice([1, 2, 3, 8])))
+        case = f"seed {seed}: {values.dtype} {values.shape} {metric} {min_samples}"
+        ids, n = forest.edge_ids, len(values)
+        assert_array_equal(forest.u * n + forest.v, ids, err_msg=case)
+        weight = all_pairs(values, metric, min_samples)
+        if metric == "haversine":  # the definition of the arcsine differs in the last bits
+            own = graph.columns()[2].reshape(n, n)
+            np.testing.assert_allclose(own, weight, atol=1e-7, err_msg=case)
+            weight = own
+        assert ids.tolist() == kruskal(weight), case
+        assert forest.weight.dtype == values.dtype
+        assert_array_equal(np.sort(forest.weight), prim(weight), strict=True, err_msg=case)
+
+
+@pytest.mark.parametrize("min_samples", [1, 5])
+def test_threads_and_backends_agree_on_many_points(min_samples):
+    """The lattice ties everywhere; there are several pieces for threads to take."""
+    rng = np.random.default_rng(0)
+    lattice = np.stack(np.meshgrid(*[np.arange(200.0)] * 2), axis=-1).reshape(-1, 2)
+    for values in (rng.permutation(lattice), rng.normal(size=(40_000, 2)).round(2)):
+        graph = mstflow.points(values, min_samples=min_samples)
+        found = [solve(graph, backend="numba", threads=threads) for threads in (1, 2, 3, 8)]
+        for other in found[1:]:
+            assert_array_equal(other.edge_ids, found[0].edge_ids)
+        assert found[0].num_components == 1
+
+
+def test_ties_on_a_lattice_go_to_the_smaller_edge_id():
+    """All edges of the tree join adjacent points, so the graph of these has the same tree."""
+    side = 300
+    lattice = np.stack(np.meshgrid(*[np.arange(side)] * 2), axis=-1).reshape(-1, 2)
+    values = np.random.default_rng(4).permutation(lattice)
+    n, place = side * side, np.empty((side, side), np.int64)
+    place[tuple(values.T)] = np.arange(side * side)
+    a = np.concatenate([place[:-1].ravel(), place[:, :-1].ravel()])
+    b = np.concatenate([place[1:].ravel(), place[:, 1:].ravel()])
+    ids = np.sort(np.minimum(a, b) * n + np.maximum(a, b))
+    chosen = solve((*np.divmod(ids, n), np.ones(len(ids)))).edge_ids
+    assert_array_equal(solve(mstflow.points(values), backend="numba").edge_ids, ids[chosen])
+
+
+def test_many_copies_are_stars():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(3, 2))[rng.integers(0, 3, 100_000)]
+    forest = solve(mstflow.points(values, min_samples=4))
+    first = [int((values == each).all(axis=1).argmax()) for each in np.unique(values, axis=0)]
+    stars = np.isin(forest.u, first)
+    assert stars.all()
+    assert (forest.weight > 0).sum() == 2
+
+
+def test_distances_too_small_for_their_dtype_tie():
+    values = np.array([[0.0], [1e-30], [2e-30], [1e-30], [2e-30]], np.float32)
+    graph = mstflow.points(values, metric="sqeuclidean")
+    assert solve(graph).edge_ids.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("min_samples", [1, 3])
+def test_other_algorithms_read_all_pairs(min_samples):
+    graph = mstflow.points(np.random.default_rng(2).normal(size=(60, 3)), min_samples=min_samples)
+    forest = solve(graph)
+    options = [
+        {"algorithm": "kruskal"},
+        {"algorithm": "filter-boruvka", "memory": "1GB"},
+        {"algorithm": "filter-kruskal", "partitions": 3, "scheduler": "threads"},
+    ]
+    for each in options:
+        assert_array_equal(solve(graph, **each).edge_ids, forest.edge_ids)
+    assert_array_equal(solve(graph, scheduler="threads").edge_ids, forest.edge_ids)
+    mstflow.verify(graph, forest, progress=False)
+
+
+def test_the_forest_of_points_is_like_any_other(tmp_path):
+    values = np.random.default_rng(3).normal(size=(200, 2))
+    graph = mstflow.points(values, min_samples=3)
+    forest = solve(graph)
+    assert len(np.unique(forest.cut(k=4))) == 4
+    assert forest.hdbscan(min_cluster_size=5).shape == (200,)
+    assert forest.linkage().shape == (199, 4)
+    forest.save(tmp_path / "forest.npz")
+    mstflow.verify(graph, tmp_path / "forest.npz", progress=False)
+    added = forest.add((np.array([0]), np.array([199]), np.array([0.0])))
+    assert 200 * 200 in added.edge_ids.tolist()
+    assert solve(graph, num_vertices=200).num_components == 1
+
+
+def test_integers_lists_and_tables_are_float64():
+    values = [[0, 0], [3, 4], [6, 8]]
+    pandas = pytest.importorskip("pandas")
+    for each in (values, np.array(values), np.array(values) > 2, pandas.DataFrame(values)):
+        assert solve(mstflow.points(each)).weight.dtype == np.float64
+    half = solve(mstflow.points(np.array(values, np.float16)))
+    assert half.weight.dtype == np.float32
+    assert half.weight.tolist() == [5.0, 5.0]
+    assert len(solve(mstflow.points([[1.0, 2.0]])).edge_ids) == 0
+
+
+def test_haversine_is_the_angle_on_a_sphere():
+    london, new_york = np.radians([[51.5, -0.13], [40.7, -74.0]])
+    forest = solve(mstflow.points([london, new_york], metric="haversine"))
+    (a, b), (c, d) = london, new_york
+    square = math.sin((c - a) / 2) ** 2 + math.cos(a) * math.cos(c) * math.sin((d - b) / 2) ** 2
+    assert forest.weight[0] == pytest.approx(2 * math.asin(math.sqrt(square)), abs=1e-15)
+
+
+class Sparse:
+    """Like a sparse matrix of scipy."""
+
+    def tocsr(self):
+        raise NotImplementedError
+
+
+BAD = [
+    ([[0.0, 1.0], [2.0, math.nan]], {}, GraphError, "NaN in row 1, column 1"),
+    ([[0.0, -math.inf], [2.0, 1.0]], {}, GraphError, "infinite in row 0, column 1"),
+    ([[1e200, 0.0]], {}, GraphError, "1e\\+200 in row 0, column 0"),
+    (np.empty((0, 3)), {}, GraphError, "at least one point"),
+    (np.empty((3, 0)), {}, GraphError, "at least one point"),
+    ([1.0, 2.0], {}, GraphError, "reshape"),
+    ([[["a"]]], {}, GraphError, "not an array of numbers"),
+    (np.zeros((2, 2, 2)), {}, GraphError, "shape"),
+    (np.zeros((2, 2), complex), {}, GraphError, "complex"),
+    (Sparse(), {}, GraphError, "toarray"),
+    (np.broadcast_to(np.zeros((1, 1)), (2**32, 1)), {}, GraphError, "18,446,744,073,709,551,616"),
+    ([[0.0]], {"metric": "hamming"}, OptionError, "euclidean"),
+    ([[0.0]], {"min_samples": 2}, OptionError, "1 to the 1 points"),
+    ([[0.0]], {"min_samples": 1.5}, OptionError, "integer"),
+    ([[0.0, 0.0]], {"metric": "cosine"}, GraphError, "row 0"),
+    ([[0.0]], {"metric": "haversine"}, OptionError, "two columns"),
+    ([[51.5, -0.1]], {"metric": "haversine"}, OptionError, "numpy.radians"),
+]
+
+
+@pytest.mark.parametrize(("values", "options", "error", "message"), BAD)
+def test_bad_points_are_refused(values, options, error, message):
+    with pytest.raises(error, match=message):
+        mstflow.points(values, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"maximum": True}, OptionError, "maximum="),
+        ({"partitions": 2}, OptionError, "partitions="),
+        ({"strategy": "tree"}, OptionError, "strategy="),
+        ({"checkpoint": "folder"}, OptionError, "checkpoint="),
+        ({"memory": 10}, MemoryBoundError, "for 3 points"),
+        ({"num_vertices": 4}, OptionError, "there are 3 points"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        solve(mstflow.points([[0.0], [1.0], [3.0]]), **options)
+
+
+def test_the_algorithm_of_points_needs_points():
+    with pytest.raises(OptionError, match=r"mstflow\.points"):
+        solve(([0], [1]), algorithm="boruvka-points")
+    text = mstflow.algorithm("boruvka-points").describe()
+    assert "find_nearest_outside" in text
