@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Bytes for each point, and for each of its coordinates, that a run may take at its peak.
 _POINT, _COORDINATE = 150, 24
 #: The number of edges per point whose solution takes as long; "auto" chooses kernels by it.
-_EDGES = 40
+_EDGES = 800
 
 
 def points_of(graph: EdgeSource) -> PointSegment | None:
