@@ -26,7 +26,7 @@ INPUTS = {
     "edges": Known(EDGES, in_partitions=True),
     "weight_order": Known(ANYTHING),
     "points": Known(ANYTHING),  # of graphs of `mstflow.points`, instead of edges
-    "min_samples": Known(Field("", "count")),
+    "core_samples": Known(Field("", "count")),
     **SHARED,
 }
 
