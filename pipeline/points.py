@@ -63,7 +63,7 @@ def run_on_points(
     using = Backend(name, scheduler.task_threads)
     shared = {
         "points": points,
-        "min_samples": segment.min_samples,
+        "core_samples": segment.min_samples,
         "num_vertices": count,
         "maximum": False,
     }
