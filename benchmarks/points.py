@@ -1,8 +1,8 @@
-"""Trees of points from an array to the ends and weights, one thread, beside quitefastmst and others.
+"""Trees of points from an array to the ends and weights, beside quitefastmst and fast_hdbscan.
 
-Every measurement is a fresh process: the first call loads or compiles kernels on a few points, and
-the second one is measured. Seconds are those of the processor too, because other programs may use
-the machine.
+Every measurement is a fresh process: the first call, on a few points, loads or compiles kernels,
+and the second one is measured. Seconds of the processor are measured too, because other programs
+may use the machine.
 """
 
 from __future__ import annotations

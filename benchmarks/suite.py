@@ -15,6 +15,7 @@ from . import (
     fused,
     grids,
     networkx_calls,
+    points,
     primitives,
     queries,
     small,
@@ -258,6 +259,14 @@ SUITE = {
         ("graphs/generate", "graphs/source.py", "pipeline/streaming", *SOLVE),
         {"sides": [128, 256, 512], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
         {"sides": [9], "dtypes": ["uint8", "float32"], "rounds": 1},
+        usual=False,  # takes minutes
+    ),
+    "points": Benchmark(
+        "trees of points, beside quitefastmst and fast_hdbscan",
+        points.measure,
+        ("graphs/generate", "primitives", "primitives/numba/points", "stages/points", *SOLVE),
+        {"threads": [1, 2], "rounds": 3},
+        {"cases": [["2-D normal", 300, 1], ["line", 300, 2]], "codes": ["mstflow"], "rounds": 1},
         usual=False,  # takes minutes
     ),
     "papers-sousa": Benchmark(

@@ -32,8 +32,9 @@ from ..runtime.distances import distances
 
 Array = Any
 
-#: The largest number of points of a leaf.
-LEAF = 16
+#: The largest number of points of a leaf, and that of a leaf with at least `_MANY_AXES` axes, which
+#: searches rarely skip: `python -m benchmarks record points`.
+_LEAF, _LARGE_LEAF, _MANY_AXES = 16, 32, 5
 
 
 class Points(NamedTuple):
@@ -108,9 +109,10 @@ class Lightest(NamedTuple):
     bound: Array
 
 
-def tree_depth(size: int) -> int:
-    """Return the smallest depth of a tree whose leaves have at most `LEAF` points."""
-    return max(0, (-(-size // LEAF) - 1).bit_length())
+def tree_depth(size: int, num_axes: int) -> int:
+    """Return the depth of a tree for fast searches."""
+    leaf = _LARGE_LEAF if num_axes >= _MANY_AXES else _LEAF
+    return max(0, (-(-size // leaf) - 1).bit_length())
 
 
 class Proximity(Protocol):

@@ -33,7 +33,7 @@ def drop_copies(ops: ArrayModule, points: Any, min_samples: Count) -> tuple[Any,
 @stage(writes="tree")
 def build_tree(ops: ArrayModule, distinct: Any) -> Any:
     """Order the points by a balanced k-d tree."""
-    return ops.build_tree(distinct, tree_depth(len(distinct.ids)))
+    return ops.build_tree(distinct, tree_depth(len(distinct.ids), distinct.num_axes))
 
 
 @stage(writes="boxes")
