@@ -238,7 +238,7 @@ SUITE = {
         "HDBSCAN of points, beside other packages",
         estimators.measure,
         (*SOLVE, "primitives/compiled/points", "forest", "forest/hierarchy", "interop"),
-        {"sizes": [[20_000, 2], [200_000, 2], [20_000, 64]], "threads": 2, "limit": 60},
+        {"sizes": [[20_000, 2], [200_000, 2]], "threads": 2, "limit": 40},
         {"sizes": [[2000, 2]], "codes": ["mstflow", "scikit-learn"]},
         usual=False,  # takes minutes
     ),

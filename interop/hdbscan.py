@@ -46,13 +46,14 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     metric_params : dict, optional
         Further arguments of the metric.
     alpha : float
-        Divides the distances.
+        Divides the distances, but not the core distances. If it is not 1, all distances are
+        computed, which takes quadratic time.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
-        How to search for neighbors.
+        How to search for neighbors, if `n_neighbors` is given.
     leaf_size : int
         Leaf size of these trees.
     n_jobs : int, optional
-        Jobs of the search for neighbors.
+        Jobs of this search.
     cluster_selection_method : {"eom", "leaf"}
         Select clusters by excess of mass, or the leaves of the condensed tree.
     allow_single_cluster : bool
@@ -62,8 +63,9 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     copy : bool
         Accepted for compatibility; the input is never overwritten.
     n_neighbors : int, optional
-        Use only the edges from each sample to this number of nearest samples, which takes less
-        time. By default all pairs are used, and the result is exact.
+        Use only the edges from each sample to this number of nearest samples, itself included. A
+        warning states the number of components if these edges do not connect all samples. By
+        default all pairs are used (`mstflow.points`), and the result is exact.
 
     Attributes
     ----------

@@ -56,14 +56,15 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
     distance_threshold : float, optional
         Clusters are joined by distances below this one.
     n_neighbors : int, optional
-        Use only the edges from each sample to this number of nearest samples, which takes less
-        time. By default all pairs are used, and the result is exact.
+        Use only the edges from each sample to this number of nearest samples, itself included. A
+        warning states the number of components if these edges do not connect all samples. By
+        default all pairs are used (`mstflow.points`), and the result is exact.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
-        How to search for neighbors.
+        How to search for neighbors, if `n_neighbors` is given.
     leaf_size : int
         Leaf size of these trees.
     n_jobs : int, optional
-        Jobs of the search for neighbors.
+        Jobs of this search.
 
     Attributes
     ----------
