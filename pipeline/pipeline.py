@@ -26,7 +26,7 @@ INPUTS = {
     "edges": Known(EDGES, in_partitions=True),
     "weight_order": Known(ANYTHING),
     "points": Known(ANYTHING),  # of graphs of `mstflow.points`, instead of edges
-    "min_samples": Known(Field("", "count")),
+    "core_samples": Known(Field("", "count")),
     **SHARED,
 }
 
@@ -85,7 +85,7 @@ class Pipeline(Dataflow):
         values: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
-        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys() - {"min_samples"}):
+        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
             problem = f"every run has a field {names}; rename the value"
             raise PipelineError(f"pipeline {name!r}: {problem}")

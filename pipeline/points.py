@@ -78,7 +78,7 @@ def run_on_points(
     using = Backend(name, where.task_threads)
     shared = {
         "points": points,
-        "min_samples": segment.min_samples,
+        "core_samples": segment.min_samples,
         "num_vertices": count,
         "maximum": False,
     }

@@ -35,19 +35,19 @@ class Candidates(NamedTuple):
 
 @stage(writes=("core", "candidates"))
 def find_neighbors_in_blocks(
-    ops: ArrayModule, distinct: Any, min_samples: Count
+    ops: ArrayModule, distinct: Any, core_samples: Count
 ) -> tuple[Any, Any]:
     """Find the core distance of each point, and candidates for the lightest edges.
 
     One pass over all pairs finds a few more neighbors than the core distance needs.
     """
-    size, k = len(distinct.ids), min_samples - 1 + SPARE
+    size, k = len(distinct.ids), core_samples - 1 + SPARE
     position = ops.arange(size, ops.index_dtype(size))
     core = ops.full(size, 0.0, dtype="float64")
     distance, neighbor = ops.nearest_in_blocks(distinct, core, position, position, k)
     candidates = Candidates(distance, neighbor, distance[k - 1 :: k], neighbor[k - 1 :: k])
-    if min_samples > 1:
-        core = ops.gather(distance, ops.asarray(position, "int64") * k + (min_samples - 2))
+    if core_samples > 1:
+        core = ops.gather(distance, ops.asarray(position, "int64") * k + (core_samples - 2))
     return core, candidates
 
 
@@ -59,10 +59,10 @@ def scale_core_distances(core: Any, alpha: Number) -> Any:
 
 @stage(writes="candidates")
 def weigh_candidates(
-    ops: ArrayModule, distinct: Any, core: Any, candidates: Any, min_samples: Count
+    ops: ArrayModule, distinct: Any, core: Any, candidates: Any, core_samples: Count
 ) -> Any:
     """Sort the candidates by mutual reachability distance, instead of distance."""
-    if min_samples == 1:
+    if core_samples == 1:
         return candidates
     distance, neighbor, reach, _ = candidates
     size = len(distinct.ids)

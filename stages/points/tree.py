@@ -9,15 +9,15 @@ from ..fields import Chosen, Count, Index, Verdict, VertexIndex
 
 
 @stage(writes=("distinct", "copies"))
-def drop_copies(ops: ArrayModule, points: Any, min_samples: Count) -> tuple[Any, Any]:
-    """Drop points that equal `min_samples` points before them; `attach_copies` adds them again.
+def drop_copies(ops: ArrayModule, points: Any, core_samples: Count) -> tuple[Any, Any]:
+    """Drop points that equal `core_samples` points before them; `attach_copies` adds them again.
 
     The core distance of such a point is 0, and so is the weight of its edge to the first equal
     point. Write the other points, the ids of the copies, and the ids of the first equal points.
     """
     first, count = ops.count_equal(points)
     # A function may return any distance for equal points.
-    is_copy = (count >= min_samples) & isinstance(points.metric, str)
+    is_copy = (count >= core_samples) & isinstance(points.metric, str)
     copies = ops.compact(is_copy, points.ids, ops.gather(points.ids, first))
     if not len(copies[0]):
         return points, copies
@@ -44,9 +44,9 @@ def bound_nodes(ops: ArrayModule, tree: Any) -> Any:
 
 @stage(writes=("core", "reach", "neighbor"))
 def find_core_distances(
-    ops: ArrayModule, tree: Any, boxes: Any, min_samples: Count, num_listed: Count
+    ops: ArrayModule, tree: Any, boxes: Any, core_samples: Count, num_listed: Count
 ) -> tuple[Any, Any, Index]:
-    """Find the distance of each point to its `min_samples`-th nearest point, counting itself.
+    """Find the distance of each point to its `core_samples`-th nearest point, counting itself.
 
     It is 0 for one sample. Keep the list of nearest points for the first rounds.
     """
@@ -54,8 +54,8 @@ def find_core_distances(
     if size == 1:
         zero = ops.full(1, 0.0, dtype="float64")
         return zero, zero, ops.empty(0, ops.index_dtype(size))
-    k = min(size - 1, max(num_listed, min_samples))
-    found: tuple[Any, Any, Any] = ops.nearest_neighbors(tree, boxes, k, min_samples - 1)
+    k = min(size - 1, max(num_listed, core_samples))
+    found: tuple[Any, Any, Any] = ops.nearest_neighbors(tree, boxes, k, core_samples - 1)
     return found
 
 
