@@ -11,6 +11,7 @@ from ..graphs.generate.points import PointSegment, with_core
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
 from ..primitives.points import Points
+from ..runtime.device import host_array
 from ..runtime.memory import keeping_blocks
 from ..stages import fragments
 from .dataflow import Dataflow
@@ -84,7 +85,7 @@ def run_on_points(
     }
     with memory_errors(count, None), keeping_blocks(for_next=memory is None):
         fields, report = execute(flow, [{}], shared, scheduler=where, backend=using)
-        fields = {name: np.array(value) for name, value in fields.items()}
+        fields = {name: np.array(host_array(value)) for name, value in fields.items()}
     fields["forest"] = forest_ids(pipeline.name, fields["forest"], 0, count * count)
     report.plan = Plan(
         "whole", 1, 0, "the graph is all pairs of points", where.name, pipeline.name, name

@@ -56,9 +56,10 @@ class BlockArrays(PointArrays):
         for start in _reported(len(own)):
             rows = own[start : start + _SIDE]
             left, after = blocks.rows[rows], start + len(rows)
-            panels = [(start, after)] if is_whole else []
-            for first in range(after if is_whole else 0, size, _WIDTH):
-                panels.append((first, min(first + _WIDTH, size)))
+            firsts = range(after if is_whole else 0, size, _WIDTH)
+            panels = [(first, min(first + _WIDTH, size)) for first in firsts]
+            if is_whole:
+                panels.insert(0, (start, after))
             for first, end in panels:
                 block = blocks.between(left, blocks.rows[first:end])
                 places = block, rows, start, first
