@@ -10,6 +10,7 @@ from ..errors import MemoryBoundError, OptionError, memory_errors
 from ..graphs.generate.points import PointSegment, with_core
 from ..primitives import Backend, resolve_backend
 from ..primitives.points import Points
+from ..runtime.device import host_array
 from ..runtime.memory import keeping_blocks
 from ..stages import fragments
 from .dataflow import Dataflow
@@ -69,7 +70,7 @@ def run_on_points(
     }
     with memory_errors(count, None), keeping_blocks(for_next=options.bound is None):
         fields, report = execute(flow, [{}], shared, scheduler=scheduler, backend=using)
-        fields = {name: np.array(value) for name, value in fields.items()}
+        fields = {name: np.array(host_array(value)) for name, value in fields.items()}
     fields["forest"] = forest_ids(pipeline.name, fields["forest"], 0, count * count)
     reason = "the graph is all pairs of points"
     report.plan = Plan(

@@ -22,6 +22,7 @@ def backend(request, monkeypatch):
     numba_blocks = pytest.importorskip("mstflow.primitives.compiled.points.blocks")
     monkeypatch.setattr(blocks, "BLOCK", 2000)
     monkeypatch.setattr(numba_blocks, "_SIDE", 40)
+    monkeypatch.setattr(numba_blocks, "_WIDTH", 50)
     return request.param
 
 

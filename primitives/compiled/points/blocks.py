@@ -1,6 +1,6 @@
 """Compiled searches in blocks of distances, and the array module's functions that use them.
 
-A block has 512 rows and columns, so it stays in a cache. Matrix products are NumPy's, on the
+A block has few rows and many columns. Matrix products are NumPy's, on the
 threads of its BLAS library: OPENBLAS_NUM_THREADS and the like set their number. Then the threads of
 the team take shares of the rows of the block. Both never run at the same time.
 """
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: The number of rows and columns of a block.
-_SIDE = 512
+#: The numbers of rows and columns of a block. Threads of a BLAS library wait for each other at the
+#: end of each product, so small products take several times as long.
+_SIDE, _WIDTH = 512, 8192
 #: The number of entries that are compared before a branch.
 _RUN = 128
 #: Entries of blocks that are distances, not products. The other values are ways to convert squares.
@@ -54,15 +55,20 @@ class BlockArrays(PointArrays):
         given = blocks.half, *blocks.exact, *facts, limit, weight, neighbor
         for start in _reported(len(own)):
             rows = own[start : start + _SIDE]
-            left = blocks.rows[rows]
-            for first in range(start if is_whole else 0, size, _SIDE):
-                block = blocks.between(left, blocks.rows[first : first + _SIDE])
-                height, width = block.shape
+            left, after = blocks.rows[rows], start + len(rows)
+            firsts = range(after if is_whole else 0, size, _WIDTH)
+            panels = [(first, min(first + _WIDTH, size)) for first in firsts]
+            if is_whole:
+                panels.insert(0, (start, after))
+            for first, end in panels:
+                block = blocks.between(left, blocks.rows[first:end])
                 places = block, rows, start, first
-                self._team.share(keep_for_rows, height, *places, *given, per_place=4 * _SIDE)
+                self._team.share(keep_for_rows, len(left), *places, *given, per_place=_WIDTH)
                 if is_whole and first > start:
                     beside = block, start, first
-                    self._team.share(keep_for_columns, width, *beside, *given, per_place=4 * _SIDE)
+                    self._team.share(
+                        keep_for_columns, end - first, *beside, *given, per_place=_SIDE
+                    )
         if len(own) > len(sought):
             weight, neighbor = weight[sought], neighbor[sought]
         return weight.ravel(), neighbor.ravel()
@@ -81,10 +87,10 @@ class BlockArrays(PointArrays):
         given = *blocks.exact, *facts, points.num_ids, count, *found
         for start in _reported(size):
             left = blocks.rows[start : start + _SIDE]
-            for first in range(start, size, _SIDE):
-                block = blocks.between(left, blocks.rows[first : first + _SIDE])
+            for first in range(start, size, _WIDTH):
+                block = blocks.between(left, blocks.rows[first : first + _WIDTH])
                 places = block, blocks.half, start, first
-                self._team.share(keep_lightest, len(left), *places, *given, per_place=4 * _SIDE)
+                self._team.share(keep_lightest, len(left), *places, *given, per_place=_WIDTH)
         best = weight.min(axis=0)
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
