@@ -223,8 +223,13 @@ def _lower_bounds(ops: Any, points: Points, screen: Screen | None, own: Array) -
     if screen is None:
         rows = points.coordinates.reshape(-1, points.num_axes)
         return distance_block(points.metric, points.dtype, rows[own], rows)
-    product = screen.rows[own] @ screen.rows.T
+    product = _product(screen.rows[own], screen.rows)
     return (ops.gather(screen.half, own)[:, None] + screen.half[None, :]) - product
+
+
+def _product(left: Array, right: Array) -> Array:
+    """Return the matrix product of two blocks of rows, by the library of the arrays."""
+    return left @ right.T
 
 
 def _limits(points: Points, screen: Screen | None, weight: Array) -> Array:
