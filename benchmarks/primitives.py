@@ -108,13 +108,19 @@ def arguments(size: int) -> dict[str, Call]:
 
 
 def overridden() -> list[str]:
-    """Return the names of the primitives that the `numba` module defines itself."""
+    """Return the names of the primitives that the `numba` module defines itself.
+
+    Those for points are left out: their definitions compare all pairs. `points` measures them.
+    """
+    from mstflow.primitives.blocks import Blocks
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.numpy_arrays import NumpyArrays
+    from mstflow.primitives.points import Proximity
 
     classes = NumbaArrays.__mro__
-    own = classes[: classes.index(NumpyArrays)]
-    return [name for each in own for name in vars(each) if not name.startswith("_")]
+    names = {name for own in classes[: classes.index(NumpyArrays)] for name in vars(own)}
+    names -= {*vars(Proximity), *vars(Blocks)}
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7) -> dict[str, Any]:

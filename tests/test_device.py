@@ -26,7 +26,7 @@ from mstflow.errors import (
     PipelineError,
 )
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.streaming.bounds import device_bytes
+from mstflow.pipeline.streaming.facts import device_bytes
 from mstflow.primitives.cuda.arrays import CudaArrays
 from mstflow.runtime.device import device_array
 from mstflow.runtime.sizes import tuned
