@@ -173,15 +173,15 @@ class Proximity(Protocol):
         several. The half with the lower coordinates comes first, and ties go to the smaller id. The
         points of a leaf are in ascending order of their ids.
 
+        Source: Bentley, "Multidimensional Binary Search Trees Used for Associative Searching",
+        Communications of the ACM 18 (1975); Friedman, Bentley and Finkel, "An Algorithm for Finding
+        Best Matches in Logarithmic Expected Time", ACM TOMS 3 (1977), for the axis.
+
         Parameters
         ----------
         points : Points
         depth : int
             Leaves must not be empty: ``2**depth <= n``, except for no points at all.
-
-        Source: Bentley, "Multidimensional Binary Search Trees Used for Associative Searching",
-        Communications of the ACM 18 (1975); Friedman, Bentley and Finkel, "An Algorithm for Finding
-        Best Matches in Logarithmic Expected Time", ACM TOMS 3 (1977), for the axis.
         """
         size, index = len(points.ids), self.index_dtype(len(points.ids))
         columns = [points.coordinates[axis :: points.num_axes] for axis in range(points.num_axes)]
