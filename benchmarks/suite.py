@@ -363,7 +363,7 @@ def named(names: list[str], benchmarks: Mapping[str, Benchmark] = SUITE) -> dict
     for name in names:
         chosen = [each for each in benchmarks if each == name or each.startswith(f"{name}-")]
         if not chosen:
-            message = f"there is no benchmark {name!r}; known: {', '.join(benchmarks)}"
+            message = f"benchmark {name!r} is not known; choose from: {', '.join(benchmarks)}"
             raise OptionError(message)
         found |= {each: benchmarks[each] for each in chosen}
     return found

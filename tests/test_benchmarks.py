@@ -281,11 +281,11 @@ def test_missing_library(tmp_path):
     ("arguments", "complaint"),
     [
         (["run", "--graphs", "Z"], "graph 'Z' is not known"),
-        (["run", "--codes", "gcc"], "there is no code 'gcc'"),
-        (["run", "--codes", "scipy:few=1"], "there is no code 'scipy:few=1'"),
+        (["run", "--codes", "gcc"], "code 'gcc' is not known"),
+        (["run", "--codes", "scipy:few=1"], "code 'scipy:few=1' is not known"),
         (["run", "--threads", "0"], "--threads must be 1 to"),
         (["run", "--external", "PBBS=./mst"], "expected --external NAME@VERSION=COMMAND"),
-        (["record", "nothing"], "there is no benchmark 'nothing'"),
+        (["record", "nothing"], "benchmark 'nothing' is not known"),
         (["record", "--external", "PBBS@1=./mst"], "--external needs the name"),
     ],
 )

@@ -58,7 +58,7 @@ def name_of(code: str) -> str:
     name, colon, _ = code.partition(":")
     if name not in CODES or (colon and name != "mstflow"):
         known = ", ".join([*CODES, "mstflow:OPTION=VALUE,..."])
-        message = f"there is no code {code!r}; known: {known}"
+        message = f"code {code!r} is not known; choose from: {known}"
         raise OptionError(message)
     return name
 

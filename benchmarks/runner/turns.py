@@ -51,7 +51,7 @@ def compare(
         in the first only.
     rounds : int
     budget : float, optional
-        Seconds of solving after which a code is no longer measured on a graph.
+        Seconds of solving after which the measurement of a code on a graph ends.
     limit : float, optional
         Seconds after which a process is killed.
     on_disk : bool
