@@ -63,7 +63,7 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
         graph has names and a vertex of the batch is new, or a weight of the batch is not exact in
         the dtype of the graph, or not 1 although the weights of the graph are ignored.
     """
-    source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph)
+    source = EdgeSource.of(graph)
     if source.num_edges is None:
         message = (
             "cannot number the new edges: the graph could be read only once, so its number of "

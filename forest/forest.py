@@ -170,7 +170,7 @@ class Forest:
             If `path` cannot be written, or the graph is streamed from this file, or `coordinates`
             are missing, invalid or not applicable.
         """
-        source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
+        source = EdgeSource.of(self.graph)
         check_overwrite([path], source_paths(source))
         write_columns(
             path,
@@ -226,7 +226,7 @@ class Forest:
             If there are no thresholds, two are equal, or one is not a number.
         """
         thresholds = [at] if np.ndim(at) == 0 else list(at)
-        source = self.graph if isinstance(self.graph, EdgeSource) else EdgeSource.of(self.graph)
+        source = EdgeSource.of(self.graph)
         with set_listener(progress):
             return ClusterTable(
                 self._edges, thresholds, self.names, Backend(self.backend), source_paths(source)

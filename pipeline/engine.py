@@ -113,7 +113,7 @@ def _reserve(numbered: int, bound: int | None) -> Iterator[int | None]:
 
 def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Options) -> EdgeSource:
     """Return an opened graph as a source with its sizes; check the memory for it."""
-    source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened)
+    source = EdgeSource.of(opened)
     if options.bound is not None and not source.is_measured:  # otherwise the plan checks more
         check_reading(source, options.bound)
     source = source if source.names is None else replace(source, names=None)  # tasks need none

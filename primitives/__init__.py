@@ -81,14 +81,12 @@ def resolve_backend(
     backend: str,
     num_edges: int,
     *,
-    are_few: bool = False,
     on_device: bool = False,
 ) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
     "auto" also loads kernels when the process has spent more time on smaller graphs than loading
-    takes, but compiles them only for a large graph. `are_few` states that `join_by_weight` is the
-    only kernel in use.
+    takes, but compiles them only for a large graph.
 
     `on_device` states that arrays are on a GPU, where they stay.
 
