@@ -80,8 +80,8 @@ class Scanner:
         return num_fragments <= self.capacity // (FOLD_SHARE if is_first else 2)
 
     def keys(self, weight: Any) -> Any:
-        """Return the keys of weights in host memory."""
-        return self.solver.keys(self.solver.ops.asarray(weight))
+        """Return the keys of weights in the memory of the worker that runs this task."""
+        return self.solver.here().keys(weight)
 
     def reduce(
         self, candidates: Candidates, num_fragments: int, record: Record | None, *, trim: bool

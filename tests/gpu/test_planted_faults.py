@@ -209,9 +209,9 @@ def module(interpreter, tmp_path, monkeypatch):
     """Return a function that plants a fault in a copy of the array module, and loads the copy."""
 
     def load(fault=None):
-        folder = shutil.copytree(KERNEL_SOURCES, tmp_path / "cuda")
+        folder = shutil.copytree(KERNEL_SOURCES.parent, tmp_path / "cuda")
         if fault:
-            path = folder / fault.file
+            path = folder / ("" if fault.file.endswith(".py") else KERNEL_SOURCES.name) / fault.file
             path.write_text(planted(path.read_text(), fault))
         name = "mstflow.primitives.planted"
         for old in [each for each in sys.modules if each.startswith(name)]:
@@ -220,7 +220,7 @@ def module(interpreter, tmp_path, monkeypatch):
         spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", **search)
         monkeypatch.setitem(sys.modules, name, importlib.util.module_from_spec(spec))
         compiler, device = (importlib.import_module(f"{name}.{m}") for m in ("compiler", "device"))
-        compiler.Compiler.cached = lambda _, *names: kernel(folder, *names)
+        compiler.Compiler.cached = lambda _, *names: kernel(folder / KERNEL_SOURCES.name, *names)
         arrays = importlib.import_module(f"{name}.arrays")
         monkeypatch.setitem(primitives._BACKENDS, "cupy", (arrays.__name__, "cupy_arrays", "cupy"))
         monkeypatch.setattr(
