@@ -1,6 +1,6 @@
 """The rules of CONTRIBUTING.md: every entry of a registry is in the documentation."""
 
-import importlib
+import importlib.util
 import itertools
 import re
 import tomllib
@@ -14,7 +14,6 @@ from mstflow.plugins import registered
 from mstflow.primitives import known_backends
 
 ROOT = Path(__file__).parents[1]
-ALGORITHMS = [name for name in mstflow.algorithms() if name not in registered("algorithm", ())]
 LAYERS = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks"}
 BACKENDS = [name for name in known_backends() if name not in registered("backend", ())]
 
@@ -65,25 +64,15 @@ def test_folders_in_the_layout():
     assert not [name for name in listed if not (ROOT / name).is_dir()]
 
 
-def test_algorithms_in_the_catalogue():
-    pages = {name.replace("-", "_"): mstflow.algorithm(name) for name in ALGORITHMS}
-    assert modules_of("pipeline/catalogue/algorithms") == set(pages)
-    for name, pipeline in pages.items():
-        page = importlib.import_module(f"mstflow.pipeline.catalogue.algorithms.{name}")
-        assert getattr(page, name) is pipeline
-        assert "\nSource: " in page.__doc__
-
-
-def test_algorithms_in_the_readme():
-    expected = [[name, mstflow.algorithm(name).summary] for name in ALGORITHMS]
-    assert table("README.md", "algorithm") == expected
-
-
-def test_algorithms_in_the_documentation():
-    page = "docs/algorithms.md"
-    assert [name for name, *_ in table(page, "algorithm")] == ALGORITHMS
-    assert re.findall(r"^## (.+)$", read(page), re.MULTILINE) == ALGORITHMS
-    assert re.findall(r"\]\(images/([\w-]+)\.svg\)$", read(page), re.MULTILINE) == ALGORITHMS
+def test_algorithms_on_the_pages():
+    spec = importlib.util.spec_from_file_location("catalogue", ROOT / "docs" / "catalogue.py")
+    catalogue = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(catalogue)
+    written = catalogue.files()
+    stale = [str(path) for path, text in written.items() if path.read_text() != text]
+    assert not stale, "run `python docs/catalogue.py`"
+    sections = written[ROOT / "docs" / "algorithms.md"]
+    assert sections.count("\nSource: ") == len(catalogue.NAMES)
 
 
 def test_stages_in_the_documentation():
@@ -123,3 +112,8 @@ def test_citation_is_of_this_version():
     citation = yaml.safe_load(read("CITATION.cff"))
     assert citation["version"] == mstflow.__version__
     assert citation["license"] == project()["license"]
+
+
+@pytest.mark.parametrize("page", ["CHANGELOG.md", "CONTRIBUTING.md"])
+def test_pages_of_the_root_are_on_the_site(page):
+    assert read(f"docs/{page}") == read(page)

@@ -358,7 +358,9 @@ class NumbaArrays(BlockArrays):
         if together:
             share(kruskal.make_roots, size, links, records)
         share(kruskal.deal, length, raw(u), raw(v), *buckets, cut, Each(counts), records)
-        return Runs(ends, unlike, words if cut else words[:0], records, links, longest)
+        # Only keys of 64 bits lose bits. With one type for all keys, kernels are compiled once.
+        lossy = words if cut else np.empty(0, np.uint64)
+        return Runs(ends, unlike, lossy, records, links, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = raw(self.arange(size, self.index_dtype(size)))

@@ -10,6 +10,10 @@ joins trees in a concurrent union-find, relabels an edge when the next round rea
 edges sorted by their ends. Here, if two vertices choose the same edge, the smaller vertex becomes a
 root. Pointer jumping finds the root of each vertex, and the roots are renumbered. So every run
 takes the same steps, and edges may be in any order.
+
+Work: m log n.
+Span: log² n.
+Use it for: a pipeline of your own: its rounds are the simplest.
 """
 
 from ....stages import edges, fragments

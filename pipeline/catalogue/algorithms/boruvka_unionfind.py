@@ -14,6 +14,10 @@ which solves parts of the edge list and then their union, is the strategy "tree"
 
 Two deviations: minima are found by a reduction instead of atomics. Before the next round, every
 vertex becomes a child of the smallest vertex of its set, because threads may choose any root.
+
+Work: m log n, every edge in every round.
+Span: log² n, if few unions collide.
+Use it for: repeating its paper.
 """
 
 from ....stages.trees import (

@@ -8,6 +8,10 @@ Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree A
 2009. The paper partitions at the median and recurses on both sides. Here the light side has about
 two edges per vertex, or a 32nd of all edges, and Kruskal joins it without recursion. The heavy
 edges that join two trees are partitioned again.
+
+Work: m + n log² n expected.
+Span: sequential except for the scans.
+Use it for: compiled kernels and CuPy (the default there).
 """
 
 from ....stages import edges, filter, fragments, kruskal  # noqa: A004
