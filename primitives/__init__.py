@@ -17,6 +17,8 @@ from ..runtime.sizes import sizes
 from .checked import CheckedModule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .vocabulary import ArrayModule
 
 #: The factory of each array module, which is imported on first use, and the library that it needs.
@@ -126,15 +128,23 @@ def _solved() -> list[int]:
 def _kernels_pay(num_edges: int) -> bool:
     """Return whether compiled kernels are faster for this graph, or for a sequence of such graphs.
 
-    The first graphs of a process are solved without kernels. Kernels are loaded when these graphs
-    together have as many edges as a single graph for which loading pays.
+    The first graphs of a process are solved without kernels.
     """
     if f"{__name__}.compiled.arrays" in sys.modules:
         return num_edges >= sizes().kernels_used_from
     _solved().append(num_edges + sizes().calls)
+    return loading_pays(num_edges, sum(_solved()), _are_cached)
+
+
+def loading_pays(num_edges: int, edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
+    """Return whether it pays to load kernels, or to compile them if they are not in the cache.
+
+    Loading pays as soon as all graphs so far have as many edges together as a single graph for
+    which it pays. Compiling pays for a single large graph.
+    """
     if num_edges >= sizes().kernels_compiled_from:
         return True
-    return sum(_solved()) >= sizes().kernels_loaded_from and _are_cached()
+    return edges_so_far >= sizes().kernels_loaded_from and are_cached()
 
 
 @functools.cache

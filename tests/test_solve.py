@@ -1,13 +1,10 @@
 """minimum_spanning_forest: accepted forms of graphs, options, and errors."""
 
-import functools
 import io
 import math
 import subprocess
 import sys
 from fractions import Fraction
-from functools import partial
-from types import SimpleNamespace
 
 import dask
 import numpy as np
@@ -264,41 +261,36 @@ def test_report_of_rounds(algorithm):
     assert "order_weights" in str(report)
 
 
-BEST = "numba" if "numba" in mstflow.backends() else "numpy"
-
-
-def choices(monkeypatch, *, are_loaded, are_cached):
-    """Return a function that chooses as a process without earlier graphs would."""
-    modules = dict(sys.modules)
-    modules.pop("mstflow.primitives.compiled.arrays", None)
-    if are_loaded:
-        modules["mstflow.primitives.compiled.arrays"] = None
-    monkeypatch.setattr(primitives, "sys", SimpleNamespace(modules=modules))
-    monkeypatch.setattr(primitives, "_are_cached", lambda: are_cached)
-    monkeypatch.setattr(primitives, "_solved", functools.cache(list))
-    return partial(primitives.resolve_backend, "auto")
-
-
 @pytest.mark.parametrize(
-    ("are_loaded", "are_cached", "least"),
+    ("are_cached", "num_edges", "edges_so_far", "expected"),
     [
-        (True, False, sizes().kernels_used_from),
-        (False, True, sizes().kernels_loaded_from - sizes().calls),
-        (False, False, sizes().kernels_compiled_from),
+        (True, 1, sizes().kernels_loaded_from, True),
+        (True, 1, sizes().kernels_loaded_from - 1, False),
+        (False, 1, sizes().kernels_loaded_from, False),
+        (False, sizes().kernels_compiled_from, sizes().kernels_compiled_from, True),
     ],
 )
-def test_auto_chooses_kernels_for_large_graphs(monkeypatch, are_loaded, are_cached, least):
-    options = {"are_loaded": are_loaded, "are_cached": are_cached}
-    assert choices(monkeypatch, **options)(least - 1) == "numpy"
-    assert choices(monkeypatch, **options)(least) == BEST
+def test_when_kernels_are_loaded(are_cached, num_edges, edges_so_far, expected):
+    assert primitives.loading_pays(num_edges, edges_so_far, lambda: are_cached) is expected
 
 
 @pytest.mark.skipif("numba" not in mstflow.backends(), reason="without kernels")
-def test_auto_loads_kernels_after_many_graphs(monkeypatch):
-    for are_cached, last in ((True, "numba"), (False, "numpy")):
-        choose = choices(monkeypatch, are_loaded=False, are_cached=are_cached)
-        found = [choose(sizes().kernels_loaded_from // 4) for _ in range(4)]
-        assert found == [*["numpy"] * 3, last]
+def test_auto_loads_kernels_after_many_graphs():
+    """A process of its own, because this one has loaded the kernels."""
+    minimum_spanning_forest((U, V, W), backend="numba")  # now they are in the cache
+    code = """
+import sys, mstflow
+from mstflow.primitives import array_module, resolve_backend
+from mstflow.runtime.sizes import tuned
+with tuned(kernels_loaded_from=400_000, calls=0):
+    print(*(resolve_backend("auto", 100_000) for _ in range(4)))
+array_module("numba")
+print(*(resolve_backend("auto", size) for size in (29_999, 30_000)))
+"""
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.split() == ["numpy", "numpy", "numpy", "numba", "numpy", "numba"]
 
 
 def test_repr_of_a_forest():
